@@ -223,3 +223,10 @@ def test_a_long_answer_is_cut_unless_everything_is_asked_for(folder: Folder) -> 
     assert "end" not in short.rpartition("answer:")[2].split()
     assert folder.strands("runs", "show", "last", "--full").out.rstrip().endswith("word end")
     assert folder.strands("runs", "show", "last", "--json").document["response"].endswith("word end")
+
+
+def test_a_reason_of_several_lines_is_shown_as_lines(folder: Folder) -> None:
+    folder.workflow([{**GATE, "prompt": "Publish\nwhat it says?"}], {})
+    folder.strands("run", "flow.yaml")
+    shown = folder.strands("runs", "show", "last").out
+    assert "Publish\n          | what it says?" in shown.partition("started:")[0]

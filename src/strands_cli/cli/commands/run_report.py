@@ -75,7 +75,9 @@ def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) 
 def summary_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
     """Yield the lines of a run: facts, effects, what failed, and with `full` what each was asked and answered."""
     for name, value in _facts(summary):
-        yield one_line(f"{name + ':':10} {value}")
+        first, *more = str(value).split("\n")
+        yield f"{name + ':':10} {first}"
+        yield from (f"{'':9} | {line}" for line in more if line)
     if summary.effects:
         heads = ("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS", "DECISION")
         yield from ["", *aligned([heads, *map(_cells, summary.effects)])]
