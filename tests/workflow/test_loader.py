@@ -175,9 +175,9 @@ def test_a_task_with_a_mistake_hides_no_name_in_another_task(task: str, code: st
 
 
 @pytest.mark.parametrize("step", ["tol: 'native:shout', input: {}", "type: tools, prompt: x", "input: x"])
-@pytest.mark.parametrize("steps", ["type: chain, config: {steps: [{STEP}]", "type: workflow, config: {tasks: [{id: one, STEP}]"])
-def test_a_step_with_a_mistake_needs_no_agents(step: str, steps: str) -> None:
-    text = f"version: 1\nname: x\npattern: {{{steps.replace('STEP', step)}}}}}\n"
+@pytest.mark.parametrize("pattern", ["chain, config: {steps: [{STEP}]", "workflow, config: {tasks: [{id: one, STEP}]"])
+def test_a_step_with_a_mistake_needs_no_agents(step: str, pattern: str) -> None:
+    text = f"version: 1\nname: x\npattern: {{type: {pattern.replace('STEP', step)}}}}}\n"
     assert len(codes(load(text).findings)) == 1
 
 
