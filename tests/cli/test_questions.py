@@ -67,6 +67,18 @@ def test_the_change_of_a_file_is_shown_and_its_whole_text_on_request(folder: Fol
     assert (folder.work / "note.txt").read_text() == new
 
 
+@pytest.mark.parametrize(
+    ("old", "words"),
+    [(b"a\0\xff", "replaces a file of 3 bytes, which is not text"), (b"x\n" * 200_000, "too large to compare")],
+)
+def test_a_file_that_is_replaced_without_a_diff_is_named_as_one(folder: Folder, old: bytes, words: str) -> None:
+    (folder.work / "note.txt").write_bytes(old)
+    printed = waiting(folder, "new\n")
+    assert words in printed
+    assert words in folder.strands("runs", "show", "last").out
+    assert "content: " in printed
+
+
 @pytest.mark.parametrize("path", ["../outside.txt", "link.txt"])
 def test_a_file_outside_the_workspace_is_not_shown(folder: Folder, path: str) -> None:
     (folder.root / "outside.txt").write_text("private\n")

@@ -39,6 +39,8 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
 def _arguments(call: Mapping[str, Any]) -> Iterator[str]:
     """Yield each argument; in place of a new content what it changes."""
     diff = call.get("diff")
+    if unseen := call.get("unseen"):
+        yield f"it {unseen}"
     for name, value in call.get("arguments", {}).items():
         if diff and name == "content":
             yield f"{name}: changes a file that exists (d: the whole text)"

@@ -21,6 +21,7 @@ class PermissionQuestion:
             workflow or loaded code chose for it; else empty.
         distribution: The distribution that ships it, or the word for where it comes from otherwise.
         diff: What the call changes in a text file that exists, as it was when the question was asked; else empty.
+        unseen: In words what the call replaces without a diff, a large file or one that is not text; else empty.
         grant: What an answer for all calls of the tool in the run is valid for: this tool with this configuration;
             empty where each call is asked about.
         needs_terminal: Whether only a person at a terminal may answer, since a managed policy file asks.
@@ -35,6 +36,7 @@ class PermissionQuestion:
     distribution: str = ""
     needs_terminal: bool = False
     diff: str = ""
+    unseen: str = ""
     grant: str = ""
 
     @property

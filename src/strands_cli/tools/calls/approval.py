@@ -54,6 +54,7 @@ def _question_about(attempt: Attempt, request: Request, asked: Decision) -> Perm
     planned, redactor = attempt.tool.planned, attempt.redactor
     # A late tool may be another one at the next call.
     each = is_managed(asked) or asked.plugin is not None or isinstance(planned, LateTool)
+    change = change_of(request)
     return PermissionQuestion(
         tool=planned.name,
         arguments=redactor.json(attempt.arguments),
@@ -63,7 +64,8 @@ def _question_about(attempt: Attempt, request: Request, asked: Decision) -> Perm
         reference="" if planned.own_name == planned.name else planned.reference,
         distribution=planned.distribution,
         needs_terminal=is_managed(asked),
-        diff=redactor.text(change_of(request)),
+        diff=redactor.text(change.diff),
+        unseen=change.unseen,
         grant="" if each else f"{planned.reference} {digest_of(list(planned.identity))}",
     )
 

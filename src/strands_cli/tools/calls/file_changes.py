@@ -6,6 +6,7 @@ import difflib
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,16 @@ from strands_cli.policy.rules import Request
 MAX_BYTES = 256 * 1024
 
 
-def change_of(request: Request) -> str:
-    """Return a call's change of an existing text file as a unified diff; empty where it makes no such change.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a call changes in a file that exists: a unified diff, or in words what it replaces unseen."""
+
+    diff: str = ""
+    unseen: str = ""
+
+
+def change_of(request: Request) -> Change:
+    """Return a call's change of a file that exists; empty where it makes no such change.
 
     A tool does so that declares `file:{ARGUMENT}` as the one thing that it writes, and has the new text in `content`.
     """
@@ -25,12 +34,12 @@ def change_of(request: Request) -> str:
     name, content = _written(request.claims), arguments.get("content")
     path = arguments.get(name) if name else None
     if not isinstance(content, str) or not isinstance(path, str) or arguments.get("mode") == "create":
-        return ""
-    before = _text_of(path, request.workspace)
-    if before is None:
-        return ""
-    after = before + content if arguments.get("mode") == "append" else content
-    return "\n".join(_changed_lines(before, after))
+        return Change()
+    adds = arguments.get("mode") == "append"
+    before = _content_of(path, request.workspace)
+    if before is None or isinstance(before, _Unseen):
+        return Change(unseen=f"{'adds to' if adds else 'replaces'} {before.words}" if before else "")
+    return Change(diff="\n".join(_changed_lines(before, before + content if adds else content)))
 
 
 def _changed_lines(before: str, after: str) -> Iterator[str]:
@@ -54,8 +63,13 @@ def _written(claims: Mapping[str, Any]) -> str | None:
     return str(writes[0]).removeprefix("file:{").removesuffix("}")
 
 
-def _text_of(path: str, workspace: Workspace) -> str | None:
-    """Return the text of a file of the workspace; None where it is not there, is large or is not text."""
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    words: str
+
+
+def _content_of(path: str, workspace: Workspace) -> str | _Unseen | None:
+    """Return the text of a file of the workspace, or what it is instead; None where it is not there."""
     mount, _, rest = path.partition("/")
     base = workspace.mounts.get(mount[1:]) if mount.startswith("@") else None
     root = os.path.realpath(os.path.join(workspace.root, base or ""))  # noqa: PTH118
@@ -64,10 +78,15 @@ def _text_of(path: str, workspace: Workspace) -> str | None:
         return None
     try:
         # Looked at first: a pipe would wait for a writer.
-        if not stat.S_ISREG(os.stat(place).st_mode):  # noqa: PTH116
+        found = os.stat(place)  # noqa: PTH116
+        if not stat.S_ISREG(found.st_mode):
             return None
-        with Path(place).open("rb") as file:
-            found = file.read(MAX_BYTES + 1)
-        return None if len(found) > MAX_BYTES else found.decode()
+        if found.st_size > MAX_BYTES:
+            return _Unseen(f"a file of {found.st_size} bytes, which is too large to compare")
+        content = Path(place).read_bytes()
     except (OSError, ValueError):
         return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return _Unseen(f"a file of {found.st_size} bytes, which is not text")
