@@ -66,6 +66,15 @@ def test_what_the_file_alone_gets_wrong_is_an_error(site: Path, tool: str, code:
     assert fix is None or finding.fix == fix
 
 
+def test_custom_python_that_names_a_method_of_a_class_is_to_name_the_class(site: Path) -> None:
+    method = "    @tool\n    def put(self, thing: str) -> str:\n        'Put.'\n"
+    source = f"from strands import tool\nclass Shelf:\n{method}shelf = Shelf()\n"
+    Path("keep.py").write_text(source, encoding="utf-8")
+    fixes = [one.fix for one in found(site, "'keep:Shelf.put'") if one.code == "unknown-tool"]
+    assert fixes == ["name the class, for all of its tools: keep:Shelf"]
+    assert "unknown-tool" not in [one.code for tool in ("Shelf", "shelf.put") for one in found(site, f"'keep:{tool}'")]
+
+
 def test_a_module_with_a_name_like_a_prefix_is_custom_python(site: Path) -> None:
     Path("agents.py").write_text("def a(): ...\n")
     assert found(site, "agents:a") == []

@@ -30,6 +30,15 @@ def tool_in(ref: ToolRef, folders: Sequence[str]) -> SourceTool | None:
     return _read(str(ref.module), ref.attribute, folders)
 
 
+def class_of_method(ref: ToolRef, folders: Sequence[str]) -> str | None:
+    """Return the reference to the class, if a reference to custom Python names a tool that is a method of one."""
+    owner, _, method = (ref.attribute or "").rpartition(".")
+    found = _read(str(ref.module), owner, folders) if owner else None
+    if found is None or found.kind != "class":
+        return None
+    return f"{ref.module}:{owner}" if any(member.name == method for member in found.members or ()) else None
+
+
 def _read(module: str, attribute: str | None, folders: Sequence[str]) -> SourceTool | None:
     def read_module(name: str) -> tuple[str, bytes] | None:
         spec = _spec_of(name, [*folders, *sys.path])

@@ -12,7 +12,7 @@ from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, place_of
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
-from strands_cli.planning.resolve.custom_source import is_found, tool_in, tools_in
+from strands_cli.planning.resolve.custom_source import class_of_method, is_found, tool_in, tools_in
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
@@ -285,6 +285,10 @@ class ToolResolver:
 
     def _check_source(self, ref: ToolRef, planned: PythonTool, entry: ToolEntry, where: Where) -> bool:
         """Report settings that do not fit the tool, and a name that its module does not have; return whether it has."""
+        if owner := class_of_method(ref, self._python_folders()):
+            message = f"'{entry.tool}' names a method of a class, which needs an object of it"
+            self.context.omit(UNKNOWN_TOOL, message, where, f"name the class, for all of its tools: {owner}")
+            return False
         tools = tools_in(str(ref.module), self._python_folders())
         found = tool_in(ref, self._python_folders()) if tools else None
         if found is None:
