@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.agents.memory import journal_messages, restored
+from strands_cli.agents.agent_runner import journal_messages, restored
 from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import Site

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedModule, LockedTool
 from strands_cli.lock.format.lock_reader import parse_lock
-from strands_cli.lock.format.lock_writer import json_block, render_lock
-from strands_cli.lock.format.toml import toml_string, toml_table
+from strands_cli.lock.format.lock_writer import json_block, render_lock, toml_string, toml_table
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"])) | st.text("'\"\\\n\r\t\x00\x7f\u202e\ufeff= [#a")
 VALUES = TEXT | st.booleans() | TEXT.map(lambda text: f"{text}\n")

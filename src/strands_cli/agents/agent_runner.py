@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,15 @@ from strands.tools.executors import ConcurrentToolExecutor
 from strands.types.exceptions import EventLoopException, StructuredOutputException
 
 from strands_cli.agents.compaction import CompactedHistory, Context
-from strands_cli.agents.memory import journal_messages, restored
-from strands_cli.agents.model import JournaledModel, ReplayModel, answer_class, explain_error, require_input, unwrap
+from strands_cli.agents.model import (
+    TOOL,
+    JournaledModel,
+    ReplayModel,
+    answer_class,
+    explain_error,
+    require_input,
+    unwrap,
+)
 from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine.effects import StepScope
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
@@ -24,6 +31,7 @@ from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import Redactor
 from strands_cli.tools.calls import AgentTools, PermissionCheck
 from strands_cli.tools.loading import Toolbox
+from strands_cli.tools.messages import decode, encode
 from strands_cli.workflow.files import Recording
 
 # How often the model may correct a wrong structured answer.
@@ -179,3 +187,27 @@ def model_source(
         return models[agent.id]
 
     return source
+
+
+def restored(history: Sequence[Any]) -> list[Any]:
+    """Return the SDK's messages for a conversation from the journal."""
+    return [decode(message) for message in history]
+
+
+def journal_messages(messages: Sequence[Any], answer: str, *, structured: bool) -> tuple[Any, ...]:
+    """Return messages as JSON: role and content only, without the SDK's random ids and latencies.
+
+    A structured answer ends with a call of the answer tool and its result. They are replaced by the answer as text: the
+    next step may not have that tool, and some providers refuse two user messages in a row.
+    """
+    plain = [{"role": message["role"], "content": encode(message["content"])} for message in messages]
+    if structured:
+        while plain and any(block.get("toolUse", {}).get("name") == TOOL for block in _last_call(plain)):
+            del plain[-2:]
+        plain.append({"role": "assistant", "content": [{"text": answer}]})
+    return tuple(plain)
+
+
+def _last_call(messages: Sequence[Any]) -> list[Any]:
+    """Return the blocks of the assistant's message before the last user message."""
+    return list(messages[-2]["content"]) if len(messages) > 1 and messages[-1]["role"] == "user" else []

@@ -3,11 +3,11 @@ from strands_cli.planning.checks.call_inputs import check_call_input as check_ca
 from strands_cli.planning.checks.context_checks import check_context as check_context
 from strands_cli.planning.checks.context_checks import check_notes as check_notes
 from strands_cli.planning.checks.context_checks import summarizer_of as summarizer_of
-from strands_cli.planning.checks.mount_checks import MISSING_MOUNT as MISSING_MOUNT
-from strands_cli.planning.checks.mount_checks import check_mounts as check_mounts
-from strands_cli.planning.checks.price_checks import check_limits as check_limits
-from strands_cli.planning.checks.price_checks import prices_of as prices_of
 from strands_cli.planning.checks.recording_checks import REPLAY_NEEDS_RECORDING as REPLAY_NEEDS_RECORDING
 from strands_cli.planning.checks.recording_checks import check_recordings as check_recordings
 from strands_cli.planning.checks.recording_checks import recorded_texts as recorded_texts
-from strands_cli.planning.checks.variable_checks import check_variables as check_variables
+from strands_cli.planning.checks.run_checks import MISSING_MOUNT as MISSING_MOUNT
+from strands_cli.planning.checks.run_checks import check_limits as check_limits
+from strands_cli.planning.checks.run_checks import check_mounts as check_mounts
+from strands_cli.planning.checks.run_checks import check_variables as check_variables
+from strands_cli.planning.checks.run_checks import prices_of as prices_of

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands.hooks import AfterToolCallEvent, HookRegistry
 from strands.middleware import ExecuteToolContext, ExecuteToolStage, InvokeModelContext, InvokeModelStage
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
+from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
 from strands_cli.catalog import ToolRecord
@@ -19,7 +20,6 @@ from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy.rules import LATE
 from strands_cli.tools.calls.agent_changes import BY_HOOKS, AgentChanges, LateSpecs
 from strands_cli.tools.calls.agent_of_call import InnerCaller, agent_itself, call_of
-from strands_cli.tools.calls.checked_tool import CheckedTool
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call
 from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
@@ -32,6 +32,9 @@ NO_CALL = "it is not known for which call of a tool this one is made: use the ag
 if TYPE_CHECKING:
     from strands import Agent
     from strands.tools.registry import ToolRegistry
+
+# Makes a call of a tool: with its use, and the SDK's invocation state.
+Make = Callable[[LoadedTool, Mapping[str, Any], dict[str, Any]], Awaitable[Any]]
 
 
 class AgentTools:
@@ -266,3 +269,32 @@ def _absent(name: str, code: str, message: str) -> LoadedTool:
 
 async def _never(*_: Any) -> Any:
     raise RuntimeError("there is no tool to call")
+
+
+class CheckedTool(AgentTool):
+    """A tool as one step's agent has it."""
+
+    def __init__(self, loaded: LoadedTool, make: Make) -> None:
+        super().__init__()
+        self.loaded = loaded
+        self._make = make
+        self._spec: Any = offered_spec(loaded)
+
+    @property
+    def tool_name(self) -> str:
+        """The model-facing name."""
+        return self.loaded.planned.name
+
+    @property
+    def tool_spec(self) -> Any:
+        """The spec as the SDK hands it to the provider."""
+        return self._spec
+
+    @property
+    def tool_type(self) -> str:
+        """The SDK's word for what kind of tool this is."""
+        return "checked"
+
+    async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
+        """Make the call through the permission check; the only event is its result."""
+        yield ToolResultEvent(await self._make(self.loaded, tool_use, {**invocation_state, **kwargs}))
