@@ -52,6 +52,16 @@ def lowered(text: str) -> str:
         jinja2.Template("{{ x|tojson }}").render(x=SECRET)[1:-1],
         SECRET.encode().hex(),
         SECRET.encode().hex().upper(),
+        json.dumps(json.dumps(SECRET))[3:-3],
+        json.dumps(json.dumps(SECRET, ensure_ascii=False))[3:-3],
+        repr(SECRET)[1:-1],
+        SECRET.replace('"', '""'),
+        quote(quote(SECRET, safe=""), safe=""),
+        "".join(f"%{byte:02X}" for byte in SECRET.encode()),
+        "".join(f"%{byte:02x}" for byte in SECRET.encode()),
+        "".join(f"&#{ord(one)};" for one in SECRET),
+        "".join(f"&#x{ord(one):x};" for one in SECRET),
+        "".join(f"\\u{ord(one):04x}" for one in SECRET),
     ],
 )
 def test_each_form_of_a_secret_is_found(form: str) -> None:

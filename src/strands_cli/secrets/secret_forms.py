@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+import shlex
 from collections.abc import Iterable
 from urllib.parse import quote
 
@@ -89,6 +90,8 @@ def _texts_of(text: str) -> set[str]:
     forms |= {html.escape(text, quote=False), escaped}
     for names in _QUOTES:
         forms.add(re.sub("|".join(names), lambda found, names=names: names[found[0]], escaped))  # type: ignore[misc]
+    forms |= {json.dumps(form)[1:-1] for form in as_json}  # JSON in a string of JSON
+    forms |= {repr(text)[1:-1], text.replace('"', '""'), text.replace("'", "''"), shlex.quote(text)[1:-1]}
     return forms | _percent_encoded(text.encode("utf-8", "surrogatepass"))
 
 
@@ -96,12 +99,21 @@ def _percent_encoded(raw: bytes) -> set[str]:
     """Return what the usual encoders of URLs and forms make of bytes; some write the digits in lower case."""
     forms = {quote(raw, safe=""), quote(raw), quote(raw, safe="!'()*")}
     forms |= {form.replace("%20", "+") for form in forms}
+    forms |= {quote(form, safe="") for form in forms}  # an address inside another address
     return forms | {_ESCAPED_BYTE.sub(lambda found: found[0].lower(), form) for form in forms}
 
 
 def _encoded(text: str) -> set[str]:
     raw = text.encode("utf-8", "surrogatepass")
-    return {raw.hex(), raw.hex().upper()} | _base64_forms(raw)
+    return {raw.hex(), raw.hex().upper()} | _base64_forms(raw) | _each_escaped(text, raw)
+
+
+def _each_escaped(text: str, raw: bytes) -> set[str]:
+    """Return a text with each of its characters escaped, in the ways of URLs, of HTML and of JSON."""
+    units = [f"{unit:04x}" for unit in memoryview(text.encode("utf-16", "surrogatepass")[2:]).cast("H")]
+    forms = {"".join(pattern.format(byte) for byte in raw) for pattern in ("%{:02X}", "%{:02x}")}
+    forms |= {"".join(pattern.format(ord(one)) for one in text) for pattern in ("&#{};", "&#x{:x};", "&#x{:X};")}
+    return forms | {"".join(f"\\u{unit}" for unit in written) for written in (units, map(str.upper, units))}
 
 
 def _base64_forms(raw: bytes) -> set[str]:
