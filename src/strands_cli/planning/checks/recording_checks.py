@@ -60,7 +60,8 @@ def _check_file(
         recorded = snapshot.read(path)
     except StrandsCliError as error:
         findings = [replace(found, where=_place(found, named)) for found in error.findings]
-        yield from findings if _may_be_explained(path, document) else [_unusable(named)]
+        # Where no file is read, a finding says so; to look where a link leads would tell more.
+        yield from findings if snapshot.is_all or _may_be_explained(path, document) else [_unusable(named)]
         return
     recording, findings = load_recording(recorded)
     yield from findings if not findings or _may_be_explained(path, document) else [_unusable(named)]
