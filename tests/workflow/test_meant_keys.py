@@ -54,6 +54,14 @@ def test_a_mistake_above_the_steps_hides_none_in_them(head: str, code: str, fix:
     assert [one[1] for one in others] == [start + line for line in (1, 1, 2, 3)]
 
 
+def test_the_exact_key_of_a_section_is_not_a_misspelling_of_another_key() -> None:
+    text = HEAD + "budgets: {max_tokns: 5}\npattern: {type: chain, config: {steps: [{agent: a, input: x}]}}\n"
+    assert found(text) == [
+        ("unknown-key", 5, "write it under `runtime:`"),
+        ("unknown-key", 5, "did you mean `max_tokens`?"),
+    ]
+
+
 def test_tasks_of_an_unknown_pattern_are_those_of_a_workflow() -> None:
     tasks = "{id: one, agent: a}, {id: two, agent: a, depends_on: one}, {id: three, agent: a, deps: [tow]}"
     text = f"{HEAD}pattern: {{type: dag, config: {{tasks: [{tasks}]}}}}\n"

@@ -43,6 +43,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("retry", "retries"), ("failure_policy",)),
 }
 
+# A word that is less like a key than this means the key of that very name in another section, if there is one.
+_SURELY_MEANT = 0.8
+
 
 def meant_key(key: str, known: Set[str], holder: Mapping[str, Any]) -> str | None:
     """Return the known key that a mistyped one means; of equally close ones, one that its mapping does not have."""
@@ -54,6 +57,14 @@ def meant_key(key: str, known: Set[str], holder: Mapping[str, Any]) -> str | Non
         if absent is not None and close is not None and _likeness(key, absent) >= _likeness(key, close)
         else close
     )
+
+
+def meant_at(key: str, model: type[FormatModel], loc: Loc, holder: Mapping[str, Any]) -> str | None:
+    """Return the key at a place that a mistyped one means; None where it is rather the key of a section below."""
+    meant = meant_key(key, keys_at(model, loc), holder)
+    if meant is None or meant in SYNONYMS.get(key.lower(), ()) or _likeness(key, meant) >= _SURELY_MEANT:
+        return meant
+    return None if section_of(key, model, loc) else meant
 
 
 def _likeness(word: str, known: str) -> float:

@@ -19,7 +19,7 @@ from strands_cli.workflow.findings import (
     UNKNOWN_NAME,
     UNKNOWN_SERVER,
 )
-from strands_cli.workflow.key_meanings import Loc, keys_at, meant_key, meant_pattern, mistyped_type, section_of
+from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.loaded import Repairs
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import (
@@ -221,7 +221,8 @@ class _Repair:
         holder = value_at(self.value, pointer)
         if key not in holder:
             return
-        meant, value = meant_key(key, known or keys_at(WorkflowSpec, loc), holder), holder.pop(key)
+        meant = meant_key(key, known, holder) if known else meant_at(key, WorkflowSpec, loc, holder)
+        value = holder.pop(key)
         written = f"{pointer}/{escape(key)}"
         self.replaced.add(written)
         if meant is not None and meant not in holder:

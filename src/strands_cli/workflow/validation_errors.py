@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
-from strands_cli.workflow.key_meanings import Loc, keys_at, meant_key, meant_pattern, mistyped_type, section_of
+from strands_cli.workflow.key_meanings import Loc, keys_at, meant_at, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.patterns import PATTERNS
 from strands_cli.workflow.yaml import Document, escape
 
@@ -87,7 +87,7 @@ def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[t
         pointer, _ = pointer_of(loc[:-1], root)
         if section := section_of(str(loc[-1]), model, loc[:-1]):
             found.add((pointer, str(section[0])))
-        if close := meant_key(str(loc[-1]), keys_at(model, loc[:-1]), value_at(root, pointer)):
+        if close := meant_at(str(loc[-1]), model, loc[:-1], value_at(root, pointer)):
             found.add((pointer, close))
     return found
 
@@ -174,7 +174,7 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
         message = f"{STEP_FORMS}; this one has `{form}` and `{key}`"
         return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
     known = keys_at(model, loc)
-    close = meant_key(key, known, value_at(document.value, parent))
+    close = meant_at(key, model, loc, value_at(document.value, parent))
     fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(sorted(known))}"
     if close is None and (section := section_of(key, model, loc)):
         fix = f"write it under `{'.'.join(map(str, section))}:`"
