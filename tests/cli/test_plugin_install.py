@@ -197,10 +197,11 @@ def test_a_person_is_asked_after_everything_was_shown(anyone: Person, tmp_path: 
 
 def test_what_is_shown_imports_nothing_and_runs_nothing(anyone: Person, tmp_path: Path) -> None:
     trap = f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n"
-    files = {"strands_tool_trap/__init__.py": trap, "trap.pth": f"import os; {trap}"}
+    starts = ("sitecustomize.py", "usercustomize/__init__.py")
+    files = dict.fromkeys(("strands_tool_trap/__init__.py", *starts), trap) | {"trap.pth": f"import os; {trap}"}
     shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "trap", files=files))
     assert shown.code == 2
-    assert "trap.pth: " in shown.err
+    assert [f"  {name}: " in shown.err for name in ("trap.pth", "sitecustomize.py", "usercustomize")] == [True] * 3
     assert not (tmp_path / "sprung").exists()
 
 

@@ -40,6 +40,10 @@ class ProposedTool:
     decision: Decision
 
 
+# The names beside the packages that Python itself looks for whenever it starts: files, modules and packages.
+AT_START = ("*.pth", "sitecustomize", "sitecustomize.*", "usercustomize", "usercustomize.*")
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Everything that a person should know before the installation.
@@ -51,7 +55,7 @@ class Proposal:
         tools: Its tools; members of a class or suite one by one.
         hooks: Names of its hook plugins.
         programs: Names of its programs.
-        start_files: Its `.pth` files, which Python reads, and may run, whenever it starts.
+        start_files: What Python reads, and may run, whenever it starts, such as `.pth` files.
         requires: Other distributions that its metadata requires to be installed or changed.
         changes: Differences between its tools and the installed ones.
         findings: Its faults; `refused` if it must not be installed.
@@ -88,7 +92,7 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
         tools=tuple(ProposedTool(one, _decided(one, fetched, after, rules, hooks)) for one in members),
         hooks=tuple(sorted(point.name for point in points)),
         programs=tuple(programs_of(fetched)),
-        start_files=tuple(sorted(path.name for path in fetched.tree.glob("*.pth"))),
+        start_files=tuple(sorted(path.name for pattern in AT_START for path in fetched.tree.glob(pattern))),
         requires=tuple(_to_install(fetched, installed)),
         changes=tuple(_changes(fetched.name, installed, after)),
         findings=(*_own_findings(fetched, after), *find_collisions(fetched, installed)),
