@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from strands_cli.events import Event, ModelCallFinished, ModelText
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.agent_sections import Compaction
 from tests.agents.kit import Site
-from tests.agents.resumable import ECHO, RECORD, going, lines_of, rows, system, workflow
+from tests.agents.resumable import RECORD, going, lines_of, rows, system, workflow
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -30,14 +29,7 @@ OVERFLOW = Turn(
 )
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
-    for name in list(os.environ):
-        if name.endswith(("_API_KEY", "_BASE_URL")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
-    site.install(ECHO, {"annotations": {"readOnlyHint": True}})
+pytestmark = pytest.mark.usefixtures("echo_and_key")
 
 
 def compaction(**fields: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from strands_cli.agents.agent_runner import journal_messages, restored
 from strands_cli.errors import InvalidInput, RunFailed, RunRecordError
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import Site
-from tests.agents.resumable import ECHO, going, lines_of, rows, workflow
+from tests.agents.resumable import going, lines_of, rows, workflow
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -21,14 +20,7 @@ KEEPING = "{one: {prompt: be one, tools: [native:echo], memory: run}, two: {prom
 STEPS = "{agent: one, input: first}, {agent: two, input: between}, {agent: one, input: second}"
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
-    for name in list(os.environ):
-        if name.endswith(("_API_KEY", "_BASE_URL")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
-    site.install(ECHO, {"annotations": {"readOnlyHint": True}})
+pytestmark = pytest.mark.usefixtures("echo_and_key")
 
 
 TURNS = [Turn(calls=[("echo", {"text": "hi"})]), Turn("one said"), Turn("two said"), Turn("one again")]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from strands_cli.agents.window import LEAST, holds, windowed
 from strands_cli.errors import InvalidInput, RunFailed
 from tests.agents.kit import SCHEMA, Site
-from tests.agents.resumable import ECHO, RECORD, going, lines_of, rows, workflow
+from tests.agents.resumable import RECORD, going, lines_of, rows, workflow
 from tests.agents.test_compaction import AGENT, CONVERSATIONS, ONE, OVERFLOW, call, counting, paired, words
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
@@ -26,14 +26,7 @@ from tests.wordings import Wording
 CLONE = Path(__file__).parent.parent.parent
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
-    for name in list(os.environ):
-        if name.endswith(("_API_KEY", "_BASE_URL")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
-    site.install(ECHO, {"annotations": {"readOnlyHint": True}})
+pytestmark = pytest.mark.usefixtures("echo_and_key")
 
 
 def window(most: int) -> str:

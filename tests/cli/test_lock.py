@@ -16,7 +16,7 @@ import pytest
 from tests.cli.strands import EXAMPLES, Folder
 from tests.cli.test_hook_plugins import hook_plugin, switch_on
 from tests.distributions import module_source, twin, without_manifest
-from tests.lock.kit import install, write_record
+from tests.lock.kit import edit, install, upgrade, write_record
 from tests.wordings import Wording
 
 CALL = {"tool": "native:shout", "input": {"text": "hi"}}
@@ -37,22 +37,10 @@ def locked(folder: Folder) -> Folder:
     return folder
 
 
-def edit(site: Path, name: str, old: str, new: str) -> None:
-    path = site / name
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def describe(site: Path, description: str) -> None:
     """Write another manifest and a RECORD that fits it: what an upgrade without a new version would leave."""
     edit(site, MANIFEST, '"description": "Does shout."', f'"description": {json.dumps(description)}')
     write_record(site / DIST_INFO, site / PACKAGE)
-
-
-def upgrade(site: Path) -> None:
-    shutil.rmtree(site / DIST_INFO)
-    install(site, "shout", "1.1", annotations={"readOnlyHint": True})
 
 
 def test_what_changed_after_the_lock_is_shown_and_not_run(locked: Folder) -> None:

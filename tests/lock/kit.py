@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shutil
 from pathlib import Path
 
 from strands_cli.catalog import discover_catalog
@@ -42,3 +43,15 @@ def lock_site(site: Path, *elsewhere: Path) -> Lock:
     """Return the lock of everything that is installed there."""
     catalog = discover_catalog([str(site), *map(str, elsewhere)])
     return Lock(lock_distributions(catalog.tools, catalog))
+
+
+def edit(site: Path, name: str, old: str, new: str) -> None:
+    path = site / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def upgrade(site: Path) -> None:
+    shutil.rmtree(site / "strands_tool_shout-1.0.dist-info")
+    install(site, "shout", "1.1", annotations={"readOnlyHint": True})

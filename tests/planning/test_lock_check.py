@@ -26,7 +26,7 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_request import RunRequest
 from tests.distributions import make_distribution, manifest_of, module_source, tool
-from tests.lock.kit import install, write_record
+from tests.lock.kit import edit, install, upgrade, write_record
 from tests.wordings import Wording
 
 PACKAGE = "strands_tool_shout"
@@ -77,24 +77,12 @@ def errors(site: Path) -> list[Finding]:
     return [finding for finding in planned(site).findings if finding.severity == "error"]
 
 
-def edit(site: Path, name: str, old: str, new: str) -> None:
-    path = site / name
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def describe(site: Path, **fields: object) -> None:
     """Write another manifest and a RECORD that fits it: what an upgrade without a new version would leave."""
     entry = f"{PACKAGE}.shout"
     described = {"annotations": {"readOnlyHint": True}, **fields}
     (site / MANIFEST).write_text(json.dumps(manifest_of(DIST, tool("shout", entry, **described))), encoding="utf-8")
     write_record(site / DIST_INFO, site / PACKAGE)
-
-
-def upgrade(site: Path) -> None:
-    shutil.rmtree(site / DIST_INFO)
-    install(site, "shout", "1.1", annotations={"readOnlyHint": True})
 
 
 def extend(site: Path) -> None:
