@@ -12,8 +12,8 @@ from strands_cli.phrases import shortened
 from strands_cli.testing.plugin_harness import Given, LoadedPlugin, Outcome, load_plugin, run_coroutine, use_id
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
+from strands_cli.tools.calls import reads_only_now
 from strands_cli.tools.forms import RawTool
-from strands_cli.tools.schema import SchemaFaultError, first_problem
 
 AT_ONCE = 8
 MAX_BAD_INPUTS = 20
@@ -28,12 +28,9 @@ def is_repeatable(raw: RawTool) -> bool:
 
 def reads_only(raw: RawTool, tool_input: Mapping[str, Any]) -> bool:
     """Return whether a tool declares that this call changes nothing."""
-    condition = (raw.spec.get("strands_cli") or {}).get("read_only_when")
+    condition = raw.claims.get("read_only_when")
     if isinstance(condition, Mapping):
-        try:
-            return first_problem(condition, tool_input) is None
-        except SchemaFaultError:
-            return False
+        return reads_only_now(condition, tool_input)
     return (raw.spec.get("annotations") or {}).get("readOnlyHint") is True
 
 

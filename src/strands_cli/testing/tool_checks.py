@@ -45,7 +45,7 @@ def check_description(raw: RawTool) -> Iterator[str]:
         yield f"the description of {raw.name} has {len(text)} characters, more than {MAX_DESCRIPTION}"
     texts = {
         "description": text,
-        "input_schema": input_schema(raw),
+        "input_schema": raw.schema,
         "title": json_object(raw.spec.get("annotations")).get("title"),
     }
     for pointer, part in texts_of(texts):
@@ -53,15 +53,9 @@ def check_description(raw: RawTool) -> Iterator[str]:
             yield f"what {raw.name} sends to the model has the invisible character {char} ({pointer})"
 
 
-def input_schema(raw: RawTool) -> Mapping[str, Any]:
-    """Return the JSON Schema of a tool's input."""
-    schema: Mapping[str, Any] = raw.spec["inputSchema"]["json"]
-    return schema
-
-
 def check_schema(raw: RawTool) -> Iterator[str]:
     """Check that the input schema compiles and describes an object."""
-    schema = input_schema(raw)
+    schema = raw.schema
     try:
         require_schema(schema)
     except (SchemaFaultError, TypeError, ValueError) as fault:
@@ -73,7 +67,7 @@ def check_schema(raw: RawTool) -> Iterator[str]:
 
 def check_strictness(raw: RawTool) -> Iterator[str]:
     """Check that each property refuses something."""
-    schema = input_schema(raw)
+    schema = raw.schema
     whole = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     for name, part in (schema.get("properties") or {}).items():
         rule = {**whole, "properties": {name: part}}
@@ -83,12 +77,12 @@ def check_strictness(raw: RawTool) -> Iterator[str]:
 
 def input_problem(raw: RawTool, value: Any) -> str | None:
     """Return why an input schema does not accept an input, or None."""
-    return first_problem(input_schema(raw), value)
+    return first_problem(raw.schema, value)
 
 
 def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield inputs that the schema refuses, made from one that it accepts, with a description of each."""
-    schema = input_schema(raw)
+    schema = raw.schema
     for name in schema.get("required") or ():
         yield f"without {name!r}", {key: value for key, value in good.items() if key != name}
     for name in schema.get("properties") or {}:
@@ -101,7 +95,7 @@ def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Map
 
 def check_hints(raw: RawTool) -> Iterator[str]:
     """Check that the hints that decide about permission are present and consistent."""
-    hints, claims = json_object(raw.spec.get("annotations")), json_object(raw.spec.get("strands_cli"))
+    hints, claims = json_object(raw.spec.get("annotations")), raw.claims
     reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
     if not isinstance(reads, bool):
         yield f"{raw.name} does not declare whether it is read-only (readOnlyHint)"
@@ -163,7 +157,7 @@ def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) 
 
 
 def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
-    spec = {**raw.spec, "inputSchema": raw.spec["inputSchema"]["json"], "outputSchema": output_schema(raw)}
+    spec = {**raw.spec, "inputSchema": raw.schema, "outputSchema": raw.output_schema}
     keys = {"description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema"}
     for field, key in {**keys, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
         left, right = in_manifest.get(field) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
@@ -171,7 +165,7 @@ def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
             written, made = short_json(left, 100), short_json(right, 100)
             yield f"{field} of {raw.name} is {written} in the manifest, and {made} in the code"
     for number, example in enumerate(in_manifest.get("examples") or ()):
-        problem = first_problem(input_schema(raw), json_object(example).get("input", example))
+        problem = first_problem(raw.schema, json_object(example).get("input", example))
         if problem is not None:
             yield f"example {number} of {raw.name} in the manifest does not fit its input schema: {problem}"
 
@@ -182,13 +176,6 @@ def manifest_beside(top: Any) -> Path | None:
         if (file := Path(folder) / FILE_NAME).is_file():
             return file
     return None
-
-
-def output_schema(raw: RawTool) -> Mapping[str, Any] | None:
-    """Return the JSON Schema of a tool's answers, or None without one."""
-    schema = raw.spec.get("outputSchema")
-    inner = schema.get("json", schema) if isinstance(schema, Mapping) else None
-    return inner if isinstance(inner, Mapping) else None
 
 
 def check_shape(answer: Any, tool_use_id: str) -> Iterator[str]:
@@ -242,7 +229,7 @@ def json_of(answer: Mapping[str, Any]) -> Any:
 
 def check_output(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
     """Check that a successful answer has JSON that fits the output schema."""
-    schema = output_schema(raw)
+    schema = raw.output_schema
     if schema is None or answer["status"] != "success":
         return
     blocks = [block for block in answer["content"] if "json" in block]

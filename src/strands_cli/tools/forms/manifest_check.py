@@ -13,8 +13,7 @@ from strands_cli.catalog.source import normal_spec
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools import InstalledTool, PythonTool, configured_claims
-from strands_cli.tools.forms.output_schema import output_schema_of
-from strands_cli.tools.forms.tool_forms import RawTool
+from strands_cli.tools.forms.tool_forms import RawTool, Specified
 from strands_cli.tools.schema import SchemaFaultError, require_schema
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: s
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedTool:
+class LoadedTool(Specified):
     """A tool ready to be called: `spec` is what the model sees and what is validated.
 
     `wrappers` are what hook plugins put around each call, the outermost first, each with its plugin's name. `absent` is
@@ -38,22 +37,6 @@ class LoadedTool:
     raw: RawTool
     wrappers: Sequence[tuple[str, Wrapper]] = ()
     absent: tuple[str, str] | None = None
-
-    @property
-    def claims(self) -> Mapping[str, Any]:
-        """What the tool says of itself under `strands_cli`: limits, confirmation, capabilities."""
-        return json_object(self.spec.get("strands_cli"))
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of its input."""
-        schema: Mapping[str, Any] = self.spec["inputSchema"]["json"]
-        return schema
-
-    @property
-    def output_schema(self) -> Mapping[str, Any] | None:
-        """The JSON Schema of what it answers; None where it promises nothing."""
-        return output_schema_of(self.spec)
 
 
 def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> list[LoadedTool]:

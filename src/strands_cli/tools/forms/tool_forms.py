@@ -19,6 +19,7 @@ from strands.types.tools import AgentTool
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog.source import normal_spec, with_metadata
 from strands_cli.metadata import metadata_of
+from strands_cli.tools.forms.output_schema import output_schema_of
 from strands_cli.tools.invocation import Invoke, invoke_agent_tool, invoke_function
 
 # Under this name a provider knows that it is in use.
@@ -30,8 +31,31 @@ _OBJECTS = (AgentTool, ToolProvider)
 Closer = tuple[str, Callable[[], Any]]
 
 
+class Specified:
+    """A tool with a spec that has its input schema under `inputSchema.json`."""
+
+    __slots__ = ()
+    spec: Mapping[str, Any]
+
+    @property
+    def claims(self) -> Mapping[str, Any]:
+        """What the tool states of itself under `strands_cli`: limits, confirmation, capabilities."""
+        return json_object(self.spec.get("strands_cli"))
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of its input."""
+        schema: Mapping[str, Any] = self.spec["inputSchema"]["json"]
+        return schema
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """The JSON Schema of what it answers; None where it promises nothing."""
+        return output_schema_of(self.spec)
+
+
 @dataclass(frozen=True, slots=True)
-class RawTool:
+class RawTool(Specified):
     """One tool as its author made it: its spec with `inputSchema.json`, and how it is called.
 
     Attributes:
@@ -45,11 +69,6 @@ class RawTool:
     invoke: Invoke
     is_remote: bool = False
     made_of: Any = None
-
-    @property
-    def claims(self) -> Mapping[str, Any]:
-        """Return what the tool states of itself under `strands_cli`: limits, confirmation, capabilities."""
-        return json_object(self.spec.get("strands_cli"))
 
 
 class NotAToolError(Exception):
