@@ -13,7 +13,7 @@ from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import answered_in_text, as_written
 from strands_cli.engine.effects import Effect, StepScope
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
@@ -122,7 +122,7 @@ class JournaledModel(Model):
                 yield event
             return
         messages = in_request_order(messages)
-        effect = self._scope.model_effect(self._inputs(messages, tool_specs, system_prompt, kwargs), label=self._name)
+        effect = self._effect(self._inputs(messages, tool_specs, system_prompt, kwargs))
         if effect.recorded is not None:
             stream = self._play(effect, kwargs.get("model_state"))
         else:
@@ -158,6 +158,13 @@ class JournaledModel(Model):
             "tool_choice": kwargs.get("tool_choice"),
             "model": {name: getattr(settings, name) for name in ModelSettings.__slots__},
         }
+
+    def _effect(self, request: Any) -> Effect:
+        try:
+            return self._scope.model_effect(request, label=self._name)
+        except RunRecordError as error:
+            cause = f"a tool or a hook may have changed the prompt or the messages of '{self._scope.who}' then"
+            raise RunRecordError(f"{error.message}; {cause}", fix=error.fix) from None
 
     async def _play(self, effect: Effect, model_state: Any) -> AsyncIterator[Any]:
         recorded = effect.recorded
