@@ -50,6 +50,11 @@ def test_a_misspelt_name_gets_the_right_one_as_its_fix(site: Any) -> None:
     assert [one.fix for one in found(planned, "tool-input")] == ["did you mean 'count'?"]
 
 
+def test_a_key_that_is_given_is_not_what_another_one_means(site: Any) -> None:
+    planned = chain_of("- {tool: native:reader, input: {path: a, paht: b}}", catalog=discover_catalog([str(site)]))
+    assert [one.fix for one in found(planned, "tool-input")] == ["it takes: path, count, mode"]
+
+
 def test_a_value_that_a_template_gives_is_left_to_the_run(site: Any) -> None:
     steps = """- {tool: native:reader, input: {path: a}}
 - {tool: native:reader, input: {path: "{{ steps[0].response }}", count: "{{ steps[0].index + 1 }}"}}"""

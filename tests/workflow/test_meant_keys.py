@@ -54,6 +54,14 @@ def test_a_mistake_above_the_steps_hides_none_in_them(head: str, code: str, fix:
     assert [one[1] for one in others] == [start + line for line in (1, 1, 2, 3)]
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"), [("list", "array"), ("dict", "object"), ("float", "number"), ("int", "integer")]
+)
+def test_a_type_in_the_words_of_python_is_that_of_json(word: str, meant: str) -> None:
+    text = f"{HEAD}inputs: {{required: {{x: {word}}}}}\npattern: {{type: chain, config: {{steps: [{{agent: a}}]}}}}\n"
+    assert found(text)[0] == ("bad-value", 5, f"did you mean `{meant}`?")
+
+
 def test_the_exact_key_of_a_section_is_not_a_misspelling_of_another_key() -> None:
     text = HEAD + "budgets: {max_tokns: 5}\npattern: {type: chain, config: {steps: [{agent: a, input: x}]}}\n"
     assert found(text) == [

@@ -238,13 +238,21 @@ def _in_unit(duration: re.Match[str], pointer: str) -> str:
     return f"{seconds * 1000 if pointer.endswith('_ms') else seconds:g}"
 
 
+# Words of Python and of other schemas for the types of JSON.
+_TYPE_WORDS = {
+    **{"list": "array", "dict": "object", "map": "object", "mapping": "object"},
+    **{"float": "number", "text": "string"},
+}
+
+
 def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
     error, kind = mistake.error, str(mistake.error["type"])
     context, name = error.get("ctx", {}), spoken(mistake.pointer)
     where = document.where(mistake.pointer)
     if kind == "literal_error":
         words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
-        close = did_you_mean(str(error["input"]), words)
+        close = _TYPE_WORDS.get(str(error["input"]).lower(), did_you_mean(str(error["input"]), words))
+        close = close if close in words else None
         choice = f"one of {', '.join(words)}" if words[1:] else words[0]
         message = f"`{name}` is {shown(error['input'])}; it must be {choice}"
         return Finding(BAD_VALUE, message, where, f"did you mean `{close}`?" if close else None)

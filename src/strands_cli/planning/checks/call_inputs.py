@@ -39,7 +39,8 @@ def check_call_input(
         return
     known = json_object(schema.get("properties"))
     takes_others = schema.get("additionalProperties") is not False
-    meant = {did_you_mean(name, known) for name in arguments if name not in known and not takes_others}
+    left = [name for name in known if name not in arguments]
+    meant = {did_you_mean(name, left) for name in arguments if name not in known and not takes_others}
     for name in schema.get("required") or ():
         if name not in arguments and name not in meant:
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
@@ -49,7 +50,7 @@ def check_call_input(
         if name in known:
             yield from _check_value(tool, name, value, known[name], where)
         elif not takes_others:
-            fix = suggest(name, known, f"it takes: {', '.join(known) or 'nothing'}")
+            fix = suggest(name, left, f"it takes: {', '.join(known) or 'nothing'}")
             yield Finding(TOOL_INPUT, f"'{tool.name}' takes no '{name}'", where, fix)
 
 
