@@ -75,6 +75,14 @@ def test_custom_python_that_names_a_method_of_a_class_is_to_name_the_class(site:
     assert "unknown-tool" not in [one.code for tool in ("Shelf", "shelf.put") for one in found(site, f"'keep:{tool}'")]
 
 
+def test_a_word_without_effect_in_the_spec_of_custom_python_is_reported_before_a_run(site: Path) -> None:
+    spec = {"name": "keep", "description": "Keep.", "inputSchema": {"json": {"type": "object"}}, "flavour": "x"}
+    Path("keep.py").write_text(f"TOOL_SPEC = {spec}\ndef keep(tool, **kwargs): ...\n", encoding="utf-8")
+    (finding,) = [one for one in found(site, "'keep:keep'") if one.code == "tool-word"]
+    assert (finding.severity, finding.where.line if finding.where else None) == ("warning", 2)
+    assert "'flavour'" in finding.message
+
+
 def test_a_module_with_a_name_like_a_prefix_is_custom_python(site: Path) -> None:
     Path("agents.py").write_text("def a(): ...\n")
     assert found(site, "agents:a") == []

@@ -109,10 +109,10 @@ def test_a_manifest_that_repeats_the_words_of_the_code_is_not_a_mismatch(site: S
     [
         ("requires_confirmaton", True, "`requires_confirmation`"),
         ("version", "1.0", None),
-        ("family", 3, "int"),
-        ("timeout_s", "5", "str"),
-        ("requires_consent", "yes", "str"),
-        ("deprecated", True, "bool"),
+        ("family", 3, "a string"),
+        ("timeout_s", "5", "a number"),
+        ("requires_consent", "yes", "True or False"),
+        ("deprecated", True, "a mapping"),
     ],
 )
 def test_what_means_nothing_is_reported(tmp_path: Path, place: str, word: str, value: Any, fix: str | None) -> None:

@@ -240,8 +240,12 @@ def _in_unit(duration: re.Match[str], pointer: str) -> str:
 
 # Words of Python and of other schemas for the types of JSON.
 _TYPE_WORDS = {
-    **{"list": "array", "dict": "object", "map": "object", "mapping": "object"},
-    **{"float": "number", "text": "string"},
+    "list": "array",
+    "dict": "object",
+    "map": "object",
+    "mapping": "object",
+    "float": "number",
+    "text": "string",
 }
 
 

@@ -23,6 +23,14 @@ _OF_THE_SDK = ("name", "description", "inputSchema", "outputSchema", "annotation
 _OTHER_WORDS = {"requires_consent": "requires_confirmation", "timeout": "timeout_s", "timeout_ms": "timeout_s"}
 CLAIMS, HINT_WORDS = WORDS["strands_cli"], WORDS["annotations"]
 Words = Mapping[str, Any]
+_KINDS: Mapping[type, str] = {
+    str: "a string",
+    dict: "a mapping",
+    list: "a list",
+    bool: "True or False",
+    int: "a number",
+    float: "a number",
+}
 
 
 def normal_spec(spec: Words) -> dict[str, Any]:
@@ -56,7 +64,8 @@ def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
             close = did_you_mean(str(word), [*CLAIMS, *CATALOGUE, *HINTS, *_OTHER_WORDS])
             found.append((str(word), f"did you mean `{close}`?" if close else None))
         elif not isinstance(meant, kind) or (isinstance(meant, bool) and kind is not bool):
-            found.append((str(word), f"its value is {type(value).__name__}"))
+            meant_kind = kind[0] if isinstance(kind, tuple) else kind
+            found.append((str(word), f"give it {_KINDS[meant_kind]}: strands explain manifest"))
     return found
 
 

@@ -298,6 +298,7 @@ class ToolResolver:
             fix = suggest(ref.canonical, tools, f"it has: {', '.join(tools)}")
             self.context.omit(UNKNOWN_TOOL, message, where, fix)
             return False
+        self.context.findings += found.check_words(str(ref.module))
         if schema := found.catalogue.get("config_schema"):
             self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
         return True
