@@ -122,14 +122,6 @@ def _runs_dir(typed: Mapping[str, Any]) -> Path:
     return load_settings(runs_dir=typed.get("runs_dir")).runs_dir
 
 
-@completer
-def distributions(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the distributions that provide tools."""
-    from strands_cli.catalog import discover_catalog
-
-    yield from dict.fromkeys(record.distribution for record in discover_catalog().tools)
-
-
 def _of_tools(field: str) -> Callable[[typer.Context, str], list[str]]:
     """Return what offers the values of a field of the installed tools."""
 
@@ -153,7 +145,7 @@ def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 workflow_files = completer(lambda incomplete, _: _files(_YAML, incomplete))
 server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
 json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
-families, categories = _of_tools("family"), _of_tools("category")
+families, categories, distributions = map(_of_tools, ("family", "category", "distribution"))
 # Of a stored run: what waits for an answer, what was cut off, and its steps.
 questions, decisions = _keys(_questions), _keys(_decisions)
 steps = _keys(lambda journal: (row for kind in ("step", "human") for row in journal.rows(kind) if "/" not in row.key))
