@@ -8,6 +8,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -142,6 +143,31 @@ def test_what_cannot_be_restored_is_asked_about_before_the_next_call(site: Site)
     assert "] 0 " in text(model.results[0])
 
 
+NUMBERS = """
+import itertools
+from strands import tool
+
+class Shelf:
+    def __init__(self):
+        self.numbers = itertools.count(1)
+
+    @tool
+    def number(self) -> int:
+        '''Gives the next number.'''
+        return next(self.numbers)
+"""
+
+
+def test_a_value_of_the_standard_library_that_is_not_stored_is_asked_about(site: Site) -> None:
+    site.install(NUMBERS, name="shelf", entry=":Shelf", manifest=False)
+    site.install(ASKS, name="wait", manifest=False)
+    number: list[Any] = [("number", {})]
+    _, host = resumed(site.plan("native:wait", "native:shelf.number"), [number], number)
+    assert [question.key for question in host.questions][1:] == ["steps.0/tool.2.number/object"]
+    assert "numbers (itertools.count)" in host.questions[1].prompt
+    assert not host.of(RunWarning)
+
+
 def test_a_person_may_end_the_run_there(site: Site) -> None:
     with pytest.raises(RunFailed):
         resumed(install(site), [ITEM], PEEK, person=about_objects(Answer("answered", "no", reason="no")))
@@ -254,6 +280,7 @@ VALUES = [
     NOW.timetz(),
     timedelta(days=1, microseconds=5),
     UUID(int=5),
+    Path("a/b"),
     Counter("aab"),
     OrderedDict(b=1, a=2),
     defaultdict(list, {"a": [1]}),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 from uuid import UUID
@@ -46,6 +48,7 @@ _PARTS: Mapping[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = 
     "time": (time, time.isoformat, time.fromisoformat),
     "timedelta": (timedelta, lambda value: [value.days, value.seconds, value.microseconds], lambda n: timedelta(*n)),
     "uuid": (UUID, str, UUID),
+    "path": (type(Path()), str, Path),
 }
 _NAMES = {kind: name for name, (kind, _, _) in _PARTS.items()}
 _FACTORIES = {factory.__name__: factory for factory in (int, float, str, list, dict, set)}
@@ -161,7 +164,15 @@ def _seen(value: Any, package: str, left: list[int]) -> Any:
         return as_data(value, left)
     except NotDataError:
         is_own = type(value).__module__.partition(".")[0] == package and not isinstance(value, type)
-        return [type(value).__qualname__, _seen(attributes_of(value), package, left)] if is_own else None
+        return [type(value).__qualname__, _seen(attributes_of(value), package, left)] if is_own else _written(value)
+
+
+def _written(value: Any) -> str | None:
+    """Return how a value of the standard library is written in Python, such as `count(3)`; None for handles."""
+    if type(value).__module__.partition(".")[0] not in sys.stdlib_module_names:
+        return None
+    text = repr(value)
+    return None if text.startswith("<") or " at 0x" in text else text
 
 
 def handles_in(values: Mapping[str, Any]) -> dict[str, str]:
