@@ -70,8 +70,9 @@ def test_custom_python_that_names_a_method_of_a_class_is_to_name_the_class(site:
     method = "    @tool\n    def put(self, thing: str) -> str:\n        'Put.'\n"
     source = f"from strands import tool\nclass Shelf:\n{method}shelf = Shelf()\n"
     Path("keep.py").write_text(source, encoding="utf-8")
-    fixes = [one.fix for one in found(site, "'keep:Shelf.put'") if one.code == "unknown-tool"]
-    assert fixes == ["name the class, for all of its tools: keep:Shelf"]
+    (fix,) = [one.fix for one in found(site, "'keep:Shelf.put'") if one.code == "unknown-tool"]
+    assert fix is not None
+    assert fix.endswith(": keep:Shelf")
     assert "unknown-tool" not in [one.code for tool in ("Shelf", "shelf.put") for one in found(site, f"'keep:{tool}'")]
 
 
