@@ -22,7 +22,16 @@ SECRET = (
 OBEYED = (
     *(".github", ".gitlab", ".gitlab-ci.y*ml", ".circleci", ".buildkite", ".woodpecker*", ".drone.y*ml"),
     *(".travis.y*ml", "azure-pipelines.y*ml", "bitbucket-pipelines.y*ml", "appveyor.y*ml", ".appveyor.y*ml"),
-    *("jenkinsfile*", ".ci", ".gitmodules", ".gitconfig", ".gitattributes", ".husky", ".pre-commit-config.y*ml"),
+    *(
+        "jenkinsfile*",
+        ".ci",
+        ".gitmodules",
+        ".gitconfig",
+        ".gitattributes",
+        ".husky",
+        "*lefthook.y*ml",
+        ".pre-commit-config.y*ml",
+    ),
     *(".vscode", ".idea", ".devcontainer*", ".mcp.json", "authorized_keys"),
     *("*.pth", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyvenv.cfg", "site-packages", "*.dist-info"),
     *("__pycache__", "*.pyc"),

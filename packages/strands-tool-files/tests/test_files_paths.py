@@ -125,7 +125,15 @@ SECRETS = [
     *(".netrc", ".npmrc", ".aws/credentials", "．env", "store.p12"),
 ]
 OBEYED = [
-    *(".github/workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile", ".ci/run", "x.pth", "sub/sitecustomize.py"),
+    *(
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+        ".lefthook.yml",
+        ".ci/run",
+        "x.pth",
+        "sub/sitecustomize.py",
+    ),
     *(
         "conftest.py",
         "tests/ConfTest.py",

@@ -34,7 +34,16 @@ _OBEYED = (
         ".travis.y*ml",
     ),
     *("azure-pipelines.y*ml", "bitbucket-pipelines.y*ml", "appveyor.y*ml", ".appveyor.y*ml", "jenkinsfile*", ".ci"),
-    *(".gitmodules", ".gitconfig", ".gitattributes", ".husky", ".pre-commit-config.y*ml", ".vscode", ".idea"),
+    *(
+        ".gitmodules",
+        ".gitconfig",
+        ".gitattributes",
+        ".husky",
+        "*lefthook.y*ml",
+        ".pre-commit-config.y*ml",
+        ".vscode",
+        ".idea",
+    ),
     *("*.pth", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyvenv.cfg", "site-packages", "*.dist-info"),
     # Compiled code is loaded in place of the source that people read.
     *("__pycache__", "*.pyc", ".devcontainer*", ".mcp.json", "authorized_keys"),
