@@ -156,3 +156,12 @@ def test_a_call_needs_neither_the_programs_nor_the_secrets_of_other_servers(fold
     unset = folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT)
     assert unset.code == 18
     assert "OTHER_TOKEN" not in unset.err
+
+
+def test_a_finding_about_a_call_has_no_place_in_a_file_that_does_not_exist(folder: Folder) -> None:
+    wrong = folder.strands("tools", "run", "calculator", "--config", '{"a": 1}', "--input", '{"expression": "1"}')
+    assert "tool-config" in wrong.err
+    assert "-->" not in wrong.err
+    name = client_file(folder, env={"A": "${SHELF_TOKEN}"})
+    unset = folder.strands("tools", "run", FIND, "--of", name, "--input", ABOUT)
+    assert f"--> {name}\n" in unset.err

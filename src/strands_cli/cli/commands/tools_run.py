@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
-from strands_cli.errors import ExitCode, StrandsCliError, UsageError, did_you_mean, has_errors
+from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, Where, did_you_mean, has_errors
 from strands_cli.events import Event, RunWarning, ToolCallDecided, ToolProgress
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def _call_declared(
     if declared.declared_in is not None:
         require_trust_in(declared.declared_in)
     planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
+    planned = replace(planned, findings=tuple(_in_file(one, declared.declared_in) for one in planned.findings))
     if not has_errors(planned.findings):  # with errors, all of them are part of the error
         say_findings(planned.findings)
     from strands_cli.agents import call_declared
@@ -147,6 +148,13 @@ def _call_declared(
     shows = f"tools list --json --mcp {shlex.quote(file)}" if file is not None else f"tools show {shlex.quote(name)}"
     _require_fit(result, progress, f"strands {shows}", arguments)
     return result
+
+
+def _in_file(finding: Finding, file: str | None) -> Finding:
+    """Return a finding about the workflow that was made for a call at a place which a person has: the file, or none."""
+    if finding.where is None or Path(finding.where.file).name != "tools run":
+        return finding
+    return replace(finding, where=Where(file) if file is not None else None)
 
 
 class Progress:
