@@ -235,6 +235,7 @@ class Run:
         if keep_failure and effect.failure is not None:
             raise RunFailed(effect.failure)
         # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
+        scope.may_have_rows = effect.is_repeated
         scope.retries_call = isinstance(step, CallStep) and effect.failure is not None
         self._count_step(scope)
         try:

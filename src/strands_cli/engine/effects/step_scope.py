@@ -86,6 +86,7 @@ class StepScope:
         cancel: Cancels the step's agent.
         limits: What the step may spend.
         began: When the step began, in monotonic seconds.
+        may_have_rows: Whether the journal may have rows of what the step is made of, from an earlier process.
         retries_call: Whether the step's own tool call failed earlier and is made again.
         before_asking: Is awaited before a question goes to a person; raises where it may no longer be asked.
         outer: The step with the call that this scope is a part of; what is spent here counts there too.
@@ -99,6 +100,7 @@ class StepScope:
         self.cancel: Callable[[], None] | None = None
         self.limits = limits or StepLimits()
         self.began: float | None = None
+        self.may_have_rows = True
         self.retries_call = False
         self.before_asking: Callable[[], Awaitable[None]] | None = None
         self.outer = outer

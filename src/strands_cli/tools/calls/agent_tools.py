@@ -244,7 +244,7 @@ def _answers(agent: Any) -> list[str]:
 
 def _changes_at_requests(scope: StepScope) -> dict[str, Mapping[str, Any]]:
     """Return what hooks had changed before requests that the journal has, by the request's key."""
-    rows = scope.run.rows_below(scope.key, "model")
+    rows = scope.run.rows_below(scope.key, "model") if scope.may_have_rows else ()
     return {row.key: row.detail[BY_HOOKS] for row in rows if row.status == "done" and BY_HOOKS in row.detail}
 
 
