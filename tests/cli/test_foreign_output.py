@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.strands import Folder, Ran
 
+pytestmark = pytest.mark.hostile
+
 VALUE = "tok-0123456789abcdef"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
 TEXT = f"{VALUE} \x1b]0;PWN\x07 \x9b31m \u202e end"

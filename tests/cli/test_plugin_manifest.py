@@ -11,6 +11,8 @@ import pytest
 from strands_cli.cli.program import run_program
 from tests.distributions import GROUP, module_source
 
+pytestmark = pytest.mark.wheels
+
 PACKAGES = Path(__file__).parents[2] / "packages"
 FIRST_PARTY = sorted(path.parents[2] for path in PACKAGES.glob("strands-tool-*/src/*/strands_tools.json"))
 

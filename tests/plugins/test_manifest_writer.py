@@ -18,6 +18,8 @@ from strands_cli.plugins.check.project import read_project
 from tests.distributions import GROUP, SCHEMA, make_distribution, module_source
 from tests.wordings import Wording
 
+pytestmark = pytest.mark.wheels
+
 PACKAGE = "strands_tool_foo"
 MANIFEST = f"src/{PACKAGE}/strands_tools.json"
 

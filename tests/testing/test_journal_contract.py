@@ -20,6 +20,8 @@ from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import RunRecordError
 from strands_cli.testing import JournalContract, check_journal
 
+pytestmark = pytest.mark.kills
+
 CHECKS = {name for name in dir(JournalContract) if name.startswith("test_")}
 NEEDS_DURABLE = {
     "test_a_row_is_durable_when_write_returns",

@@ -17,6 +17,8 @@ from strands_cli.testing import Example, ToolContract, contract_exception
 from tests.testing.tool_forms import GOOD, MANIFEST, ONE, SPOILED
 from tests.wordings import Wording
 
+pytestmark = pytest.mark.wheels
+
 TESTS = [name for name in vars(ToolContract) if name.startswith("test_")]
 IMPORTS = "test_importing_it_changes_nothing"
 

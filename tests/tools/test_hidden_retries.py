@@ -43,6 +43,9 @@ FAILING = {
     "timeout": Turn("late", delay_s=30),
     "dropped": Turn("lost", drop_after_chunks=0),
 }
+# A call that times out waits for seconds: the session of hostile tests has the time.
+SLOW = {"timeout": [pytest.mark.hostile]}
+FAILING_WAYS = [pytest.param(name, marks=SLOW.get(name, ())) for name in FAILING]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,7 +101,7 @@ def asked(provider: str, turn: Turn, policy: FailurePolicy, options: dict[str, A
         return call, len(server.requests)
 
 
-@pytest.mark.parametrize("failing", FAILING)
+@pytest.mark.parametrize("failing", FAILING_WAYS)
 @pytest.mark.parametrize("retries", [0, 2])
 def test_a_failing_call_is_sent_as_often_as_the_policy_says(provider: str, failing: str, retries: int) -> None:
     options = TIMEOUTS[provider] if failing == "timeout" else None
