@@ -23,10 +23,8 @@ from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pa
 from strands_cli.workflow.loaded import Repairs
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import (
-    EDGE_FORM,
     MISSING_DEPENDENCY,
     NO_ELSE,
-    TASK_CYCLE,
     UNKNOWN_NODE,
     UNKNOWN_ROUTE,
     UNKNOWN_TASK,
@@ -53,14 +51,14 @@ _REQUIRED: Mapping[str, Any] = {
     "config": {},
     "id": _UNNAMED,
     "key": "UNNAMED",
-    "prompt": "",
+    "prompt": "-",
     "description": "-",
     "tool": "agent:-",
     "base_url": "http://localhost",
     "path": _UNNAMED,
     "file": _UNNAMED,
     "from": _UNNAMED,
-    "when": "else",
+    "when": "true",
     "to": _UNNAMED,
     "min_score": 0,
     "max_messages": 1,
@@ -71,10 +69,6 @@ _REQUIRED: Mapping[str, Any] = {
 }
 _STEPS = ("steps", "nodes", "routes", "producer", "evaluator", "orchestrator", "worker_template", "router")
 
-_PARTS = (
-    "steps|nodes|edges|routes|tasks|branches|router|producer|evaluator|orchestrator|worker_template|config|type|reduce|then"
-    r"|writeup|review_gate|\w+_review|review_router|id|agent|tool|from|to|choose|deps"
-)
 # Codes about relations between parts, by the pointer of a part: they are untrue where another value replaces the part.
 _UNTRUE = {
     r"/agents": (UNKNOWN_AGENT, UNUSED_AGENT),
@@ -83,10 +77,16 @@ _UNTRUE = {
     r"/inputs(/required|/optional|/values)?|/tools/composite.*|/pattern.*/vars": (UNDECLARED_VARIABLE,),
     r"/env/secrets.*": (NO_EFFECT,),
     r"/tools.*": (UNKNOWN_SERVER, UNUSED_AGENT),
-    rf"/pattern(.*/(\d+|(nodes|routes)/[^/]+|{_PARTS}))?": (
+    r"/pattern(/type|/config(/(steps|nodes|routes|tasks|branches))?)?": (
         *(UNUSED_AGENT, UNKNOWN_NAME, UNKNOWN_NODE, UNREACHABLE_NODE, UNKNOWN_TASK, UNKNOWN_ROUTE),
-        *(TASK_CYCLE, MISSING_DEPENDENCY, NO_ELSE, DUPLICATE_ID, CONCURRENT_MEMORY, EDGE_FORM, BAD_RECORDING),
+        *(MISSING_DEPENDENCY, DUPLICATE_ID, CONCURRENT_MEMORY, BAD_RECORDING),
     ),
+    r"/pattern/config/(tasks|branches)/\d+/id": (UNKNOWN_NAME, UNKNOWN_TASK, MISSING_DEPENDENCY, BAD_RECORDING),
+    r"/pattern/config/(reduce|writeup|review_gate|\w+_review|router/review_router)": (UNKNOWN_NAME, BAD_RECORDING),
+    r"/pattern/config/tasks/\d+(/deps(/\d+)?)?": (MISSING_DEPENDENCY, CONCURRENT_MEMORY),
+    r"/pattern/config/edges.*": (UNREACHABLE_NODE, CONCURRENT_MEMORY),
+    r"/pattern/config/edges/.*/when": (NO_ELSE,),
+    r"/pattern/config/(?!edges).*": (UNUSED_AGENT, CONCURRENT_MEMORY),
 }
 
 Validate = Callable[[Any], tuple[WorkflowSpec | None, list[Any]]]
@@ -165,9 +165,11 @@ class _Repair:
             error["type"] in ("mapping_type", "dict_type", "model_type") and self._mapping(pointer)
         ):
             return
-        elif error["type"] == "literal_error" and (meant := _meant_word(error)):
+        elif error["type"] == "literal_error" and (only := _only_word(error)):
             place, key = _split(pointer)
-            value_at(self.value, place)[key] = meant
+            value_at(self.value, place)[key] = only
+            if not (isinstance(error["input"], str) and did_you_mean(error["input"], [only])):
+                self.replaced.add(pointer)
         elif error["type"] == "empty_list":
             self._replace(f"{pointer}/{error['ctx']['key']}")
         elif error["type"] == "missing":
@@ -179,7 +181,7 @@ class _Repair:
         elif pointer == "/pattern" and (meant := meant_pattern(value_at(self.value, pointer))):
             self.value["pattern"]["type"] = meant
             self.revealed.add(pointer)
-        elif error["type"] != "union_tag_not_found" or not self._rename_word_of_step(pointer):
+        elif error["type"] != "union_tag_not_found" or not self._give_form(pointer):
             self._replace(pointer)
 
     def _list(self, pointer: str) -> bool:
@@ -242,14 +244,18 @@ class _Repair:
             holder[path[-1]] = value
             self.renamed["/".join([pointer, *map(escape, path)])] = written
 
-    def _rename_word_of_step(self, pointer: str) -> bool:
+    def _give_form(self, pointer: str) -> bool:
+        """Read a step that has none of the three forms as the one that its other keys mean."""
         step = value_at(self.value, pointer)
         if pointer == "/pattern" or not isinstance(step, dict):
             return False
-        key = next((key for key in step if did_you_mean(key, STEP_WORDS)), None)
-        if key is not None:
-            self._rename(pointer, key, (), frozenset(STEP_WORDS))
-        return key is not None
+        if mistyped := next((key for key in step if did_you_mean(key, STEP_WORDS)), None):
+            self._rename(pointer, mistyped, (), frozenset(STEP_WORDS))
+            return True
+        form = _form_of(step, has_agents=bool(self._agents()))
+        step[form] = "hitl" if form == "type" else self._fitting_value(form, "", None)
+        self.replaced.add(f"{pointer}/{form}")
+        return True
 
     def _replace(self, pointer: str) -> None:
         """Put a value that fits to a pointer; if that was in vain, to the nearest place above."""
@@ -261,10 +267,13 @@ class _Repair:
         place, key = _split(pointer)
         holder, section = value_at(self.value, place), place.rpartition("/")[2]
         if isinstance(holder, list):
+            if not _has_id(holder[int(key)]):
+                self.replaced.add(f"{pointer}/id")
             holder[int(key)] = self._fitting_value(section.removesuffix("s"), section, holder[int(key)])
-        elif (fitting := self._fitting_value(key, section, holder.get(key))) is not None:
+            return
+        self.filled.add(place)
+        if (fitting := self._fitting_value(key, section, holder.get(key))) is not None:
             holder[key] = fitting
-            self.filled.add(place)
         else:
             holder.pop(key, None)
 
@@ -279,8 +288,8 @@ class _Repair:
         if section in ("steps", "nodes", "routes"):
             return self._step(old)
         if section in ("tasks", "branches", "mcp", "http_executors", "composite"):
-            has_id = isinstance(old, dict) and isinstance(old.get("id"), str)
-            return {"id": old["id"] if has_id else _UNNAMED, **(self._step(old) if section == "tasks" else {})}
+            name = old["id"] if _has_id(old) else _UNNAMED
+            return {"id": name, **(self._step(old) if section == "tasks" else {})}
         if key in _STEPS:
             step = self._step(old)
             return [step] if key == "steps" else {_UNNAMED: step} if key in ("nodes", "routes") else step
@@ -298,10 +307,21 @@ class _Repair:
         return [str(name) for name in agents] if isinstance(agents, dict) else []
 
 
-def _meant_word(error: Any) -> str | None:
-    """Return the one word that is possible in a place, if another one is a misspelling of it."""
-    expected = error["ctx"]["expected"].strip("'")
-    return expected if isinstance(error["input"], str) and did_you_mean(error["input"], [expected]) else None
+def _only_word(error: Any) -> str | None:
+    """Return the word that a place must have, if only one is possible."""
+    words = error["ctx"]["expected"].strip("'")
+    return None if "'" in words else words
+
+
+def _form_of(step: Mapping[str, Any], *, has_agents: bool) -> str:
+    """Return the word of the form that a step means which has none; a gate may be read in every way."""
+    if isinstance(step.get("input"), dict):
+        return "tool"
+    return "agent" if has_agents and "input" in step else "type"
+
+
+def _has_id(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("id"), str)
 
 
 def _split(pointer: str) -> tuple[str, str]:

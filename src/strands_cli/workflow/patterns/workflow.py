@@ -112,8 +112,10 @@ class DagConfig(FormatModel):
     @functools.cached_property
     def dependencies(self) -> dict[str, list[str]]:
         """Return each task's dependencies that exist."""
-        ids = {task.id for task in self.tasks}
-        return {task.id: [name for name in task.deps if name in ids] for task in self.tasks}
+        found: dict[str, list[str]] = {task.id: [] for task in self.tasks}
+        for task in self.tasks:
+            found[task.id] += [name for name in task.deps if name in found]
+        return found
 
 
 class WorkflowPattern(PatternModel):

@@ -74,6 +74,8 @@ def step_form(value: Any) -> str | None:
     """Return which of the three step forms a value has, judged by its keys; None when it has none."""
     keys = value if isinstance(value, dict) else {name for name in ("agent", "tool", "type") if hasattr(value, name)}
     forms = {"agent": "<agent>", "tool": "<tool>", "type": "<gate>"}
+    if isinstance(value, dict) and isinstance(value.get("input"), dict) and "tool" in keys:
+        return "<tool>"  # also where an agent is written beside it: only the input of a tool is a mapping
     return next((form for key, form in forms.items() if key in keys), None)
 
 
