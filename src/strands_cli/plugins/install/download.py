@@ -162,12 +162,15 @@ def _fetched_by_uv(target: InstallTarget, installer: Installer, folder: Path, tr
 
 
 def is_reserved(path: str) -> bool:
-    """Return whether a file lands where Python imports from, or among programs: no place for data."""
+    """Return whether a file lands where Python imports from, or among programs, links followed: no place for data."""
     reserved = {sysconfig.get_path(name) for name in ("purelib", "platlib", "scripts", "stdlib", "platstdlib")}
-    reserved |= {entry for entry in sys.path if entry}
-    normal = os.path.normcase(os.path.normpath(path))
-    folders = (os.path.normcase(os.path.normpath(one)) for one in reserved - {sys.prefix})
-    return any(normal.startswith(folder + os.sep) for folder in folders)
+    folders = {_landing(entry) for entry in (*reserved, *sys.path) if entry} - {_landing(sys.prefix)}
+    return any(_landing(path).startswith(folder) for folder in folders)
+
+
+def _landing(path: str) -> str:
+    """Return where a path leads, as a file system that ignores case may compare it, with a separator at its end."""
+    return os.path.realpath(path).casefold() + os.sep
 
 
 def _programs(tree: Path) -> tuple[str, ...]:
