@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.strands import EXAMPLES, Folder
+from tests.cli.strands import EXAMPLES, SCHEMA, Folder
 
 ABOUT = json.dumps({"about": "bees"})
 FOUND = [{"title": "The Honey Year", "about": "bees", "shelf": 3}]
@@ -116,9 +116,12 @@ def test_the_arguments_of_a_call_are_not_templates(folder: Folder) -> None:
 def test_a_tool_gets_the_settings_that_are_typed(folder: Folder) -> None:
     schema = {"type": "object", "properties": {"word": {"type": "string"}}, "additionalProperties": False}
     body = "return answer(kwargs['strands_cli']['config']['word'])"
-    folder.tool("echo", body, strands_cli={"config_schema": schema})
+    needs_text = {"json": {**SCHEMA, "required": ["text"]}}
+    folder.tool("echo", body, strands_cli={"config_schema": schema}, inputSchema=needs_text)
     ran = folder.strands("tools", "run", "echo", "--config", '{"word": "typed"}', "--input", '{"text": "x"}')
     assert (ran.code, ran.out) == (0, "typed\n"), ran.err
+    ran = folder.strands("tools", "run", "echo", "--config", '{"word": "typed"}', "--input", "{}")
+    assert (ran.code, "'text' is missing" in ran.err) == (2, True), ran.err
     assert folder.strands("tools", "run", "echo", "--config", "[]").code == 2
 
 

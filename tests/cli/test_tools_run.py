@@ -42,6 +42,15 @@ def test_an_error_result_is_exit_10_on_stderr_and_whole_as_json(folder: Folder) 
     assert "division by zero" in ran.document["error"]["message"]
 
 
+def test_an_error_in_the_json_of_a_success_is_exit_10_as_it_fails_a_step(folder: Folder) -> None:
+    reported = {"json": {"error": {"type": "HTTP 500"}}}
+    folder.tool("fetch", f"return {{**answer('oops'), 'content': [{{'text': 'oops'}}, {reported}]}}")
+    text = folder.strands("tools", "run", "fetch")
+    assert (text.code, text.out, text.err) == (10, "", "oops\n")
+    ran = folder.strands("tools", "run", "fetch", "--json")
+    assert (ran.code, ran.document["status"], ran.document["error"]) == (10, "success", {"type": "HTTP 500"})
+
+
 @pytest.mark.parametrize(
     ("given", "named", "fix"),
     [

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal import TerminalHuman
     from strands_cli.planning import RunRequest
 
+_STEP_INPUT = "/pattern/config/steps/0/input"
 _EXAMPLE = 'write --input \'{"name": "value"}\''
 
 
@@ -88,13 +89,15 @@ def run_tool(
         if as_json:
             print_json(failure_document(error))
         raise
+    document = result_document(result)
+    failed = result["status"] != "success" or "error" in document
     if as_json:
-        print_json(result_document(result))
-    elif result["status"] == "success":
-        print_response(shown(result))
-    else:
+        print_json(document)
+    elif failed:
         say(shown(result))
-    return ExitCode.OK if result["status"] == "success" else ExitCode.RUN_FAILED
+    else:
+        print_response(shown(result))
+    return ExitCode.RUN_FAILED if failed else ExitCode.OK
 
 
 def call(name: str, typed: str, request: RunRequest, declared: Declared | None = None) -> Mapping[str, Any]:
@@ -136,7 +139,9 @@ def _call_declared(
     if declared.declared_in is not None:
         require_trust_in(declared.declared_in)
     planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
-    planned = replace(planned, findings=tuple(_in_file(one, declared.declared_in) for one in planned.findings))
+    # The input of the planned step is empty, see `call_workflow`; the typed one is checked by the call.
+    findings = [one for one in planned.findings if not (one.where and one.where.pointer == _STEP_INPUT)]
+    planned = replace(planned, findings=tuple(_in_file(one, declared.declared_in) for one in findings))
     if not has_errors(planned.findings):  # with errors, all of them are part of the error
         say_findings(planned.findings)
     from strands_cli.agents import call_declared
@@ -146,7 +151,8 @@ def _call_declared(
         result = run_to_end(lambda: call_declared(planned, arguments, person, progress))
     file = declared.declared_in
     shows = f"tools list --json --mcp {shlex.quote(file)}" if file is not None else f"tools show {shlex.quote(name)}"
-    _require_fit(result, progress, f"strands {shows}", arguments)
+    (tool,) = planned.call_tools.values()
+    _require_fit(result, progress, f"strands {shows}", arguments, tool.record.input_schema)
     return result
 
 
@@ -181,7 +187,7 @@ def _require_fit(
         progress: Whether policy was asked about the call, which is after its input was accepted.
         schema: The tool's schema, where it is known.
     """
-    error = result_document(result).get("error", {})
+    error = json_object(result_document(result).get("error"))
     if progress.is_decided or error.get("code") != "invalid_input":
         return
     shape = json_object(schema)
@@ -235,11 +241,15 @@ def shown(result: Mapping[str, Any]) -> str:
 
 
 def result_document(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the whole result `{"status", "content"}`, with `error` if there is one."""
+    """Return the whole result `{"status", "content"}`, with `error` if it reports one.
+
+    A success may: code that was run and raised, a service that answered with HTTP 500. A step of a workflow fails then.
+    """
     document: dict[str, Any] = {"status": result["status"], "content": result["content"]}
     for block in result["content"]:
-        if isinstance(block.get("json"), dict) and "error" in block["json"]:
-            document["error"] = block["json"]["error"]
+        error = json_object(block.get("json")).get("error")
+        if error and isinstance(error, (str, dict)):
+            document["error"] = error
     return document
 
 
