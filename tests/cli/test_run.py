@@ -229,6 +229,14 @@ def test_what_the_command_line_allows_runs_without_asking(folder: Folder, grant:
     assert (folder.work / "note.txt").read_text() == "hello"
 
 
+def test_rules_about_tools_that_come_during_the_run_are_no_mistakes(folder: Folder) -> None:
+    permissions = {"permissions": {"ask": ["late:wipe"]}, "guardrails": {"allow_tools": ["late:*"]}}
+    folder.workflow(ONE_STEP, {"steps.0": [{"text": "hi"}]}, agents=WRITER, security=permissions)
+    folder.write("policy.yaml", {"version": 1, "rules": [{"ask": "late:load"}]})
+    ran = folder.strands("run", "flow.yaml", "--allow", "late:wipe", "--policy", "policy.yaml")
+    assert (ran.code, ran.codes) == (0, []), ran.err
+
+
 def test_an_allow_that_speaks_of_no_tool_is_answered_with_the_name_that_was_meant(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "hi"}]}, agents=WRITER)
     for command in ("plan", "run"):

@@ -141,7 +141,7 @@ def _check_arguments(planned: Sequence[PlannedTool], places: Mapping[Rule, Where
 
 
 def _matches(word: str, names: set[str]) -> bool:
-    return word == "*" or word.startswith("workflow:") or named(word, tuple(names))
+    return word == "*" or word.startswith(("workflow:", "late:")) or named(word, tuple(names))
 
 
 def _may_be_of(server: McpServer, word: str) -> bool:
