@@ -207,3 +207,34 @@ def test_a_rule_about_addresses_holds_for_each_redirect(
         assert len(near.asked) == 1, ran.err
         assert len(far.asked) == int(is_followed)
         assert ("strands-policy.yaml" in ran.out) is not is_followed
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"allow_private": ["127.0.0.1"]},
+        {"allow_private": ["localhost:80"]},
+        {"allow_hosts": ["https://a.example"]},
+        {"deny_hosts": ["a b"]},
+        {"proxy": "http://a.example:1"},
+        {"proxy": "https://a.example:1", "allow_hosts": ["b.example"]},
+    ],
+)
+def test_settings_that_no_call_could_have_are_found_before_the_run(folder: Folder, config: dict[str, Any]) -> None:
+    folder.workflow(
+        [{"tool": "http_request", "input": {"url": "https://b.example"}}],
+        tools={"python": [{"tool": "native:http_request", "config": config}]},
+    )
+    planned = folder.strands("plan", "flow.yaml")
+    assert planned.code == 3
+    assert "tool-config" in planned.codes
+
+
+def test_settings_in_every_documented_form_are_taken(folder: Folder) -> None:
+    private = ["[::1]:80", "10.0.0.0/8:1", "[fd00::/8]:4", "[fd00::]/8:443", "127.0.0.1:8080"]
+    hosts = ["*.a.example:80", "10.0.0.0/8", "fd00::/8", "[fd00::1]:8", "b.example", "bücher.example"]
+    config = {"allow_private": private, "allow_hosts": hosts, "deny_hosts": hosts[:1], "proxy": "http://[::1]:80/"}
+    given = ("--config", json.dumps(config), "--input", '{"url": "https://c.example"}')
+    for name in ("http_request", "web_fetch"):
+        ran = folder.strands("tools", "run", name, *given)
+        assert (ran.code, "c.example is not in allow_hosts" in ran.err) == (10, True), ran.err

@@ -235,6 +235,14 @@ def test_every_fault_of_a_tools_settings_is_found(site: Path) -> None:
     assert len(found(plan, "tool-config")) == 3
 
 
+def test_a_text_that_does_not_match_is_answered_with_what_is_meant_and_no_pattern(site: Path, tmp_path: Path) -> None:
+    place = {"type": "string", "pattern": "^.+:[0-9]+$", "description": "an address with its port"}
+    schema = {"type": "object", "properties": {"to": {"type": "array", "items": place}}}
+    sound(tmp_path, "open", config_schema=schema)
+    (finding,) = plan_with(tmp_path, "[{tool: open, config: {to: ['a:1', 'b']}}]").findings
+    assert (finding.code, "to[1]: 'b' is not an address with its port" in finding.message) == ("tool-config", True)
+
+
 def test_settings_for_a_tool_that_takes_none_are_an_error_unless_they_are_unknown(site: Path, wording: Wording) -> None:
     (finding,) = plan_with(site, "[{tool: file_read, config: {x: 1}}]").findings
     assert finding.code == "tool-config"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
@@ -20,6 +21,8 @@ from strands_cli.workflow.steps import ToolEntry
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
     from strands_cli.hooks import Hooks
 
 UNKNOWN_SECRET = Code(
@@ -132,4 +135,10 @@ def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> li
         errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
         return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
-    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {error.message}" for error in errors]
+    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {_problem_of(error)}" for error in errors]
+
+
+def _problem_of(error: ValidationError) -> str:
+    """Return the message of an error; where a text does not match, a person reads what it means and no pattern."""
+    meant = json_object(error.schema).get("description") if error.validator == "pattern" else None
+    return error.message if meant is None else f"{error.instance!r} is not {meant}"
