@@ -1,0 +1,177 @@
+"""Runs a workflow of the earlier format for real, and returns what it sent to the model, asked a person and wrote.
+
+A case is one YAML file in `cases/`:
+
+    workflow   its text; a line `runtime:` that omits provider, model and host gets those of the test's server
+    files      further files by their path beside it
+    inputs     the values of its inputs
+    turns      what the model answers: in order, or by the system prompt; a text, or `{calls: [[TOOL, ARGUMENTS]]}`
+    answers    what a person answers, in order
+    fresh      each question waits, and its answer goes to a run that is planned again from the journal
+    any_order  steps run side by side, so the order of `sends` means nothing
+    sends      each request: `{system, says: [ROLE: TEXT], tools}`; without tools `tools` is left out
+    asks       each question: `[PROMPT, CONTEXT]`
+    writes     each artifact: its text by its path
+    warns      the codes of the plan's warnings, each with the line of the workflow
+    refused    the codes of the errors, each with the line; then no request may have been sent
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from strands_cli import Workflow, discover_catalog
+from strands_cli.catalog import Catalog
+from strands_cli.engine.journal import Question
+from strands_cli.errors import Finding, StrandsCliError, WaitingForPerson
+from strands_cli.events import Event, RunStarted
+from tests.fakes.model_server import ModelServer, Turn
+
+CASES = Path(__file__).parent / "cases"
+KEYS = {"workflow", "files", "inputs", "turns", "answers", "fresh", "any_order"}
+COMPARED = ("sends", "asks", "writes", "warns", "refused")
+
+
+@dataclass
+class Played:
+    """What came of a case, in the words of its file."""
+
+    sends: list[dict[str, Any]] = field(default_factory=list)
+    asks: list[list[str]] = field(default_factory=list)
+    writes: dict[str, str] = field(default_factory=dict)
+    warns: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def read_case(name: str) -> dict[str, Any]:
+    """Return a case; an unknown key would compare nothing."""
+    case: dict[str, Any] = yaml.safe_load((CASES / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert case.keys() <= KEYS | set(COMPARED), case.keys()
+    assert "sends" in case or "refused" in case, "a case says what is sent, or that nothing is"
+    return case
+
+
+def requests_of(case: Mapping[str, Any], folder: Path) -> Played:
+    """Run a case in an empty folder, which is the working directory."""
+    script = _Script(case.get("turns", []))
+    with ModelServer(script.turn) as server:
+        file = _written(case, folder, server)
+        played = Played()
+        _run(file, case, played)
+        played.sends = [sent(request) for request in server.model_requests]
+    if case.get("any_order"):
+        played.sends.sort(key=yaml.safe_dump)
+    else:
+        assert not script.left, f"the model was not asked for: {script.left}"
+    out = folder / "artifacts"
+    files = (path for path in sorted(out.rglob("*")) if path.is_file())
+    played.writes = {path.relative_to(out).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    return played
+
+
+def sent(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request as cases have it."""
+    system = " ".join(_text(one) for one in request["messages"] if one["role"] == "system")
+    says = [f"{one['role']}: {_text(one)}" for one in request["messages"] if one["role"] != "system"]
+    tools = [tool["function"]["name"] for tool in request.get("tools", [])]
+    return {"system": system, "says": says, **({"tools": tools} if tools else {})}
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or ()]
+    calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]
+    return " ".join(filter(None, (*parts, *calls)))
+
+
+class _Script:
+    """The turns of the model, in one order or in one for each system prompt."""
+
+    def __init__(self, turns: list[Any] | Mapping[str, list[Any]]) -> None:
+        self._turns = {name: list(each) for name, each in turns.items()} if isinstance(turns, Mapping) else list(turns)
+
+    @property
+    def left(self) -> list[Any]:
+        turns = self._turns
+        return turns if isinstance(turns, list) else [turn for each in turns.values() for turn in each]
+
+    def turn(self, request: dict[str, Any]) -> Turn:
+        turns = self._turns if isinstance(self._turns, list) else self._turns[sent(request)["system"]]
+        turn = turns.pop(0)
+        return Turn(calls=[tuple(call) for call in turn["calls"]]) if isinstance(turn, Mapping) else Turn(str(turn))
+
+
+def _written(case: Mapping[str, Any], folder: Path, server: ModelServer) -> Path:
+    """Write the files of a case; the runtime is filled in on its own line, so that findings have the case's lines."""
+    written = yaml.safe_load(case["workflow"]).get("runtime") or {}
+    base = {"provider": "openai", "model_id": "m", "host": server.url, "failure_policy": {"retries": 0}}
+    filled = f"runtime: {json.dumps({**base, **written})}"
+    lines = [filled if line.startswith("runtime:") else line for line in case["workflow"].splitlines()]
+    for name, text in {**case.get("files", {}), "flow.yaml": "\n".join(lines) + "\n"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / "flow.yaml"
+
+
+def _run(file: Path, case: Mapping[str, Any], played: Played) -> None:
+    """Run to the end, or to the errors that refuse it."""
+    person = _Person(case.get("answers", []), played)
+    inputs, places = case.get("inputs"), {"runs_dir": file.parent / "runs", "catalog": _catalog()}
+    flow = Workflow.from_file(file)
+    try:
+        played.warns = _lines(flow.plan(inputs, **places).findings, "warning")
+        answer = None if case.get("fresh") else person.answer
+        try:
+            flow.run(inputs, answer=answer, on_event=person.listen, yes=True, **places)
+        except WaitingForPerson:
+            person.answer_each_in_a_new_plan(places)
+    except StrandsCliError as error:
+        if not error.findings:
+            raise
+        played.refused = _lines(error.findings, "error")
+    assert not person.answers, f"nothing asks for: {person.answers}"
+
+
+@functools.cache
+def _catalog() -> Catalog:
+    return discover_catalog()
+
+
+class _Person:
+    """Answers questions in order, and writes down what was asked."""
+
+    def __init__(self, answers: Sequence[str], played: Played) -> None:
+        self.answers = list(answers)
+        self._played = played
+        self._run = ""
+        self._may_answer = 1
+
+    def listen(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._run = event.run_id
+
+    def answer(self, question: Question) -> str:
+        self._played.asks.append([question.prompt, question.context])
+        return self.answers.pop(0)
+
+    def answer_each_in_a_new_plan(self, places: Mapping[str, Any]) -> None:
+        while self.answers:
+            self._may_answer = 1
+            with contextlib.suppress(WaitingForPerson):
+                Workflow.resume(self._run, answer=self._answer_one, **places)
+
+    def _answer_one(self, question: Question) -> str | None:
+        self._may_answer -= 1
+        return self.answer(question) if self._may_answer == 0 else None
+
+
+def _lines(findings: Sequence[Finding], severity: str) -> list[str]:
+    return [f"{one.code}:{one.where.line if one.where else '-'}" for one in findings if one.severity == severity]
