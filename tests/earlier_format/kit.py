@@ -9,7 +9,7 @@ A case is one YAML file in `cases/`:
     answers    what a person answers, in order
     fresh      each question waits, and its answer goes to a run that is planned again from the journal
     any_order  steps run side by side, so the order of `sends` means nothing
-    sends      each request: `{system, says: [ROLE: TEXT], tools}`; without tools `tools` is left out
+    sends      each request: `{system, says: [ROLE: TEXT], tools, settings}`; the last two only where there are any
     asks       each question: `[PROMPT, CONTEXT]`
     writes     each artifact: its text by its path
     warns      the codes of the plan's warnings, each with the line of the workflow
@@ -37,6 +37,8 @@ from tests.fakes.model_server import ModelServer, Turn
 
 CASES = Path(__file__).parent / "cases"
 KEYS = {"workflow", "files", "inputs", "turns", "answers", "fresh", "any_order"}
+MODEL = "m"
+_NOT_SETTINGS = ("messages", "tools", "model", "stream", "stream_options")
 COMPARED = ("sends", "asks", "writes", "warns", "refused")
 
 
@@ -82,7 +84,10 @@ def sent(request: Mapping[str, Any]) -> dict[str, Any]:
     system = " ".join(_text(one) for one in request["messages"] if one["role"] == "system")
     says = [f"{one['role']}: {_text(one)}" for one in request["messages"] if one["role"] != "system"]
     tools = [tool["function"]["name"] for tool in request.get("tools", [])]
-    return {"system": system, "says": says, **({"tools": tools} if tools else {})}
+    others = {name: value for name, value in request.items() if name not in _NOT_SETTINGS}
+    settings = {**({} if request["model"] == MODEL else {"model": request["model"]}), **others}
+    parts = {"tools": tools, "settings": settings}
+    return {"system": system, "says": says, **{name: part for name, part in parts.items() if part}}
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -112,7 +117,7 @@ class _Script:
 def _written(case: Mapping[str, Any], folder: Path, server: ModelServer) -> Path:
     """Write the files of a case; the runtime is filled in on its own line, so that findings have the case's lines."""
     written = yaml.safe_load(case["workflow"]).get("runtime") or {}
-    base = {"provider": "openai", "model_id": "m", "host": server.url, "failure_policy": {"retries": 0}}
+    base = {"provider": "openai", "model_id": MODEL, "host": server.url, "failure_policy": {"retries": 0}}
     filled = f"runtime: {json.dumps({**base, **written})}"
     lines = [filled if line.startswith("runtime:") else line for line in case["workflow"].splitlines()]
     for name, text in {**case.get("files", {}), "flow.yaml": "\n".join(lines) + "\n"}.items():
