@@ -229,6 +229,13 @@ def test_what_the_command_line_allows_runs_without_asking(folder: Folder, grant:
     assert (folder.work / "note.txt").read_text() == "hello"
 
 
+def test_a_tool_of_which_some_calls_are_allowed_is_not_reported_as_denied(folder: Folder) -> None:
+    folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
+    ran = folder.strands("run", "flow.yaml", "--allow", "file_write(path=*.txt)")
+    assert (ran.code, (folder.work / "note.txt").read_text()) == (0, "hello")
+    assert "'file_write' that no rule allows" in ran.err
+
+
 def test_rules_about_tools_that_come_during_the_run_are_no_mistakes(folder: Folder) -> None:
     permissions = {"permissions": {"ask": ["late:wipe"]}, "guardrails": {"allow_tools": ["late:*"]}}
     folder.workflow(ONE_STEP, {"steps.0": [{"text": "hi"}]}, agents=WRITER, security=permissions)

@@ -45,7 +45,10 @@ def site(tmp_path: Path) -> Path:
 
 
 def call(site: Path, ref: str) -> Ran:
-    folder = Folder(site.parent, {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own:*,bare:*,described:*,described.*"})
+    folder = Folder(
+        site.parent,
+        {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own:*,bare:*,described:*,described.*,nowhere:*,lacking:*,lacking.*"},
+    )
     folder.work.mkdir(exist_ok=True)
     return folder.strands("tools", "run", ref, "--input", "{}")
 
@@ -78,6 +81,21 @@ def test_a_function_that_its_package_passes_on_is_named_where_it_is_described(si
 
 def test_a_function_without_the_decorator_has_it_as_its_fix(site: Path) -> None:
     assert "@tool" in fix_of(site, "bare:plain")
+
+
+@pytest.mark.parametrize(
+    ("ref", "fix"),
+    [
+        ("nowhere:x", "python_path"),
+        ("lacking:x", "correct the module lacking"),
+        ("lacking.sub:x", "the module lacking.sub"),
+    ],
+)
+def test_custom_python_that_cannot_be_imported_is_corrected_and_not_upgraded(site: Path, ref: str, fix: str) -> None:
+    (site / "lacking").mkdir()
+    (site / "lacking" / "__init__.py").write_text("import no_such_dependency\n")
+    assert fix in fix_of(site, ref)
+    assert "custom" not in call(site, ref).err
 
 
 def test_tools_of_plain_python_are_found_without_an_import(site: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_manifest_that_repeats_the_words_of_the_code_is_not_a_mismatch(site: S
         ("version", "1.0", None),
         ("family", 3, "a string"),
         ("timeout_s", "5", "a number"),
-        ("requires_consent", "yes", "True or False"),
+        ("requires_consent", "yes", "it counts as True; give it True or False"),
         ("deprecated", True, "a mapping"),
     ],
 )

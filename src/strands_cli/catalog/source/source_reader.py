@@ -74,10 +74,10 @@ class SourceTool:
         return None not in (self.name, self.description, self.input_schema)
 
     def check_words(self, distribution: str) -> Iterator[Finding]:
-        """Yield a finding for each word of the tool and its members that has no effect."""
+        """Yield a finding for each word of the tool and its members that means nothing."""
         where = Where(self.file, self.line) if self.file else None
         for word, fix in self.meaningless:
-            message = f"{word!r} of the tool '{self.name}' of '{distribution}' has no effect"
+            message = f"{word!r} of the tool '{self.name}' of '{distribution}' means nothing"
             yield Finding(TOOL_WORD, message, where, fix, "warning")
         for member in self.members or ():
             yield from member.check_words(distribution)

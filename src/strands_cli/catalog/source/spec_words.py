@@ -54,7 +54,7 @@ def normal_spec(spec: Words) -> dict[str, Any]:
 
 
 def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
-    """Return each word of a spec that has no effect, and what to write instead if that is known."""
+    """Return each word of a spec that means nothing, and what to write instead if that is known."""
     found: list[tuple[str, str | None]] = []
     own = json_object(spec.get("strands_cli"))
     for word, value in [*((w, v) for w, v in spec.items() if w not in _OF_THE_SDK), *own.items()]:
@@ -65,7 +65,8 @@ def meaningless_words(spec: Words) -> list[tuple[str, str | None]]:
             found.append((str(word), f"did you mean `{close}`?" if close else None))
         elif not isinstance(meant, kind) or (isinstance(meant, bool) and kind is not bool):
             meant_kind = kind[0] if isinstance(kind, tuple) else kind
-            found.append((str(word), f"give it {_KINDS[meant_kind]}: strands explain manifest"))
+            counts = "it counts as True; " if name == "requires_confirmation" else ""
+            found.append((str(word), f"{counts}give it {_KINDS[meant_kind]}: strands explain manifest"))
     return found
 
 

@@ -156,7 +156,8 @@ def warn_of_questions(planned: Plan) -> None:
         # For example, GET and HEAD of the HTTP tools.
         only_reads = tool.when_reading is not None
         which = "that change something will be denied" if only_reads else "will be denied"
-        if isinstance(tool, McpTool) and tool.member is None:  # rules may cover some of its tools
+        is_server = isinstance(tool, McpTool) and tool.member is None  # rules may cover some of its tools
+        if is_server or any(one.effect == "allow" for one in tool.conditional):
             which = "that no rule allows will be denied"
         rule = tool.decision.rule
         fix = "" if is_managed(tool.decision) else f" (allow: --allow {tool.own_name})"

@@ -200,7 +200,7 @@ async def _read_plugin(
                 module = importlib.import_module(module_name)
             return adapted(await read_reference(module, attribute, planned.config, closers), module_name)
     except NotAToolError as error:
-        message = f"{planned.ref} of {planned.distribution} is not a tool: {error}"
+        message = f"{_named(planned)} is not a tool: {error}"
         raise NotEquipped(message, fix=remedy_for(error, planned, module)) from error
     except (StrandsCliError, KeyboardInterrupt):
         raise
@@ -210,7 +210,7 @@ async def _read_plugin(
             raise
         problem = Redactor.of_environment(os.environ).text(f"{type(error).__name__}: {error}")
         raise NotEquipped(
-            f"the tool {planned.ref} of {planned.distribution} cannot be loaded: {problem}",
+            f"the tool {_named(planned)} cannot be loaded: {problem}",
             fix=remedy_for(error, planned, module),
         ) from error
 
@@ -224,7 +224,16 @@ def remedy_for(error: BaseException, planned: PlannedTool, module: ModuleType | 
         return f"name one: {', '.join(others)}"
     if module is not None and callable(getattr(module, planned.record.attribute or "", None)):
         return "decorate it with `@tool` of strands, or describe it with a TOOL_SPEC in its module"
-    return f"try: python -c 'import {name}'; then correct or upgrade {distribution}"
+    if planned.record.kind != "custom":
+        return f"try: python -c 'import {name}'; then correct or upgrade {distribution}"
+    if isinstance(error, ModuleNotFoundError) and error.name in (name, name.partition(".")[0]):
+        return "correct the name, or add its folder in that of the workflow: `tools: {python_path: [FOLDER]}`"
+    return f"correct the module {name}, or install what it needs"
+
+
+def _named(planned: PlannedTool) -> str:
+    """Return how messages name a tool: custom Python is of no distribution."""
+    return planned.ref if planned.record.kind == "custom" else f"{planned.ref} of {planned.distribution}"
 
 
 def _references(module: ModuleType, attribute: str | None) -> Iterator[str]:
