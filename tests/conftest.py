@@ -21,10 +21,11 @@ OURS = [Path(__file__).resolve().parent.parent, Path(sys.prefix).resolve()]
 @pytest.fixture(autouse=True)
 def _imports_are_given_back() -> Iterator[None]:
     """Give back `sys.path` (loading a plugin closes the current directory) and forget plugins of temporary folders."""
-    path, known = list(sys.path), set(sys.modules)
+    path, known = list(sys.path), len(sys.modules)
     yield
     sys.path[:] = path
-    for name in set(sys.modules) - known:
+    # New ones are the last; a test that has removed others makes this look at more.
+    for name in list(sys.modules)[known:]:
         file = getattr(sys.modules[name], "__file__", None)
         if file and Path(file).is_relative_to(TEMPORARY) and not any(map(Path(file).is_relative_to, OURS)):
             del sys.modules[name]
