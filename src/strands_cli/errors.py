@@ -127,9 +127,12 @@ class StrandsCliError(Exception):
         message: What happened, in one sentence.
         findings: Every known problem, when there are several or when they have places.
         fix: What to do about it.
+
+    `brief` replaces the message for a person who has just read it in the lines of the run.
     """
 
     exit_code: ExitCode = ExitCode.INTERNAL
+    brief: str | None = None
 
     def __init__(self, message: str, *, findings: Iterable[Finding] = (), fix: str | None = None) -> None:
         super().__init__(message)

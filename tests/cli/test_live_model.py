@@ -102,7 +102,10 @@ def test_the_error_of_a_model_is_reported_with_what_helps(folder: Folder) -> Non
             ran = folder.strands("run", "flow.yaml", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.url)
         assert ran.code == 10
         assert re.search(said, ran.err, re.MULTILINE)
-        assert "FAILED steps.0  writer" in ran.err
+        reason = re.findall("FAILED steps.0  writer: (.*)", ran.err)
+        assert len(reason) == 1
+        assert ran.err.count(reason[0]) == 1
+        assert "\nerror: steps.0 failed\n" in ran.err
         assert "Traceback" not in ran.err
 
 

@@ -19,7 +19,7 @@ from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
 from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import ExitCode, Finding, Where
-from strands_cli.events import ModelText, RunStarted, StepFailed
+from strands_cli.events import ModelText, RunStarted, StepFailed, StepStarted
 from strands_cli.unicode_safety import printable
 from strands_cli.workflow import BAD_VALUE
 from tests.cli.strands import Folder
@@ -126,6 +126,18 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
         "TERMINATED": 143,
     }
     assert {code.name: int(code) for code in ExitCode} == expected
+
+
+def test_the_status_counts_from_the_start_of_the_run_as_its_last_line_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 1000, 5))
+    monkeypatch.setattr("strands_cli.cli.terminal.status_view.time.monotonic", lambda: float(next(clock)))
+    view = StatusView()
+    with contextlib.redirect_stderr(io.StringIO()):
+        view.loading("flow")
+        assert view.status().startswith("15.0 s: flow loads")
+        view(RunStarted(0.0, "id", "name", "chain", 1))
+        view(StepStarted(0.0, "steps.0", "agent", "writer"))
+    assert view.status() == "15.0 s: steps.0 writer for 10.0 s"
 
 
 @pytest.mark.parametrize("kind", [View, StatusView])

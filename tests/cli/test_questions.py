@@ -37,6 +37,7 @@ def test_a_call_that_waits_is_shown_whole_wherever_it_is_decided(folder: Folder)
         terminal.wait_for(QUESTION)
         terminal.type("n\n")
         assert terminal.end() == 19
+    assert "n: it waits still" in terminal.text, "at a run, a no would refuse the call"
     for text in (printed, shown, terminal.text):
         assert "file_write of strands-tool-files" in text
         assert "path: note.txt" in text

@@ -201,7 +201,7 @@ def test_denials_for_different_reasons_are_not_one_line(folder: Folder, wording:
     calls = [WRITE, {"calls": [{"file_write": {"path": "secrets/key", "content": "x"}}]}, WRITE, {"text": "done"}]
     folder.workflow(ONE_STEP, {"steps.0": calls}, agents=WRITER)
     ran = folder.strands("run", "flow.yaml", "--policy", "policy.yaml")
-    assert ran.code == 0, "a rule denied a part, which is no want of a person"
+    assert ran.code == 21, "no call was made, and a person could have allowed two of the three"
     wording([line for line in ran.err.splitlines() if line.startswith("denied: ")])
     assert folder.strands("resume", "last", "--fail-on-denied").code == 21
     denials = folder.strands("resume", "last", "--json").document["denials"]

@@ -200,6 +200,19 @@ def test_a_finished_run_can_be_read(folder: Folder) -> None:
     assert effects["steps.0/model.1"]["text"] == "The answer\x1b[31m."
 
 
+def test_no_effect_looks_as_if_it_were_worked_on_where_no_process_is(folder: Folder) -> None:
+    runtime = {"provider": "replay", "recording": "flow.recording.yaml", "budgets": {"max_model_calls": 1}}
+    turns = {"steps.0": [WRITE, {"text": "Done."}]}
+    folder.workflow([{"agent": "writer", "input": "Write."}], turns, agents=WRITER, runtime=runtime)
+    for option, code, status in (("--yes", 20, "stopped"), ("--detach", 19, "waiting")):
+        ran = folder.strands("run", "flow.yaml", option)
+        assert ran.code == code
+        shown = folder.strands("runs", "show", "last").out
+        assert re.search(rf"^steps\.0 +step +{status} ", shown, re.MULTILINE)
+        assert " started " not in shown
+    assert ran.err.count("Allow writer to call file_write") == 2, "when it is asked, and where it waits"
+
+
 def test_a_failed_step_shows_the_last_answer_of_its_model(folder: Folder) -> None:
     schema = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
     agents = {"writer": {"prompt": "You count.", "output_schema": schema}}

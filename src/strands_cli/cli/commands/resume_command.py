@@ -189,7 +189,7 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
     if call:
         known = {name: value for name, value in call.items() if name in PermissionQuestion.__slots__}
         asked = dataclasses.replace(asked, call=PermissionQuestion(**known))
-    answer = await TerminalHuman("terminal").ask(asked)
+    answer = await TerminalHuman("terminal", refusal="it waits still").ask(asked)
     if answer.text != "yes":
         raise WaitingForPerson(f"{question.key} is not answered, and waits still")
     return answer

@@ -135,10 +135,14 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
     # The fix of a spent budget is the one command that works: it raises the limit.
     if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
         view.line(how_to_continue(view.run_id, runs_dir))
+    error.brief = view.brief(error.message)
     questions = explain_ending(error, runs_dir, view.run_id)
     for question in questions:
         view.line("\n".join(waiting_lines(question)))
-    return {"questions": questions} if questions else {}
+    if not questions:
+        return {}
+    error.brief = f"the run waits for {counted(len(questions), 'answer')}"
+    return {"questions": questions}
 
 
 def warn_of_questions(planned: Plan) -> None:
@@ -184,17 +188,17 @@ def exit_code_after_denials(ended: Ended, flags: RunFlags) -> ExitCode:
         failing = [] if is_interactive() else never_asked(ended.result.denials)
     if not failing:
         return ExitCode.OK
-    why = "calls were denied" if flags.fail_on_denied else "every call was denied, since no person can be asked"
+    why = "calls were denied" if flags.fail_on_denied else "every call was denied, and no person can be asked"
     say(one_line(f"error: {', '.join(failing)}: {why}"))
     return ExitCode.DENIED
 
 
 def never_asked(denials: Sequence[Denials]) -> list[str]:
-    """Return the tools whose every call was denied for want of a person."""
-    without_person: Counter[str] = Counter()
+    """Return the tools of which no call was made, and one or more for want of a person."""
+    denied: Counter[str] = Counter()
     for one in denials:
-        without_person[one.tool] += one.denied if one.no_person else 0
-    return list(dict.fromkeys(one.tool for one in denials if without_person[one.tool] == one.calls))
+        denied[one.tool] += one.denied
+    return list(dict.fromkeys(one.tool for one in denials if one.no_person and denied[one.tool] == one.calls))
 
 
 def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A longer text is cut unless everything is asked for.
 SHORT = 2000
+# What an effect does that has begun and is not done, by the status of its run; in other runs no process works on it.
+_UNFINISHED = {"running": "started", "waiting": "waiting"}
 
 
 def run_document(run: StoredRun) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def summary_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
         yield from (f"{'':9} | {line}" for line in more if line)
     if summary.effects:
         heads = ("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS", "DECISION")
-        yield from ["", *aligned([heads, *map(_cells, summary.effects)])]
+        yield from ["", *aligned([heads, *(_cells(one, summary.run) for one in summary.effects)])]
     for effect in summary.effects:
         if effect.error is not None and effect.row.kind == "step":
             yield from _failure(effect, summary, full=full)
@@ -124,11 +126,12 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
         yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {one.rule}"
 
 
-def _cells(effect: EffectSummary) -> tuple[str, ...]:
+def _cells(effect: EffectSummary, run: StoredRun) -> tuple[str, ...]:
     row = effect.row
+    status = _UNFINISHED.get(run.status, "stopped") if effect.status == "started" else effect.status
     seconds = f"{max(0.0, row.ended_at - row.started_at):.1f}" if row.ended_at is not None else ""
     decision = f"{row.detail['decision']}: {row.detail.get('rule', '')}" if "decision" in row.detail else ""
-    return row.key, row.kind, effect.status, str(row.attempt), seconds, str(row.usage.total_tokens or ""), decision
+    return row.key, row.kind, status, str(row.attempt), seconds, str(row.usage.total_tokens or ""), decision
 
 
 def _failure(effect: EffectSummary, summary: RunSummary, *, full: bool) -> Iterator[str]:

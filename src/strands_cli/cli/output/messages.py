@@ -180,7 +180,8 @@ def _say_error(error: StrandsCliError) -> None:
     errors = [finding for finding in error.findings if finding.severity == "error"]
     if len(errors) != 1 or (error.fix and error.message != errors[0].message):
         label, what = ("waiting", "next") if isinstance(error, WaitingForPerson) else ("error", "fix")
-        say(continued(f"{label}: {error.message}") + (f"\n  {what}: {continued(error.fix)}" if error.fix else ""))
+        fix = f"\n  {what}: {continued(error.fix)}" if error.fix else ""
+        say(continued(f"{label}: {error.brief or error.message}") + fix)
 
 
 def _has_current_directory() -> bool:

@@ -22,6 +22,10 @@ class LogView(View):
             del fields["text"]
         write_log(_message(event), level=_level(event), event=fields)
 
+    def brief(self, reason: str) -> str | None:
+        """Return None: a line of a log is read by itself."""
+        return None
+
     def tool_line(self, text: str) -> None:
         """Show a line that a tool has printed."""
         if not self._quiet:

@@ -42,6 +42,7 @@ class View:
         self._verbose = verbose
         self._mid_line = False
         self._answering: dict[str, str] = {}  # by model call that goes on: the part of a line that is not shown yet
+        self._failed: dict[str, str] = {}  # by the reason that a line shows: the step that failed
         self._paused = False
         self._held: list[Callable[[], None]] = []  # output that arrived while a question was shown
         # Events come from the run's loop, lines that tools print from a thread.
@@ -55,6 +56,8 @@ class View:
                     self.run_id = event.run_id
                 case RunFinished():
                     self.ended, self.denials = event.status, event.denials
+                case StepFailed() if not self._quiet:
+                    self._failed[event.error] = event.key
             if not self._quiet:
                 self._show(event)
 
@@ -67,6 +70,11 @@ class View:
             self._stream(event)
         if line := line_for(event):
             self.line(line)
+
+    def brief(self, reason: str) -> str | None:
+        """Return what is left to say of a run's error whose reason is in the line of a step; None if it is in none."""
+        key = self._failed.get(reason)
+        return f"{key} failed" if key is not None and "\n" not in reason else None
 
     def loading(self, workflow: str) -> None:
         """Show that models and tools are loaded, which may take seconds; a pipe has a reader who can wait."""

@@ -57,6 +57,7 @@ class StatusView(View):
         """Update the activity of each unfinished step; the latest one is last."""
         if isinstance(event, RunStarted):
             self._activities.pop(_LOADING, None)
+            self._began = time.monotonic()  # the run's last line counts from here too
         if isinstance(event, ModelCallFinished):
             self._tokens += event.usage.total_tokens
         if isinstance(event, ModelText):

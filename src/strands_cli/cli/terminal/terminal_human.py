@@ -34,11 +34,12 @@ def choose_human(*, detach: bool) -> TerminalHuman:
 class TerminalHuman:
     """Shows one question at a time on stderr and reads the answer from the keyboard.
 
-    `keyboard` and `view` are set before the run begins.
+    `keyboard` and `view` are set before the run begins. `refusal` says what a no means.
     """
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: Mode, *, refusal: str = "no call") -> None:
         self.mode = mode
+        self._refusal = refusal
         self.view: View | None = None
         self.keyboard = Keyboard()
         self._one_at_a_time = asyncio.Lock()
@@ -65,7 +66,7 @@ class TerminalHuman:
         if question.problem:
             say(f"  {question.problem}")
         if question.kind == "approval":
-            say(f"  {_choices(question)}")
+            say(f"  {self._choices(question)}")
         while True:
             try:
                 async with asyncio.timeout(question.timeout_s):
@@ -84,6 +85,14 @@ class TerminalHuman:
             if answer is not None:
                 return Answer("answered", answer, is_typed=True)
             say(f"  {_wanted(question)}")
+
+    def _choices(self, question: Question) -> str:
+        """Return what the answers to a yes-or-no question mean."""
+        call = question.call
+        if call is None:
+            return f"y: yes; n: {self._refusal}"
+        grant = f"; a: every call of {call.tool} in this run" if call.grant else ""
+        return f"y: this call; n: {self._refusal}{grant}; d: details"
 
     async def _read_line(self, hint: str) -> str | None:
         """Read in a thread that stops reading when this is cancelled."""
@@ -117,15 +126,6 @@ def accepted(question: Question, typed: str) -> str | None:
     if question.pattern is not None and re.fullmatch(question.pattern, text) is None:
         return None
     return text
-
-
-def _choices(question: Question) -> str:
-    """Return what the answers to a question about a call mean."""
-    call = question.call
-    if call is None:
-        return "y: yes, n: no"
-    grant = f"; a: every call of {call.tool} in this run" if call.grant else ""
-    return f"y: this call; n: no call{grant}; d: details"
 
 
 def _wanted(question: Question) -> str:
