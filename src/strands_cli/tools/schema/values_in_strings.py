@@ -47,8 +47,10 @@ def _from_string(text: str, kinds: frozenset[str] | None) -> Any:
     found = _NUMBER.fullmatch(stripped)
     if found is None or not kinds & {"integer", "number"}:
         return text
-    is_whole = found[2] is None and found[3] is None
-    return int(stripped) if is_whole else float(stripped) if "number" in kinds else text
+    digits, fraction, exponent = stripped.partition(".")[0], found[2], found[3]
+    if exponent is None and (fraction is None or ("number" not in kinds and not fraction.strip(".0"))):
+        return int(digits)
+    return float(stripped) if "number" in kinds else text
 
 
 def _kinds(root: Mapping[str, Any], schema: Any, levels: int) -> frozenset[str] | None:
