@@ -20,6 +20,8 @@ from tests.wordings import Wording
 pytestmark = pytest.mark.wheels
 
 TESTS = [name for name in vars(ToolContract) if name.startswith("test_")]
+# `Agent(tools=[module])` takes neither a generator for the result nor several specs.
+NOT_PLAIN = {form: {"test_a_plain_agent_can_call_it"} for form in ("streaming module", "suite of specs")}
 IMPORTS = "test_importing_it_changes_nothing"
 
 
@@ -77,9 +79,10 @@ def test_a_good_plugin_of_each_form_passes(form: str, plugin: Plugin) -> None:
         examples,
         imports="strands" not in source or form in ("class", "function"),
     )
-    assert failed(said) == set()
-    assert set(said) == (set() if form == "module" else {"test_its_manifest_says_what_the_code_says"})
-    assert all("strands_tools.json" in text for text in said.values())
+    assert failed(said) == NOT_PLAIN.get(form, set())
+    skipped = {name: text for name, text in said.items() if name not in failed(said)}
+    assert set(skipped) == (set() if form == "module" else {"test_its_manifest_says_what_the_code_says"})
+    assert all("strands_tools.json" in text for text in skipped.values())
 
 
 @pytest.mark.parametrize("name", SPOILED)

@@ -8,17 +8,15 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from strands import Agent
 from strands.tools.executors import SequentialToolExecutor
-from strands.tools.tools import PythonAgentTool
-from strands.types.events import ToolResultEvent
-from strands.types.tools import AgentTool, ToolSpec
+from strands.types.tools import AgentTool
 
 from strands_cli.agents import SdkAgentRunner
 from strands_cli.agents.model import ReplayModel
@@ -144,7 +142,7 @@ class LoadedPlugin:
         model = _Played(calls)
         agent = Agent(
             model=model,
-            tools=list(self._plain()),
+            tools=self._plain(),
             callback_handler=None,
             retry_strategy=None,
             tool_executor=SequentialToolExecutor(),
@@ -170,18 +168,11 @@ class LoadedPlugin:
         """Return the calling contract with a workspace of one directory."""
         return Contract({"root": str(root), "mounts": {}, "protected": []}, self.given.secrets)
 
-    def _plain(self) -> Iterator[Any]:
-        """Yield what an author would give a plain agent: the module of a `TOOL_SPEC`, else each tool."""
-        for name, raw in self.tools.items():
-            function, spec = raw.made_of, dict[str, Any](raw.spec)
-            if isinstance(function, AgentTool):
-                yield function
-            elif not inspect.isfunction(function) or inspect.isasyncgenfunction(function):
-                yield _Plain(raw)
-            elif hasattr(self.module, "TOOL_SPEC"):
-                yield self.module
-            else:
-                yield PythonAgentTool(name, cast("ToolSpec", spec), function)
+    def _plain(self) -> list[Any]:
+        """Return what an author would give a plain agent: each tool of the SDK, else the module with its functions."""
+        made_of = [raw.made_of for raw in self.tools.values()]
+        tools: list[Any] = [one for one in made_of if isinstance(one, AgentTool)]
+        return tools if len(tools) == len(made_of) else [*tools, self.module]
 
 
 def _is_block(block: Any) -> bool:
@@ -189,29 +180,6 @@ def _is_block(block: Any) -> bool:
         return False
     kind, value = next(iter(block.items()))
     return isinstance(value, str) if kind == "text" else kind in ("json", "image", "document", "video")
-
-
-class _Plain(AgentTool):
-    """A tool for the SDK whose `stream` calls the author's tool directly."""
-
-    def __init__(self, raw: RawTool) -> None:
-        super().__init__()
-        self._raw = raw
-
-    @property
-    def tool_name(self) -> str:
-        return self._raw.name
-
-    @property
-    def tool_spec(self) -> Any:
-        return self._raw.spec
-
-    @property
-    def tool_type(self) -> str:
-        return "plain"
-
-    async def stream(self, tool_use: Any, invocation_state: dict[str, Any], **kwargs: Any) -> Any:
-        yield ToolResultEvent(await self._raw.invoke(tool_use, {**invocation_state, **kwargs}, lambda _: None))
 
 
 class _Played(ReplayModel):
