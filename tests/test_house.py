@@ -348,16 +348,12 @@ def test_no_two_modules_have_one_basename() -> None:
     assert {name for name in names if names.count(name) > 1} <= patterns, "a pattern is one file on each side"
 
 
-# Functions for other people's programs, whose options are named when they are called.
-MANY_NAMED_OPTIONS = {"tool_metadata", "orchestrator_workers", "evaluator_optimizer"}
-
-
 def test_no_function_takes_more_than_six_parameters() -> None:
     found = [
         f"{name_of(path)}:{node.lineno} {node.name}"
         for path in (CLONE / "src").rglob("*.py")
         for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in MANY_NAMED_OPTIONS
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]) - takes_itself(node) > 6
     ]
     assert found == []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NewType
+from typing import Any, Literal, NewType, TypedDict, Unpack
 
 from strands_cli.errors import UsageError
 from strands_cli.workflow.base_model import FormatModel
@@ -165,52 +165,41 @@ def parallel(*branches: BranchPart, reduce: StepPart | None = None) -> PatternPa
     return _pattern("parallel", branches=branches, reduce=reduce)
 
 
+class EvaluatorOptions(TypedDict, total=False):
+    """What `evaluator_optimizer` takes by name besides the agents and the score."""
+
+    max_iters: int | None
+    producer_input: str | None
+    revise_prompt: str | None
+    review_gate: StepPart | None
+
+
 def evaluator_optimizer(
-    producer: str,
-    evaluator: StepPart,
-    *,
-    min_score: float,
-    max_iters: int | None = None,
-    producer_input: str | None = None,
-    revise_prompt: str | None = None,
-    review_gate: StepPart | None = None,
+    producer: str, evaluator: StepPart, *, min_score: float, **options: Unpack[EvaluatorOptions]
 ) -> PatternPart:
     """Let an agent write drafts until another gives one `min_score` points (0 to 100)."""
-    accept = _without_none(min_score=min_score, max_iters=max_iters)
-    return _pattern(
-        "evaluator_optimizer",
-        producer=producer,
-        producer_input=producer_input,
-        evaluator=evaluator,
-        accept=accept,
-        revise_prompt=revise_prompt,
-        review_gate=review_gate,
-    )
+    accept = _without_none(min_score=min_score, max_iters=options.pop("max_iters", None))
+    return _pattern("evaluator_optimizer", producer=producer, evaluator=evaluator, accept=accept, **options)
 
 
-def orchestrator_workers(
-    orchestrator: StepPart,
-    worker: str,
-    *,
-    worker_tools: Sequence[ToolName] | None = None,
-    max_workers: int | None = None,
-    max_rounds: int | None = None,
-    decomposition_review: StepPart | None = None,
-    reduce_review: StepPart | None = None,
-    reduce: StepPart | None = None,
-    writeup: StepPart | None = None,
-) -> PatternPart:
+class WorkerOptions(TypedDict, total=False):
+    """What `orchestrator_workers` takes by name besides the agents."""
+
+    worker_tools: Sequence[ToolName] | None
+    max_workers: int | None
+    max_rounds: int | None
+    decomposition_review: StepPart | None
+    reduce_review: StepPart | None
+    reduce: StepPart | None
+    writeup: StepPart | None
+
+
+def orchestrator_workers(orchestrator: StepPart, worker: str, **options: Unpack[WorkerOptions]) -> PatternPart:
     """Let an agent split the work, and the agent `worker` do each part."""
-    limits = _without_none(max_workers=max_workers, max_rounds=max_rounds)
-    return _pattern(
-        "orchestrator_workers",
-        orchestrator=_without_none(**orchestrator, limits=limits or None),
-        decomposition_review=decomposition_review,
-        worker_template=_without_none(agent=worker, tools=worker_tools),
-        reduce_review=reduce_review,
-        reduce=reduce,
-        writeup=writeup,
-    )
+    limits = _without_none(max_workers=options.pop("max_workers", None), max_rounds=options.pop("max_rounds", None))
+    template = _without_none(agent=worker, tools=options.pop("worker_tools", None))
+    first = _without_none(**orchestrator, limits=limits or None)
+    return _pattern("orchestrator_workers", orchestrator=first, worker_template=template, **options)
 
 
 def graph(nodes: Mapping[str, StepPart], *edges: EdgePart, max_iterations: int | None = None) -> PatternPart:
