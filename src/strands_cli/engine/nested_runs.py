@@ -70,7 +70,7 @@ def render(scope: StepScope, value: Any, names: Mapping[str, Any], *, where: str
     Raises:
         RunFailed: One of them cannot be rendered.
     """
-    return _run_of(scope).render_value(value, names, where=where)
+    return _run_of(scope).step_inputs.render_value(value, names, where=where)
 
 
 def _run_of(scope: StepScope) -> Run:

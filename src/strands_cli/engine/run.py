@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.conversations import Conversations
 from strands_cli.engine.decisions import granted_tools
-from strands_cli.engine.denials import NO_PERSON
 from strands_cli.engine.effects import (
     Budget,
     Effect,
@@ -23,17 +20,16 @@ from strands_cli.engine.effects import (
     StepScope,
     run_jobs,
 )
-from strands_cli.engine.journal import Question, Row, RowKind
-from strands_cli.engine.ports import UNTRACED, AgentRequest, Ports, traced_step
-from strands_cli.engine.step_results import StepResult, describe, is_approval, json_of, reports_error, text_of
-from strands_cli.errors import CallDenied, RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.engine.journal import Row, RowKind
+from strands_cli.engine.ports import UNTRACED, Ports, traced_step
+from strands_cli.engine.step_inputs import StepInputs, Visit, is_part
+from strands_cli.engine.step_results import StepResult, describe, is_approval
+from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning import agents_by_key
-from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow import AgentLimits
 from strands_cli.workflow.sections import Budgets
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
-from strands_cli.workflow.templates import TemplateError, Templates
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -44,7 +40,7 @@ _UNLIMITED = AgentLimits()
 
 
 class Run:
-    """One execution of a plan. Patterns call `step`, `decide`, `sequence`, `jobs` and `holds`.
+    """One execution of a plan. Patterns call `step`, `decide`, `sequence` and `jobs`.
 
     A workflow that is called as a tool is a run of its own, `within` the step that calls it: its keys begin with
     `prefix`, and what it spends counts in that step too.
@@ -71,8 +67,7 @@ class Run:
         spender = Spender(workflow=plan.file if within is not None else None, prefix=prefix)
         self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal, spender)
         self._agent_budgets = _agent_budgets(plan, ports, prefix)
-        self.templates = Templates()
-        self._conversations = Conversations(plan.agents)
+        self.step_inputs = StepInputs(plan, ports, self.warn)
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
 
     @functools.cached_property
@@ -111,13 +106,6 @@ class Run:
             scope.began = self.clock.monotonic()
             self.emit(StepStarted(self.clock.now(), scope.key, *describe(step)))
 
-    def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
-        """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
-        try:
-            return self.templates.render(text, {**self.plan.inputs, **(names or {})})
-        except TemplateError as error:
-            raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
-
     async def sequence(
         self, prefix: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None, *, keep_failure: bool = False
     ) -> dict[str, Any]:
@@ -146,14 +134,9 @@ class Run:
         Raises:
             InvalidAnswer: The agent gave none, also when it was asked to correct its answer.
         """
-        return await self.step(key, step, names, schema=schema)
-
-    def holds(self, condition: str, names: Mapping[str, Any], *, where: str) -> bool:
-        """Evaluate a condition of the workflow; `where` names it in an error."""
-        try:
-            return self.templates.evaluate(condition, {**self.plan.inputs, **names})
-        except TemplateError as error:
-            raise RunFailed(f"the condition of {where} cannot be evaluated: {error}") from error
+        return await self._execute(
+            self._scope(self._prefix + key, step, self._within), Visit(step, names, schema=schema)
+        )
 
     def warn(self, message: str) -> None:
         """Send a warning to the listeners."""
@@ -164,84 +147,55 @@ class Run:
         self.emit(PathEnded(self.clock.now(), self._prefix + node))
 
     async def step(
-        self,
-        key: str,
-        step: Step,
-        names: Mapping[str, Any],
-        *,
-        index: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        keep_failure: bool = False,
+        self, key: str, step: Step, names: Mapping[str, Any], *, index: int = 0, keep_failure: bool = False
     ) -> StepResult:
-        """Execute one step of any kind under its key, or take its result from the journal.
-
-        Args:
-            names: What its templates may use besides the inputs.
-            schema: What an agent's answer must satisfy; the default is its own `output_schema`.
-            keep_failure: Whether a failure in the journal is final, because other steps have already used it.
-        """
-        scope = StepScope(self, self._prefix + key, describe(step)[1], self._limits_of(step), self._within)
-        return await self._execute(scope, step, names, index, schema, keep_failure)
+        """Execute one step of any kind under its key, or take its result from the journal; see `Visit`."""
+        scope = self._scope(self._prefix + key, step, self._within)
+        return await self._execute(scope, Visit(step, names, index, keep_failure=keep_failure))
 
     async def inner_step(self, outer: StepScope, key: str, step: Step, names: Mapping[str, Any]) -> StepResult:
         """Execute a step that is a part of a call of another one.
 
         The outer step has the slot, and an agent begins without a conversation.
         """
-        scope = StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
-        return await self._execute(scope, step, names, 1, None, False)
+        return await self._execute(self._scope(key, step, outer), Visit(step, names, index=1))
 
-    async def _execute(
-        self,
-        scope: StepScope,
-        step: Step,
-        names: Mapping[str, Any],
-        index: int,
-        schema: Mapping[str, Any] | None,
-        keep_failure: bool,
-    ) -> StepResult:
-        kind, who = describe(step)
+    def _scope(self, key: str, step: Step, outer: StepScope | None) -> StepScope:
+        return StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
+
+    async def _execute(self, scope: StepScope, visit: Visit) -> StepResult:
+        kind, who = describe(visit.step)
         try:
-            result, replayed = await self._perform(scope, step, names, index, schema, keep_failure)
+            result, replayed = await self._perform(scope, visit)
         except WaitingForPerson:
             raise
         except StrandsCliError as error:
-            self._begin(scope, step)
+            self._begin(scope, visit.step)
             self.emit(StepFailed(self.clock.now(), scope.key, kind, who, error.message))
             raise
-        self._begin(scope, step)
+        self._begin(scope, visit.step)
         seconds = self.clock.monotonic() - (scope.began or 0.0)
         self.emit(StepFinished(self.clock.now(), scope.key, kind, who, result.response, seconds, scope.usage, replayed))
         return result
 
-    async def _perform(
-        self,
-        scope: StepScope,
-        step: Step,
-        names: Mapping[str, Any],
-        index: int,
-        schema: Mapping[str, Any] | None,
-        keep_failure: bool,
-    ) -> tuple[StepResult, bool]:
+    async def _perform(self, scope: StepScope, visit: Visit) -> tuple[StepResult, bool]:
+        step = visit.step
         if isinstance(step, GateStep):
-            return await self._gate(scope, step, names, index)
-        if isinstance(step, CallStep):
-            effect_input, act = self._prepare_call(scope, step, names)
-        else:
-            effect_input, act = self._prepare_agent(scope, step, names, index, schema)
+            return await self._gate(scope, step, visit)
+        effect_input, act = self.step_inputs.prepared(scope, step, visit)
         effect = self.effect(EffectSpec(scope.key, "step", effect_input))
         if effect.recorded is not None:
-            return StepResult(**self._conversations.apply(effect.recorded.output), index=index), True
-        if keep_failure and effect.failure is not None:
+            return self._result(effect.recorded.output, visit), True
+        if visit.keep_failure and effect.failure is not None:
             raise RunFailed(effect.failure)
         # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
         scope.may_have_rows = effect.is_repeated
         scope.retries_call = isinstance(step, CallStep) and effect.failure is not None
         self._count_step(scope)
+        part = is_part(scope)
         try:
-            is_part = self._is_part(scope)
-            with contextlib.nullcontext() if is_part else self._conversations.reserved(step, scope.key):
-                async with contextlib.nullcontext() if is_part else self._slots:
+            with contextlib.nullcontext() if part else self.step_inputs.conversations.reserved(step, scope.key):
+                async with contextlib.nullcontext() if part else self._slots:
                     self._begin(scope, step)
                     await effect.start()
                     with traced_step(self.ports.tracing, scope, *describe(step)):
@@ -255,11 +209,11 @@ class Run:
             raise
         output = {"response": result.response, "agent": result.agent, "output": result.output, **conversation}
         await effect.finish(output)
-        return StepResult(**self._conversations.apply(output), index=index), False
+        return self._result(output, visit), False
 
-    def _is_part(self, scope: StepScope) -> bool:
-        """Return whether a step is part of a call of another step of this run."""
-        return scope.outer is not None and scope.outer.run is self
+    def _result(self, output: Mapping[str, Any], visit: Visit) -> StepResult:
+        """Return the result in a finished step's row; its conversation goes on from there."""
+        return StepResult(**self.step_inputs.conversations.apply(output), index=visit.index)
 
     def count_step(self) -> None:
         """Count a step that begins, also in the runs that this one is a part of."""
@@ -278,84 +232,9 @@ class Run:
             scope.limits.budget.count_step()
         self.count_step()
 
-    def _prepare_agent(
-        self, scope: StepScope, step: AgentStep, names: Mapping[str, Any], index: int, schema: Mapping[str, Any] | None
-    ) -> tuple[Any, Any]:
-        """Return the input of an agent step, for its digest, and the coroutine function that runs it.
-
-        A first step without an input gets its agent's prompt, a later one the response of the step before.
-        """
-        agent = self.plan.agents[step.agent]
-        values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
-        names = {**names, **values}
-        system_prompt = self.render(agent.prompt, where=f"agents.{agent.id}") if "{{" in agent.prompt else agent.prompt
-        if step.input is not None:
-            prompt = self.render(step.input, names, where=f"{scope.key}.input")
-        else:
-            prompt = names["last_response"] if index else system_prompt
-        if not prompt.strip():
-            raise RunFailed(f"{scope.key} has an empty input for the agent '{agent.id}'")
-        tools = tools_in_step(step, self.plan.agents, self.plan.override_tools)
-        schema = schema if schema is not None else agent.output_schema
-        history, state = self._conversations.history(agent.id), self._conversations.state(agent.id)
-        if self._is_part(scope):
-            agent, history, state = dataclasses.replace(agent, keeps_conversation=False), (), {}
-
-        async def act() -> tuple[StepResult, dict[str, Any]]:
-            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state)
-            answer = await self.ports.agents.run_agent(request, scope)
-            conversation = self._conversations.fields_of(answer, agent.id)
-            return StepResult(answer.text, agent.id, output=answer.output), conversation
-
-        effect_input = {
-            "agent": agent.id,
-            "prompt": prompt,
-            "system": system_prompt,
-            "tools": [tool.name for tool in tools],
-        }
-        return ({**effect_input, "schema": schema} if schema is not None else effect_input), act
-
-    def _prepare_call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return the input of a tool-call step, for its digest, and the coroutine function that runs it."""
-        tool = self.plan.call_tools[step.tool]
-        arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
-
-        async def act() -> tuple[StepResult, dict[str, Any]]:
-            result = await self.ports.tools.call_tool(tool, arguments, scope)
-            text, output = text_of(result), json_of(result)
-            if not reports_error(result):
-                return StepResult(text, tool.name, output=output), {}
-            problem = f"{scope.key}: the tool {tool.name} failed: {text}"
-            if not step.continues_after_error:
-                if any(row.detail.get(NO_PERSON) for row in self.rows_below(scope.key)):
-                    raise CallDenied(problem)
-                raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
-            self.warn(f"{problem}; the run continues")
-            return StepResult(text, tool.name, output=output, status="failed"), {"status": "failed"}
-
-        return {"tool": tool.name, "input": arguments}, act
-
-    def render_value(self, value: Any, names: Mapping[str, Any], *, where: str) -> Any:
-        """Render every template inside a JSON value; a value that is one whole expression keeps its type."""
-        try:
-            return self.templates.render_value(value, {**self.plan.inputs, **names})
-        except TemplateError as error:
-            raise RunFailed(f"the template of {where} cannot be rendered: {error}") from error
-
-    async def _gate(
-        self, scope: StepScope, step: GateStep, names: Mapping[str, Any], index: int
-    ) -> tuple[StepResult, bool]:
+    async def _gate(self, scope: StepScope, step: GateStep, visit: Visit) -> tuple[StepResult, bool]:
         """Ask a person, or take the answer from the journal; a gate counts as a step."""
-        shown = step.context_display or ""
-        question = Question(
-            key=scope.key,
-            kind="gate",
-            prompt=self.render(step.prompt, names, where=f"{scope.key}.prompt"),
-            context=self.render(shown, names, where=f"{scope.key}.context_display"),
-            pattern=step.validation.pattern if step.validation else None,
-            default=step.default,
-            timeout_s=step.timeout_seconds,
-        )
+        question = self.step_inputs.question(scope.key, step, visit.names)
         known = self.ports.journal.row(scope.key)
         replayed = known is not None and known.status == "done"
         if not replayed:
@@ -365,7 +244,7 @@ class Run:
         tracing = UNTRACED if replayed else self.ports.tracing
         with traced_step(tracing, scope, *describe(step)):
             answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
-        return StepResult(answer.text, "person", index=index, approved=is_approval(answer.text)), replayed
+        return StepResult(answer.text, "person", index=visit.index, approved=is_approval(answer.text)), replayed
 
 
 def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:

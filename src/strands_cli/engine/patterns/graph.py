@@ -118,7 +118,7 @@ class _Walk:
         if edge.to is not None:
             return list(edge.to)
         for choice in edge.choose or ():
-            if self._run.holds(choice.when, self.names, where=f"the edges from '{edge.from_}'"):
+            if self._run.step_inputs.holds(choice.when, self.names, where=f"the edges from '{edge.from_}'"):
                 return [choice.to]
         self._run.path_ended(edge.from_)
         return []

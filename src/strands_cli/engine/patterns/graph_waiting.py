@@ -73,7 +73,7 @@ class WaitingNodes:
 
     def _reads(self, texts: Iterable[str], *, are_conditions: bool = False) -> bool:
         """Return whether templates read an open node, or a name that any node may change."""
-        templates = self._run.templates
+        templates = self._run.step_inputs.templates
         for text in texts:
             paths = templates.reads_in(text, "nodes", is_condition=are_conditions)
             if any(len(path) < 2 or path[1] == "*" or path[1] in self._open for path in paths):

@@ -1,0 +1,152 @@
+"""From a step to its input: rendered templates, an agent's conversation, and the work that is done with them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.conversations import Conversations
+from strands_cli.engine.denials import NO_PERSON
+from strands_cli.engine.journal import Question
+from strands_cli.engine.ports import AgentRequest, Ports
+from strands_cli.engine.step_results import StepResult, json_of, reports_error, text_of
+from strands_cli.errors import CallDenied, RunFailed
+from strands_cli.planning.plan import tools_in_step
+from strands_cli.workflow.steps import CallStep
+from strands_cli.workflow.templates import TemplateError, Templates
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects import StepScope
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow.steps import AgentStep, GateStep, Step
+
+Work = Callable[[], Awaitable[tuple[StepResult, dict[str, Any]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One execution of a step.
+
+    Attributes:
+        names: What its templates may use besides the inputs.
+        index: Its place among the steps before it; a later agent step without an input gets the response before it.
+        schema: What an agent's answer must satisfy; the default is its own `output_schema`.
+        keep_failure: Whether a failure in the journal is final, because other steps have already used it.
+    """
+
+    step: Step
+    names: Mapping[str, Any]
+    index: int = 0
+    schema: Mapping[str, Any] | None = None
+    keep_failure: bool = False
+
+
+def is_part(scope: StepScope) -> bool:
+    """Return whether a step is a part of a call of another step of its run."""
+    return scope.outer is not None and scope.outer.run is scope.run
+
+
+class StepInputs:
+    """Makes the inputs of the steps of one run.
+
+    Attributes:
+        conversations: What its agents remember.
+        templates: The sandbox in which its templates are rendered.
+    """
+
+    def __init__(self, plan: Plan, ports: Ports, warn: Callable[[str], None]) -> None:
+        self.conversations = Conversations(plan.agents)
+        self._plan = plan
+        self._ports = ports
+        self._warn = warn
+        self.templates = Templates()
+
+    def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
+        """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
+        try:
+            return self.templates.render(text, {**self._plan.inputs, **(names or {})})
+        except TemplateError as error:
+            raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
+
+    def render_value(self, value: Any, names: Mapping[str, Any], *, where: str) -> Any:
+        """Render every template inside a JSON value; a value that is one whole expression keeps its type."""
+        try:
+            return self.templates.render_value(value, {**self._plan.inputs, **names})
+        except TemplateError as error:
+            raise RunFailed(f"the template of {where} cannot be rendered: {error}") from error
+
+    def holds(self, condition: str, names: Mapping[str, Any], *, where: str) -> bool:
+        """Evaluate a condition of the workflow; `where` names it in an error."""
+        try:
+            return self.templates.evaluate(condition, {**self._plan.inputs, **names})
+        except TemplateError as error:
+            raise RunFailed(f"the condition of {where} cannot be evaluated: {error}") from error
+
+    def question(self, key: str, step: GateStep, names: Mapping[str, Any]) -> Question:
+        """Return the question of a gate."""
+        return Question(
+            key=key,
+            kind="gate",
+            prompt=self.render(step.prompt, names, where=f"{key}.prompt"),
+            context=self.render(step.context_display or "", names, where=f"{key}.context_display"),
+            pattern=step.validation.pattern if step.validation else None,
+            default=step.default,
+            timeout_s=step.timeout_seconds,
+        )
+
+    def prepared(self, scope: StepScope, step: AgentStep | CallStep, visit: Visit) -> tuple[Any, Work]:
+        """Return the input of a step, for its digest, and what runs it."""
+        if isinstance(step, CallStep):
+            return self._call(scope, step, visit.names)
+        return self._agent(scope, step, visit)
+
+    def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
+        agent, names = self._plan.agents[step.agent], visit.names
+        values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
+        system_prompt = self.render(agent.prompt, where=f"agents.{agent.id}") if "{{" in agent.prompt else agent.prompt
+        if step.input is not None:
+            prompt = self.render(step.input, {**names, **values}, where=f"{scope.key}.input")
+        else:
+            prompt = {**names, **values}["last_response"] if visit.index else system_prompt
+        if not prompt.strip():
+            raise RunFailed(f"{scope.key} has an empty input for the agent '{agent.id}'")
+        tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
+        schema = visit.schema if visit.schema is not None else agent.output_schema
+        history, state = self.conversations.history(agent.id), self.conversations.state(agent.id)
+        if is_part(scope):
+            agent, history, state = dataclasses.replace(agent, keeps_conversation=False), (), {}
+
+        async def act() -> tuple[StepResult, dict[str, Any]]:
+            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state)
+            answer = await self._ports.agents.run_agent(request, scope)
+            conversation = self.conversations.fields_of(answer, agent.id)
+            return StepResult(answer.text, agent.id, output=answer.output), conversation
+
+        effect_input = {
+            "agent": agent.id,
+            "prompt": prompt,
+            "system": system_prompt,
+            "tools": [tool.name for tool in tools],
+        }
+        return ({**effect_input, "schema": schema} if schema is not None else effect_input), act
+
+    def _call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Work]:
+        tool = self._plan.call_tools[step.tool]
+        arguments = self.render_value(step.input, names, where=f"{scope.key}.input")
+
+        async def act() -> tuple[StepResult, dict[str, Any]]:
+            result = await self._ports.tools.call_tool(tool, arguments, scope)
+            text, output = text_of(result), json_of(result)
+            if not reports_error(result):
+                return StepResult(text, tool.name, output=output), {}
+            problem = f"{scope.key}: the tool {tool.name} failed: {text}"
+            if not step.continues_after_error:
+                if any(row.detail.get(NO_PERSON) for row in self._ports.journal.rows(None, scope.key)):
+                    raise CallDenied(problem)
+                raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
+            self._warn(f"{problem}; the run continues")
+            return StepResult(text, tool.name, output=output, status="failed"), {"status": "failed"}
+
+        return {"tool": tool.name, "input": arguments}, act
