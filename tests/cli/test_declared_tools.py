@@ -130,7 +130,8 @@ def test_a_tool_that_a_workflow_declares_is_called_as_the_workflow_declares_it(f
     body = "return answer(kwargs['strands_cli']['config']['word'] + tool['input']['text'])"
     folder.tool("echo", body, strands_cli={"config_schema": schema})
     declared = {"tool": "native:echo", "as": "shout", "config": {"word": "loud "}}
-    folder.workflow([{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "a"}]}, tools={"python": [declared]})
+    tools = {"python": [declared, "native:calculator"]}
+    folder.workflow([{"agent": "writer", "input": "go"}], {"steps.0": [{"text": "a"}]}, tools=tools)
     ran = folder.strands("tools", "run", "shout", "--of", "flow.yaml", "--input", '{"text": "hello"}')
     assert (ran.code, ran.out) == (0, "loud hello\n"), ran.err
 

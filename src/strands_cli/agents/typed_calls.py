@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from strands_cli.engine.journal import Human
     from strands_cli.planning.plan import Plan
 
-# A step without arguments is complete: the call brings them.
-_ARGUMENTS = "/pattern/config/steps/0/input"
-
 
 def typed_rules(rules: Sequence[Rule]) -> list[Rule]:
     """Return the rules for a call by hand: what is denied stays denied, what a managed file asks is asked."""
@@ -37,8 +34,7 @@ async def call_declared(
         StrandsCliError: It cannot be loaded, its server does not start, or policy denies it.
     """
     run = StandaloneRun(person, emit)
-    about_the_tool = [one for one in plan.findings if one.where is None or not one.where.pointer.startswith(_ARGUMENTS)]
-    require_runnable(replace(plan, findings=tuple(about_the_tool)))
+    require_runnable(plan)
     plan = replace(plan, rules=tuple(typed_rules(plan.policy.rules)))
     workers = await assemble(plan, workspace_of(plan), None, run.warn, is_typed=True)
     try:

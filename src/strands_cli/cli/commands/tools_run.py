@@ -140,7 +140,7 @@ def _call_declared(
         require_trust_in(declared.declared_in)
     planned = app.plan(call_workflow(name, settings, declared.declared_in), request)
     # The input of the planned step is empty, see `call_workflow`; the typed one is checked by the call.
-    findings = [one for one in planned.findings if not (one.where and one.where.pointer == _STEP_INPUT)]
+    findings = [one for one in planned.findings if not (one.where and one.where.pointer.startswith(_STEP_INPUT))]
     planned = replace(planned, findings=tuple(_in_file(one, declared.declared_in) for one in findings))
     if not has_errors(planned.findings):  # with errors, all of them are part of the error
         say_findings(planned.findings)
@@ -151,8 +151,7 @@ def _call_declared(
         result = run_to_end(lambda: call_declared(planned, arguments, person, progress))
     file = declared.declared_in
     shows = f"tools list --json --mcp {shlex.quote(file)}" if file is not None else f"tools show {shlex.quote(name)}"
-    (tool,) = planned.call_tools.values()
-    _require_fit(result, progress, f"strands {shows}", arguments, tool.record.input_schema)
+    _require_fit(result, progress, f"strands {shows}", arguments, planned.call_tools[name].record.input_schema)
     return result
 
 
