@@ -1,10 +1,10 @@
-"""A template is checked without evaluating it, and its numbers can be written."""
+"""A template is checked without evaluating it, its numbers can be written, and its steps count what they cost."""
 
 from __future__ import annotations
 
 import pytest
 
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError, Templates, bounds
 from strands_cli.workflow.templates.sandbox import Sandbox
 
 
@@ -33,3 +33,28 @@ def test_numbers_that_nothing_can_write_are_an_error(template: str, problem: str
 def test_numbers_are_rounded_as_usual() -> None:
     rounded = Templates().render("{{ 1.25 | round(1, 'floor') }} {{ 17 | round(-1) }} {{ 1.5 | round | int }}", {})
     assert rounded == "1.2 20 2"
+
+
+COSTLY = {
+    "statements": "{% for a in range(100) %}" + "{% set y = a %}" * 200 + "{% endfor %}",
+    "conditions": "{% for a in range(500) if " + "a and " * 50 + "1 %}{% endfor %}",
+    "branches": "{% for a in range(100) %}{% if 0 %}" + "{% elif 0 %}" * 200 + "{% endif %}{% endfor %}",
+    "defaults": "{% macro f(a=" + "1 and " * 50 + "1) %}{% endmacro %}{% for a in range(400) %}{{ f() }}{% endfor %}",
+    "attributes": "{% for a in range(1000) %}{{ a | attr('real') }}{% endfor %}",
+    "methods": "{% for a in range(3000) %}{{ 'a'.upper() }}{% endfor %}",
+    "filters": "{% for a in range(4000) %}{{ 'a' | int }}{% endfor %}",
+    "fields": "{% for a in range(1000) %}{{ '{} {}'.format(a, a) }}{% endfor %}",
+    "patterns": "{% for a in range(2000) %}{{ 'a' is search('b') }}{% endfor %}",
+    "lists in lists": "{% for a in range(20) %}{{ [] in x }}{% endfor %}",
+}
+
+
+@pytest.mark.parametrize("template", COSTLY.values(), ids=COSTLY)
+def test_what_takes_longer_counts_as_more_steps(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MAX_STEPS", 20_000)
+    with pytest.raises(TemplateError, match="steps"):
+        Templates().render(template, {"x": [[1]] * 1000})
+
+
+def test_a_list_is_sliced() -> None:
+    assert Templates().render("{{ [1, 2, 3] | slice(2) | list }}", {}) == "[[1, 2], [3]]"

@@ -13,6 +13,7 @@ SECONDS = 2.0
 CHEAP = 5_000_000
 
 _STEPS_OF_A_RANGE = 10_000
+_STEPS_OF_A_SEARCH = 10
 
 _REPEATED_GROUP = re.compile(r"\)[*+?]*[*+{]")
 _ANY_CASE = re.compile(r"\(\?[a-zA-Z]*i")
@@ -77,7 +78,8 @@ def cost(pattern: str, length: int) -> int:
     The interpreter compiles a range of characters in any case by looking at each of them.
     """
     ranges = pattern.count("-") if _ANY_CASE.search(pattern) else 0
-    return min(_steps(pattern, length), 10 * CHEAP) // 50 + ranges * _STEPS_OF_A_RANGE
+    compiled = _STEPS_OF_A_SEARCH + 3 * len(pattern)
+    return compiled + min(_steps(pattern, length), 10 * CHEAP) // 50 + ranges * _STEPS_OF_A_RANGE
 
 
 def _steps(pattern: str, length: int) -> int:

@@ -15,7 +15,7 @@ from jinja2.utils import Namespace
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 if TYPE_CHECKING:
-    from jinja2.compiler import Frame
+    from jinja2.compiler import Frame, MacroRef
 
 # About as many as an interpreter takes in a few seconds.
 MAX_STEPS = 2_000_000
@@ -37,8 +37,15 @@ _CHARACTER_BY_CHARACTER = frozenset(
     {"indent", "pprint", "striptags", "title", "tojson", "urlencode", "urlize", "wordcount", "wordwrap"}
 )
 _SLOW_CHARACTERS_A_STEP = 4
+_STEPS_A_PIECE = 3
+_TWICE_AS_SLOW = frozenset({"urlize", "xmlattr"})
 # Items that are counted, or compared, in the time of one step.
 _ITEMS_A_STEP = 8
+# Parts of expressions that are evaluated in the time of one step.
+_PARTS_A_STEP = 2
+# Steps of a filter, of the one that looks up an attribute, and of a macro besides its body.
+_FILTER, _ATTR, _MACRO = 3, 20, 6
+_SCALARS = frozenset({int, float, bool, type(None)})
 # Whole numbers from here on share their hash with smaller ones: a set or mapping of such numbers takes quadratic time.
 _EQUAL_HASHES = 2**60
 # Filters whose result is a part of what they get.
@@ -92,22 +99,25 @@ def bounded(value: Any) -> Any:
 
 def size_of_all(value: Any) -> tuple[int, int]:
     """Return how many items and characters a value has at all levels; raises as soon as there are too many."""
-    items, characters, pending = 0, 0, [value]
+    items, characters, containers, pending = 0, 0, 0, [value]
     while pending:
         inner = pending.pop()
         if isinstance(inner, str):
             characters += len(inner)
-        elif isinstance(inner, Mapping):
-            pending += (*inner.keys(), *inner.values())
+        elif isinstance(inner, (list, tuple, Mapping)):
+            parts = (*inner.keys(), *inner.values()) if isinstance(inner, Mapping) else inner
             items += len(inner)
-        elif isinstance(inner, (list, tuple)):
-            pending += inner
-            items += len(inner)
+            containers += 1
+            kinds = set(map(type, parts))
+            if kinds == {str}:
+                characters += sum(map(len, parts))
+            elif not kinds <= _SCALARS:
+                pending += parts
         elif isinstance(inner, Namespace):
             raise TemplateError("a namespace has no text, and cannot be in a list")
         if items > MAX_PIECE or characters > MAX_TEXTS:
             raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_TEXTS:,} characters")
-    spend(items // _ITEMS_A_STEP)
+    spend(items // _ITEMS_A_STEP + containers)
     return items, characters
 
 
@@ -162,10 +172,11 @@ def bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
         subject, further = (given[place], given[place + 1 :]) if given else ("", ())
         # The first argument of `join` does not name an attribute.
         parts = _parts_of_names((*further[name == "join" :], *named.values()))
+        spend(_ATTR if name == "attr" else _FILTER)
         if name in _ITEM_BY_ITEM and isinstance(subject, Iterator):
             given = (*given[:place], _each_counted(subject, parts), *given[place + 1 :])
         else:
-            spend(1 + _work(name, subject, parts))
+            spend(_work(name, subject, parts) << (name in _TWICE_AS_SLOW))
         if isinstance(subject, Namespace):
             size_of_all(subject)
         made = function(*given, **named)
@@ -179,6 +190,7 @@ def bounded_test(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        spend()
         for one in given:
             looked_at(one)
         return function(*given, **named)
@@ -190,7 +202,7 @@ def _work(name: str, subject: Any, parts: int) -> int:
     """Return how many steps a filter takes for what it gets."""
     if name in _CHARACTER_BY_CHARACTER:
         items, characters = size_of_all([subject])
-        return items + characters // _SLOW_CHARACTERS_A_STEP
+        return _STEPS_A_PIECE * items + characters // _SLOW_CHARACTERS_A_STEP
     length = len(subject) if isinstance(subject, (str, list, tuple, Mapping, range)) else 0
     return length * parts if name in _ITEM_BY_ITEM else length // _CHARACTERS_A_STEP
 
@@ -206,18 +218,38 @@ def _each_counted(items: Iterator[Any], steps: int) -> Iterator[Any]:
         yield item
 
 
+def _steps_of(evaluated: Iterable[nodes.Node]) -> int:
+    """Return how many steps statements and expressions take, without the blocks inside them."""
+    parts, pending = 0, list(evaluated)
+    while pending:
+        node = pending.pop()
+        parts += 1
+        pending += node.elif_ if isinstance(node, nodes.If) else ()
+        pending += (child for child in node.iter_child_nodes() if not isinstance(child, nodes.Stmt))
+    return 1 + parts // _PARTS_A_STEP
+
+
 class BoundedCode(CodeGenerator):
     """Compiles templates to code that counts its steps, bounds its values, and evaluates nothing beforehand."""
 
+    _of_defaults = 0
+
     def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
-        """Count each time that a block begins: the body of a loop, a macro, a branch."""
-        self.writeline("environment.spend()")
-        super().blockvisit(nodes, frame)
+        """Count the parts of a block each time that it begins: the body of a loop, a macro, a branch."""
+        statements, of_defaults, self._of_defaults = list(nodes), self._of_defaults, 0
+        self.writeline(f"environment.spend({_steps_of(statements) + of_defaults})")
+        super().blockvisit(statements, frame)
+
+    def macro_body(self, node: nodes.Macro | nodes.CallBlock, frame: Frame) -> tuple[Frame, MacroRef]:
+        """Count each call of a macro, with its defaults."""
+        self._of_defaults = _MACRO + _steps_of(node.defaults)
+        return super().macro_body(node, frame)
 
     def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802 - Jinja's names, here and below
         """Count the items that the condition of a loop skips too."""
         if node.test is not None:
-            always = nodes.Call(nodes.EnvironmentAttribute("spent"), [], [], None, None)
+            steps = nodes.Const(1 + _steps_of([node.test]))
+            always = nodes.Call(nodes.EnvironmentAttribute("spent"), [steps], [], None, None)
             test = nodes.And(always, node.test)
             line, of = node.lineno, self.environment
             node = nodes.For(node.target, node.iter, node.body, node.else_, test, node.recursive, lineno=line)

@@ -15,9 +15,9 @@ from jinja2.filters import (
     do_batch,
     do_indent,
     do_round,
-    do_slice,
     do_wordwrap,
     make_attrgetter,
+    sync_do_slice,
     sync_do_sum,
     sync_do_unique,
 )
@@ -36,6 +36,7 @@ from strands_cli.workflow.templates.template_errors import TemplateError
 MAX_RANGE = 100_000
 # More than a float has.
 MAX_DIGITS = 400
+_DIGITS_A_STEP = 20
 
 WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
 
@@ -164,12 +165,13 @@ def _require_few(name: str, count: int, filling: Any) -> None:
 def _round(value: Any, precision: int = 0, method: Any = "common") -> Any:
     if abs(precision) > MAX_DIGITS:
         raise TemplateError(f"`round` with more than {MAX_DIGITS} digits")
+    spend(abs(precision) // _DIGITS_A_STEP)
     return do_round(value, precision, method)
 
 
 def _slice(value: Any, slices: int, fill_with: Any = None) -> Any:
     _require_few("slice", slices, fill_with)
-    return do_slice(value, slices, fill_with)
+    return sync_do_slice(value, slices, fill_with)
 
 
 def _batch(value: Any, linecount: int, fill_with: Any = None) -> Any:

@@ -52,6 +52,8 @@ from strands_cli.workflow.templates.template_errors import Path, TemplateError, 
 MAX_TOKENS = 100_000
 
 _INTRICATE = 60
+# Steps of a call, and of a field of a format.
+_CALL, _FIELD = 4, 8
 _CHECKED_METHODS = frozenset(
     {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "encode", "translate", "to_bytes"}
 )
@@ -184,15 +186,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     @staticmethod
-    def spent() -> bool:
-        """Count a step in a condition."""
-        spend()
+    def spent(steps: int) -> bool:
+        """Count the steps of a condition."""
+        spend(steps)
         return True
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Refuse calls of text methods whose result would be huge, and bound all other results."""
         owner = obj.__self__ if isinstance(obj, BuiltinMethodType) else None
-        spend(len(args) + len(kwargs))
+        spend(_CALL + len(args) + len(kwargs))
         looked_at(owner if isinstance(owner, (str, list, tuple, range)) else args if _compares(obj) else None)
         if obj is dict or getattr(obj, "__name__", "") == "fromkeys":
             require_different_hashes(args[0] if args and isinstance(args[0], (list, tuple, range)) else ())
@@ -211,6 +213,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         def checked(*args: Any, **kwargs: Any) -> Any:
             require_small_format(value.__self__, "{", [*args, kwargs])
+            spend(_FIELD * value.__self__.count("{"))
             return wrapped(*args, **kwargs)
 
         return checked
