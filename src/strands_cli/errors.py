@@ -84,7 +84,7 @@ def continued(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with an input: what happened, where, and how to fix it."""
+    """One thing wrong with an input: what happened, where, and how to fix it; without a `fix`, as its code says."""
 
     code: Code
     message: str
@@ -92,12 +92,16 @@ class Finding:
     fix: str | None = None
     severity: Severity = "error"
 
+    def __post_init__(self) -> None:
+        if not self.fix:
+            remedy = self.code.remedy.removesuffix(".")
+            object.__setattr__(self, "fix", remedy[0].lower() + remedy[1:])
+
     def __str__(self) -> str:
         lines = [f"{self.severity}[{self.code}]: {self.message}"]
         if self.where is not None:
             lines.append(f"  --> {self.where}")
-        if self.fix:
-            lines.append(f"  fix: {self.fix}")
+        lines.append(f"  fix: {self.fix}")
         return "\n".join(map(continued, lines))
 
     def as_dict(self) -> dict[str, Any]:

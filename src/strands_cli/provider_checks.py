@@ -175,7 +175,8 @@ def _check_absent(
         return
     if name in provider.needs:
         message = f"provider '{provider.name}' needs '{name}'"
-        yield Finding(PROVIDER_NEEDS, message, locate("provider"), f"add '{name}' beside 'provider'")
+        option = ", or pass --model NAME" if name == "model_id" else ""
+        yield Finding(PROVIDER_NEEDS, message, locate("provider"), f"add '{name}' beside 'provider'{option}")
     elif name == "model_id" and provider.name == "bedrock":
         message = "without 'model_id' the SDK chooses a Bedrock model, which changes from release to release"
         yield Finding(PROVIDER_NEEDS, message, locate("provider"), "add 'model_id'", "warning")

@@ -38,10 +38,11 @@ def test_github_gets_one_command_a_finding(capsys: pytest.CaptureFixture[str]) -
 
 def test_text_of_a_file_becomes_neither_a_command_nor_a_property() -> None:
     hostile = Finding(BAD_VALUE, "100%\n::add-mask::x\r", Where("a,line=9::b.yaml", 1, None))
+    fix = f"%0Afix: {hostile.fix}"
     assert github_line(hostile) == (
-        "::error file=a%2Cline=9%3A%3Ab.yaml,line=1,title=bad-value::100%25%0A::add-mask::x%0D"
+        f"::error file=a%2Cline=9%3A%3Ab.yaml,line=1,title=bad-value::100%25%0A::add-mask::x%0D{fix}"
     )
-    assert github_line(Finding(BAD_VALUE, "here", severity="warning")) == "::warning title=bad-value::here"
+    assert github_line(Finding(BAD_VALUE, "here", severity="warning")) == f"::warning title=bad-value::here{fix}"
 
 
 def test_nothing_wrong_gives_an_empty_github_output(capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,6 +123,13 @@ def test_a_tool_gets_the_settings_that_are_typed(folder: Folder) -> None:
     ran = folder.strands("tools", "run", "echo", "--config", '{"word": "typed"}', "--input", "{}")
     assert (ran.code, "'text' is missing" in ran.err) == (2, True), ran.err
     assert folder.strands("tools", "run", "echo", "--config", "[]").code == 2
+    # Its schema requires an input, which the plan of the call does not have yet.
+    wanted = ["tools", "run", "calculator", "--config", "{}", "--input"]
+    ran = folder.strands(*wanted, '{"expression": "6 * 7"}')
+    assert (ran.code, ran.out) == (0, "42\n"), ran.err
+    ran = folder.strands(*wanted, "{}")
+    assert ran.code == 2
+    assert "expression" in ran.err
 
 
 def test_a_tool_that_a_workflow_declares_is_called_as_the_workflow_declares_it(folder: Folder) -> None:

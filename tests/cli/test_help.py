@@ -211,8 +211,8 @@ def test_help_needs_no_home_no_terminal_and_no_environment(folder: Folder) -> No
     ("typed", "said"),
     [
         (("plugin", "search"), "No such command 'search'. There are: new, manifest, check, install,"),
-        (("plugin", "instal"), "No such command 'instal'. Did you mean 'install'?"),
-        (("runs", "lst"), "No such command 'lst'. Did you mean 'list'?"),
+        (("plugin", "instal"), "No such command 'instal'\n  fix: did you mean 'install'?"),
+        (("runs", "lst"), "No such command 'lst'\n  fix: did you mean 'list'?"),
     ],
 )
 def test_an_unknown_command_of_a_group_names_the_closest_or_all(

@@ -12,7 +12,7 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
     limits = {"provider": "openai", "model_id": "gpt-4o-mini", "budgets": {"max_model_calls": 2}}
     outputs = {"artifacts": [{"path": "all.md", "from": "{{ steps[0].response }}"}]}
     folder.workflow(STEPS, runtime=limits, outputs=outputs)
-    with ModelServer([Turn("first"), Turn("second"), Turn("third"), Turn("again")]) as server:
+    with ModelServer([*map(Turn, ("first", "second", "a", "b", "third", "again"))]) as server:
         keys = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
         ran = folder.strands("run", "flow.yaml", **keys)
         (record,) = folder.runs.iterdir()
@@ -21,6 +21,8 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
         assert f"strands resume {run} --budget max_model_calls=LIMIT" in ran.err
         assert ": steps.0, steps.1\n" in ran.err
         assert f"strands runs show {run} --full" in ran.err
+        elsewhere = folder.strands("run", "flow.yaml", "--runs-dir", "other place", "--force", **keys)
+        assert "--budget max_model_calls=LIMIT --runs-dir '" in elsewhere.err
         assert not (folder.work / "artifacts").exists()
         assert f"strands runs show {run} --full" in folder.strands("runs", "show", run).out
         effects = folder.strands("runs", "show", run, "--json").document["effects"]

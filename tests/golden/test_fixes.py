@@ -1,4 +1,4 @@
-"""Every command that a fix names exists: `strands ...` in the parser, `pip install ...` of what is known."""
+"""What a text of the program names exists: commands, options, keys, pages, extras; and each error has a fix."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from packaging.requirements import Requirement
 
+import strands_cli
 from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.cli.program import program, run_program
 from strands_cli.codes import declared_codes
+from strands_cli.errors import Finding, StrandsCliError
 
+SOURCE = Path(strands_cli.__file__).parent
 GOLDEN = Path(__file__).parent
 CLONE = GOLDEN.parent.parent
 # A command in a text: words, then options; a name in capitals or quotes is for the reader to fill in.
@@ -26,18 +31,83 @@ PIP = re.compile(r"pip install (?:--[a-z-]+ )*'?([A-Za-z0-9_.-]+)(?:\[([a-z_,]+)
 PROGRAM = typer.main.get_command(program)
 
 
+# Only these sources name a command, an option, a key or a page.
+NAMING = re.compile(r"strands [a-z]|\bfix\b|Code\(|raise [A-Z]|Error\(")
+KEY = re.compile(r"(?<![\w./$'])([a-z_]+(?:\.[a-z_]+)+)(?![\w(.]*[(/])")
+RAISED = {kind.__name__ for kind in StrandsCliError.__subclasses__()} - {"Interrupted"} | {
+    "StrandsCliError",
+    "CallDenied",
+}
+# What a caller or the line above adds, and faults that only this program can have.
+WITHOUT_FIX = {
+    "agents/model/replay.py": "a change of the settings of a recording",
+    "cli/commands/resume_command.py": "the next commands are added, or printed above it",
+    "engine/nested_runs.py": "a call that no run makes; a part ends with the error of its own",
+    "engine/effects/step_scope.py": "the next commands are printed with it",
+    "engine/run.py": "the failure of an effect that the journal has",
+    "engine/step_inputs.py": "the result of the refused call names the option that allows it",
+    "engine/standalone.py": "a tool that stores what JSON does not have",
+    "plugins/install/download.py": "the wheel of another name, which an index gave",
+    "tools/calls/permission_check.py": "a fault of the permission check",
+    "tools/forms/manifest_check.py": "a call that goes around the permission check",
+}
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, described) and _opens(node)}
+
+
+def _opens(node: Any) -> bool:
+    return bool(node.body) and isinstance(node.body[0], ast.Expr)
+
+
+def text_of(node: ast.AST) -> str | None:
+    """Return a text of the source, where what is filled in has capitals."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "FILLED" for part in node.values)
+    return None
+
+
+def texts_in(node: ast.AST, skipped: set[int]) -> Iterator[str]:
+    if id(node) in skipped:
+        return
+    text = text_of(node)
+    if text is not None:
+        yield text
+        return
+    for part in ast.iter_child_nodes(node):
+        yield from texts_in(part, skipped)
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    sources = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    return {name: ast.parse(text) for name, text in sources.items() if NAMING.search(text)}
+
+
+@cache
+def texts() -> frozenset[str]:
+    """Return each text of the source besides docstrings."""
+    return frozenset(text for tree in trees().values() for text in texts_in(tree, docstrings(tree)))
+
+
 def fixes() -> Iterator[str]:
-    """Yield every fix that the pinned wordings have, and the remedy of each code."""
+    """Yield every fix that the pinned wordings have, the remedy of each code, and every text of the source."""
+    yield from texts()
     for line in (GOLDEN / "findings.txt").read_text("utf-8").splitlines():
         if line.startswith("  fix: "):
             yield line[7:]
-    for texts in json.loads((GOLDEN / "wordings.json").read_text("utf-8")).values():
-        yield from (str(text).rpartition(" | ")[2] for text in (texts if isinstance(texts, list) else [texts]))
+    for pinned in json.loads((GOLDEN / "wordings.json").read_text("utf-8")).values():
+        yield from (str(text).rpartition(" | ")[2] for text in (pinned if isinstance(pinned, list) else [pinned]))
     yield from (code.remedy for code in declared_codes().values())
 
 
 def commands() -> list[tuple[str, str]]:
-    return sorted({found.groups() for fix in fixes() for found in COMMAND.finditer(fix)})
+    found = {found.groups() for fix in fixes() for found in COMMAND.finditer(fix)}
+    return sorted(found - {(" import tool", "")})  # `from strands import tool`
 
 
 @pytest.mark.parametrize(("words", "options"), commands())
@@ -115,3 +185,52 @@ def test_each_page_that_a_fix_names_exists() -> None:
     named = {word for fix in fixes() for word in re.findall(r"strands explain ([a-z]+(?:-[a-z]+)*)", fix)}
     assert named <= {*PAGES, *declared_codes(), "policy"}
     assert named & PAGES.keys()
+
+
+def properties(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {}) if isinstance(schema.get("properties"), dict) else ()
+        for part in schema.values():
+            yield from properties(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from properties(part)
+
+
+def test_each_key_that_a_text_names_is_one_of_the_format() -> None:
+    schema = json.loads((CLONE / "docs" / "reference" / "workflow.schema.json").read_text("utf-8"))
+    known = {*properties(schema)}
+    sections = {"runtime", "context_policy", "outputs", "telemetry", "security", "pattern"}
+    named = {key for text in texts() if " " in text for key in KEY.findall(text) if key.partition(".")[0] in sections}
+    assert len(named) > 10
+    assert [key for key in sorted(named) if not {*key.split(".")} <= known] == []
+
+
+def test_each_option_that_a_text_names_is_one_of_some_command() -> None:
+    def options(command: Any) -> Iterator[str]:
+        yield from (name for one in command.params for name in (*one.opts, *one.secondary_opts))
+        for below in getattr(command, "commands", {}).values():
+            yield from options(below)
+
+    ours = [text for text in texts() if " " in text and "pip install" not in text]
+    named = {word for text in ours for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)}
+    assert len(named) > 30
+    assert named - {"--help", *options(PROGRAM)} == set()
+
+
+def test_each_error_that_is_raised_says_how_to_fix_it() -> None:
+    without = {name for name, tree in trees().items() for node in ast.walk(tree) if _lacks_fix(node)}
+    assert without == WITHOUT_FIX.keys()
+
+
+def _lacks_fix(node: ast.AST) -> bool:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RAISED):
+        return False
+    return not {one.arg for one in node.keywords} & {"fix", "findings", None}
+
+
+def test_a_finding_without_a_fix_has_that_of_its_code() -> None:
+    for code in declared_codes().values():
+        fix = Finding(code, "it is so").fix
+        assert fix, code
+        assert str(Finding(code, "it is so")).endswith(f"\n  fix: {fix}")

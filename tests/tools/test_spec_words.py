@@ -108,18 +108,19 @@ def test_a_manifest_that_repeats_the_words_of_the_code_is_not_a_mismatch(site: S
     ("word", "value", "fix"),
     [
         ("requires_confirmaton", True, "`requires_confirmation`"),
-        ("version", "1.0", None),
+        ("version", "1.0", "strands explain manifest"),
         ("family", 3, "a string"),
         ("timeout_s", "5", "a number"),
         ("requires_consent", "yes", "it counts as True; give it True or False"),
         ("deprecated", True, "a mapping"),
     ],
 )
-def test_what_means_nothing_is_reported(tmp_path: Path, place: str, word: str, value: Any, fix: str | None) -> None:
+def test_what_means_nothing_is_reported(tmp_path: Path, place: str, word: str, value: Any, fix: str) -> None:
     [found] = catalog_of(tmp_path, module_of({word: value}, place)).findings
     assert (found.code, found.severity) == ("tool-word", "warning")
     assert repr(word) in found.message
-    assert (found.fix is None) if fix is None else (fix in found.fix)
+    assert found.fix
+    assert fix in found.fix
 
 
 def test_plugin_check_reports_them_beside_a_manifest_and_the_writer_takes_the_words(tmp_path: Path) -> None:

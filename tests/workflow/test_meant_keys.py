@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from strands_cli.errors import InvalidInput
+from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.workflow.findings import UNKNOWN_NAME
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.validation_errors import WRONG_TYPE
 from strands_cli.workflow.yaml.document_reader import read_document
 
 HEAD = """\
@@ -16,6 +18,11 @@ name: x
 runtime: {provider: ollama, model_id: m}
 agents: {a: {prompt: A}}
 """
+
+
+def general(code: Code) -> str | None:
+    """Return the fix of a finding that has only that of its code."""
+    return Finding(code, "").fix
 
 
 def found(text: str) -> list[tuple[str, int | None, str | None]]:
@@ -29,7 +36,11 @@ STEPS = """\
       - {agent: a, input: "{{ steps[4].response }}"}
       - {agnet: a}
 """
-OF_STEPS = [("unknown-agent", "there are: a"), ("unknown-key", "did you mean `input`?"), ("unknown-name", None)]
+OF_STEPS = [
+    ("unknown-agent", "there are: a"),
+    ("unknown-key", "did you mean `input`?"),
+    ("unknown-name", general(UNKNOWN_NAME)),
+]
 OF_STEPS.append(("step-form", "did you mean `agent` for `agnet`?"))
 
 
@@ -210,4 +221,4 @@ def test_text_that_is_not_yaml_is_explained_without_the_words_of_the_parser(text
 def test_a_duration_with_a_unit_is_answered_with_the_number(key: str, written: str, meant: str | None) -> None:
     head = HEAD.replace("model_id: m", f"model_id: m, {key}: {written}}}")
     text = f"{head}pattern: {{type: chain, config: {{steps: [{{agent: a}}]}}}}\n"
-    assert found(text) == [("wrong-type", 3, f"write the number alone: {meant}" if meant else None)]
+    assert found(text) == [("wrong-type", 3, f"write the number alone: {meant}" if meant else general(WRONG_TYPE))]

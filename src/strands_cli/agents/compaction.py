@@ -14,7 +14,7 @@ from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.models import Model
 
 from strands_cli.agents.model import JournaledModel, explain_error
-from strands_cli.agents.window import WindowedHistory, holds
+from strands_cli.agents.window import TOO_LONG, WindowedHistory, holds
 from strands_cli.engine.effects import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs import Note, NotesFile
@@ -155,7 +155,8 @@ class CompactedHistory(ConversationManager):
         That summary replaces as many messages as possible, so a second overflow raises.
         """
         if split_point(agent.messages, self._policy, None) == 0:
-            raise e or RunFailed("the conversation is too long, and none of its messages may be summarized")
+            message = "the conversation is too long, and none of its messages may be summarized"
+            raise e or RunFailed(message, fix=TOO_LONG)
         self._overflowed = True
 
     async def _before_call(self, event: BeforeModelCallEvent) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # The input of the step, the latest call of a tool and its result.
 LEAST = 3
+TOO_LONG = "shorten the step's input or the tools' outputs, or choose a model with a larger context"
 
 
 def holds(message: Mapping[str, Any], kind: str) -> bool:
@@ -85,7 +86,7 @@ class WindowedHistory(ConversationManager):
         self._most = max(LEAST, min(self._most, before) // 2)
         self._cut(agent.messages)
         if len(agent.messages) == before:
-            raise e or RunFailed("the conversation is too long, and no more messages may be left out")
+            raise e or RunFailed("the conversation is too long, and no more messages may be left out", fix=TOO_LONG)
 
     def _before_call(self, event: BeforeModelCallEvent) -> None:
         self._cut(event.agent.messages)

@@ -74,4 +74,5 @@ def _answer_of(question: Question, reply: Any) -> Answer:
 
 
 def _failed(question: Question, error: Exception) -> UsageError:
-    return UsageError(f"the function that answers failed at {question.key}: {type(error).__name__}: {error}")
+    message = f"the function that answers failed at {question.key}: {type(error).__name__}: {error}"
+    return UsageError(message, fix="correct the function; Workflow.resume continues the run")

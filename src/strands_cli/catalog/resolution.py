@@ -16,7 +16,7 @@ from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError, with_pref
 from strands_cli.versions import satisfies
 
 BAD_TOOL_REF = Code(
-    "bad-tool-ref", "A text does not have a form of a tool reference.", "Write it in one of the documented forms."
+    "bad-tool-ref", "A text does not have a form of a tool reference.", "See the forms: strands explain tool-refs."
 )
 TOOL_VERSION = Code(
     "tool-version",
@@ -118,7 +118,8 @@ def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
     if ref.specifier and not _in_version(record.version, ref.specifier):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
-        return Finding(TOOL_VERSION, message, None, f"pip install '{record.distribution}{ref.specifier}'")
+        fix = f"pip install '{record.distribution}{ref.specifier}', or change the version in the reference"
+        return Finding(TOOL_VERSION, message, None, fix)
     if ref.member:
         return _member(ref, record)
     return _met(ref, record)

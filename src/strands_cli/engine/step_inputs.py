@@ -48,6 +48,11 @@ def is_part(scope: StepScope) -> bool:
     return scope.outer is not None and scope.outer.run is scope.run
 
 
+def _not_computed(what: str, error: TemplateError) -> RunFailed:
+    fix = "correct the expression; for a name without a value write `{{ name | default('') }}`"
+    return RunFailed(f"{what}: {error}", fix=fix)
+
+
 class StepInputs:
     """Makes the inputs of the steps of one run.
 
@@ -68,21 +73,21 @@ class StepInputs:
         try:
             return self.templates.render(text, {**self._plan.inputs, **(names or {})})
         except TemplateError as error:
-            raise RunFailed(f"the template of {where or 'the workflow'} cannot be rendered: {error}") from error
+            raise _not_computed(f"the template of {where or 'the workflow'} cannot be rendered", error) from error
 
     def render_value(self, value: Any, names: Mapping[str, Any], *, where: str) -> Any:
         """Render every template inside a JSON value; a value that is one whole expression keeps its type."""
         try:
             return self.templates.render_value(value, {**self._plan.inputs, **names})
         except TemplateError as error:
-            raise RunFailed(f"the template of {where} cannot be rendered: {error}") from error
+            raise _not_computed(f"the template of {where} cannot be rendered", error) from error
 
     def holds(self, condition: str, names: Mapping[str, Any], *, where: str) -> bool:
         """Evaluate a condition of the workflow; `where` names it in an error."""
         try:
             return self.templates.evaluate(condition, {**self._plan.inputs, **names})
         except TemplateError as error:
-            raise RunFailed(f"the condition of {where} cannot be evaluated: {error}") from error
+            raise _not_computed(f"the condition of {where} cannot be evaluated", error) from error
 
     def question(self, key: str, step: GateStep, names: Mapping[str, Any]) -> Question:
         """Return the question of a gate."""
@@ -111,7 +116,8 @@ class StepInputs:
         else:
             prompt = {**names, **values}["last_response"] if visit.index else system_prompt
         if not prompt.strip():
-            raise RunFailed(f"{scope.key} has an empty input for the agent '{agent.id}'")
+            message = f"{scope.key} has an empty input for the agent '{agent.id}'"
+            raise RunFailed(message, fix="give the step an `input`; a step that it uses may have answered with nothing")
         tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
         schema = visit.schema if visit.schema is not None else agent.output_schema
         history, state = self.conversations.history(agent.id), self.conversations.state(agent.id)

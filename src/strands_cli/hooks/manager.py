@@ -137,7 +137,8 @@ class Hooks:
         found = []
         for plugin, wrapper in self._ask("strands_wrap_tool", record=record):
             if isinstance(wrapper, Raised) or not (wrapper is None or callable(wrapper)):
-                raise Denied(f"the hook plugin {plugin} failed in strands_wrap_tool: {wrapper}")
+                message = f"the hook plugin {plugin} failed in strands_wrap_tool: {wrapper}"
+                raise Denied(message, fix=f"upgrade it, or: strands plugin disable {plugin}")
             if wrapper is not None:
                 found.append((plugin, wrapper))
         return found

@@ -43,6 +43,13 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("retry", "retries"), ("failure_policy",)),
 }
 
+# Words of other programs that no key replaces, with what does.
+ADVICE = {
+    "allow": "a workflow cannot allow its own tools: pass --allow NAME, or name a policy file: --policy FILE",
+    "api_key": "remove it, and set the variable of the provider: strands explain live-models",
+    "native": "write `tool: native:NAME`",
+}
+
 # A word that is less like a key than this means the key of that very name in another section, if there is one.
 _SURELY_MEANT = 0.8
 

@@ -61,7 +61,10 @@ def _other_file(document: Document) -> Finding | None:
     if not isinstance(value, dict) or {"agents", "pattern"} & value.keys():
         return None
     if isinstance(value.get("prompt", value.get("$ref")), str) and "recording" not in value:
-        message, fix = "this is a file of one agent, not a workflow", f"strands atomic validate {document.file}"
+        import shlex  # off the happy path
+
+        message = "this is a file of one agent, not a workflow"
+        fix = f"strands atomic validate {shlex.quote(document.file)}"
     elif "recording" in value:
         message, fix = "this is a recording, not a workflow", "name the workflow that plays it"
     else:

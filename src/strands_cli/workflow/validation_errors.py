@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
-from strands_cli.workflow.key_meanings import Loc, keys_at, meant_at, meant_pattern, mistyped_type, section_of
+from strands_cli.workflow.key_meanings import ADVICE, Loc, keys_at, meant_at, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.patterns import PATTERNS
 from strands_cli.workflow.yaml import Document, escape
 
@@ -175,7 +175,7 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
         return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
     known = keys_at(model, loc)
     close = meant_at(key, model, loc, value_at(document.value, parent))
-    fix = f"did you mean `{close}`?" if close else f"known here: {', '.join(sorted(known))}"
+    fix = f"did you mean `{close}`?" if close else ADVICE.get(key, f"known here: {', '.join(sorted(known))}")
     if close is None and (section := section_of(key, model, loc)):
         fix = f"write it under `{'.'.join(map(str, section))}:`"
         if section[0] == "pattern" and "pattern" not in value_at(document.value, parent):
@@ -210,7 +210,7 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
         if close:
             place = document.where(f"{mistake.pointer}/{escape(key)}", key=True)
             return Finding(STEP_FORM, STEP_FORMS, place, f"did you mean `{close}` for `{key}`?")
-    return Finding(STEP_FORM, STEP_FORMS, where, "say who does the step")
+    return Finding(STEP_FORM, STEP_FORMS, where, "add `agent: NAME`, `tool: REF` or `type: hitl`")
 
 
 def _wrong_type(mistake: _Mistake, document: Document) -> Finding:

@@ -57,7 +57,10 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
             model = model_class(**arguments)
     # Third-party constructors raise anything: ValueError, TypeError, botocore and openai errors.
     except Exception as error:
-        raise InvalidInput(f"provider '{provider.name}' refused its settings: {error}") from error
+        raise InvalidInput(
+            f"provider '{provider.name}' refused its settings: {error}",
+            fix="correct `runtime` or its `options`; `strands plan SPEC` shows them",
+        ) from error
     return model
 
 

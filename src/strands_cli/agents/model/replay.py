@@ -14,6 +14,8 @@ from strands_cli.phrases import shortened
 from strands_cli.tools.messages import request_text
 from strands_cli.workflow.files import RecordedTurn, same_request
 
+_AGAIN = "record it again: strands run SPEC --provider NAME --model NAME --record FILE"
+
 
 class ReplayModel(Model):
     """Replays the turns of one step key in order; a turn for another request raises with the difference.
@@ -63,7 +65,7 @@ class ReplayModel(Model):
         if left:
             raise RunFailed(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run needed {self._played}",
-                fix="remove the remaining turns, or record again with --record",
+                fix=f"remove the remaining turns, or {_AGAIN}",
             )
 
     def _next_turn(self, request: str, failures: str) -> RecordedTurn:
@@ -71,7 +73,7 @@ class ReplayModel(Model):
             raise RunFailed(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run asks for one more, with: "
                 f"{_shorten(request)}",
-                fix=f"add a turn for {self._key} to the recording, or record again with --record",
+                fix=f"add a turn for {self._key} to the recording, or {_AGAIN}",
             )
         turn = self._turns[self._played]
         self._played += 1
@@ -79,7 +81,7 @@ class ReplayModel(Model):
             raise RunFailed(
                 f"turn {self._played} of {self._key} was recorded for another request:\n"
                 f"{_difference(turn.when, request)}{failures}",
-                fix="correct `when` in the recording, or record again with --record",
+                fix=f"correct `when` in the recording, or {_AGAIN}",
             )
         return turn
 
@@ -89,7 +91,7 @@ class ReplayModel(Model):
                 raise RunFailed(
                     f"turn {self._played} of {self._key} calls '{call.tool}', which the request does not offer; "
                     f"it offers: {', '.join(offered) or 'no tools'}",
-                    fix=suggest(call.tool, offered, "give the agent the tool, or record again"),
+                    fix=suggest(call.tool, offered, f"give the agent the tool, or {_AGAIN}"),
                 )
 
 

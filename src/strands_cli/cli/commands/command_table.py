@@ -64,6 +64,15 @@ SYNONYMS = {
     "install": "plugin install",
     "search": "list-tools",
     "providers": "list-supported",
+    "agent": "atomic",
+    "test": "atomic test",
+    "policy": "explain policy",
+    "status": "runs list",
+    "cancel": "runs cancel",
+    "delete": "runs delete",
+    "uninstall": "plugin uninstall",
+    "watch": "run --watch",
+    "version": "--version",
 }
 
 

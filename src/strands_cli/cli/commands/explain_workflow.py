@@ -238,8 +238,7 @@ def _writes(planned: Plan, authority: Authority) -> list[str]:
 
 
 def _problem(finding: Any) -> str:
-    fix = f" Fix: {finding.fix}" if finding.fix else ""
-    return f"{'It cannot run here' if finding.severity == 'error' else 'Note'}: {finding.message}.{fix}"
+    return f"{'It cannot run here' if finding.severity == 'error' else 'Note'}: {finding.message}. Fix: {finding.fix}"
 
 
 def _short(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,7 +58,7 @@ def lock(
         folder, named = _place(spec)
         now = _lock_now(folder, named, mcp=mcp, writes=not (check or diff))
         if check or diff:
-            return _show(folder, now, check=check, as_json=as_json)
+            return _show(folder, now, spec, check=check, as_json=as_json)
         return _write(folder, now, update, as_json=as_json)
 
 
@@ -134,7 +135,7 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
     return now
 
 
-def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
+def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bool) -> int:
     """Show what differs from the existing lock."""
     from strands_cli.lock import compare_locks
     from strands_cli.lock.format import lock_file, read_lock
@@ -143,7 +144,8 @@ def _show(folder: Path, now: Lock, *, check: bool, as_json: bool) -> int:
     old = read_lock(file)
     if old is None:
         message = f"there is no {file.name} in {folder}"
-        raise Denied(message, findings=[Finding(LOCK_MISSING, message, Where(str(file)), "make it: strands lock")])
+        fix = f"make it: {shlex.join(['strands', 'lock', *([spec] if spec else [])])}"
+        raise Denied(message, findings=[Finding(LOCK_MISSING, message, Where(str(file)), fix)])
     found = compare_locks(old, now)
     if as_json:
         print_json(_document(file, now, found, written=False))

@@ -39,8 +39,8 @@ def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[
 def _larger(error: BudgetExceeded, run_id: str, runs_dir: Path) -> str:
     if error.limit is None:
         return error.fix or ""
-    resume = command("resume", run_id, "--budget", runs_dir=runs_dir)
-    return f"to continue with a larger limit: {resume} {error.limit}=LIMIT"
+    resume = command("resume", run_id, "--budget", f"{error.limit}=LIMIT", runs_dir=runs_dir)
+    return f"to continue with a larger limit: {resume}"
 
 
 def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:

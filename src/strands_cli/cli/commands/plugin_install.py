@@ -184,7 +184,7 @@ def _way_without_entry_points(proposal: Proposal) -> str:
     if not refs:
         return f"pip install {proposal.fetched.name}, or pass --force"
     shown = ", ".join(refs[:MOST_REFS])
-    allow = f"STRANDS_CUSTOM_TOOL_ALLOWLIST={','.join(refs[:MOST_REFS])}"
+    allow = f"export STRANDS_CUSTOM_TOOL_ALLOWLIST={','.join(refs[:MOST_REFS])}"
     return f"it has tools of plain Python: {shown}; install it with --force, name them so, and allow them: {allow}"
 
 

@@ -37,6 +37,14 @@ def discard_output(stream: TextIO) -> None:
 # The stream for our own lines, where others have a pipe in the place of stderr, and whether the lines are JSON.
 _real: TextIO | None = None
 _is_json = False
+# What to write where a command lacks this argument or option.
+_MISSING = {
+    "RUN": "name a run of `strands runs list`, or `last`",
+    "RUN...": "name runs of `strands runs list`",
+    "SPEC": "name a workflow file",
+    "SPEC...": "name workflow files",
+    "--from": "name a step of `strands runs show RUN`: --from KEY",
+}
 
 
 def write_to(stream: TextIO, *, as_json: bool = False) -> None:
@@ -150,10 +158,11 @@ def _report_typer_error(error: BaseException) -> int:
             return ExitCode.USAGE
         message = error.format_message().replace("Value error, ", "").removesuffix(".")  # type: ignore[attr-defined]
         context = getattr(error, "ctx", None)
-        fix = f"see `{context.command_path} --help`" if context else None
         if _asks_for_json(error, context):
-            message, fix = message.partition(" (")[0], "did you mean `--json`?"
-        return report_error(UsageError(message, fix=_meant_choice(message) or fix))
+            return report_error(UsageError(message.partition(" (")[0], fix="did you mean `--json`?"))
+        message, _, meant = message.partition(". Did you mean ")
+        usage = f"see `{context.command_path} --help`" if context else None
+        return report_error(UsageError(message, fix=f"did you mean {meant}" if meant else _fix(message) or usage))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return report_error(Interrupted("interrupted"))
     _report_our_fault(error)
@@ -167,11 +176,15 @@ def _asks_for_json(error: BaseException, context: Any) -> bool:
     return any("--json" in parameter.opts for parameter in context.command.params)
 
 
-def _meant_choice(message: str) -> str | None:
-    """Return the suggestion for a value that is none of those that an option takes."""
-    found = re.search(r"'([^']*)' is not one of ('.*)", message)
-    close = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2])) if found else None
-    return f"did you mean '{close}'?" if close else None
+def _fix(message: str) -> str | None:
+    """Return the fix for a message of the parser about a choice that there is not, or about what is missing."""
+    if found := re.search(r"'([^']*)' is not one of ('.*)", message):
+        close = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
+        return f"did you mean '{close}'?" if close else None
+    if found := re.search(r"Option '(-[^']*)' requires an argument", message):
+        return f"write its value after it: {found[1]} VALUE"
+    found = re.match(r"Missing (?:argument|option) '([^']*)'", message)
+    return _MISSING.get(found[1]) if found else None
 
 
 def _say_error(error: StrandsCliError) -> None:

@@ -20,7 +20,7 @@ def github_line(finding: Finding) -> str:
     properties = {"file": where and where.file, "line": where and where.line, "col": where and where.column}
     present = {name: value for name, value in properties.items() if value} | {"title": finding.code}
     fields = ",".join(f"{name}={_property(str(value))}" for name, value in present.items())
-    text = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
+    text = f"{finding.message}\nfix: {finding.fix}"
     return f"::{finding.severity} {fields}::{_message(text)}"
 
 
@@ -50,7 +50,7 @@ def _rule(code: Code) -> dict[str, Any]:
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:
-    text = finding.message if finding.fix is None else f"{finding.message}\nfix: {finding.fix}"
+    text = f"{finding.message}\nfix: {finding.fix}"
     result = {"ruleId": finding.code, "ruleIndex": rule, "level": finding.severity, "message": {"text": text}}
     where = finding.where
     if where is None:

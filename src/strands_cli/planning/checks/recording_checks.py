@@ -114,5 +114,6 @@ def _check_steps(
     for key, pointer in asking.items():
         if spec.pattern.runs_every_step and not recording.steps.get(key):
             message = f"the recording {recorded.file} has no turns for {key}"
-            fix = f"add them under `steps: {key}:`, or record again with --record"
+            again = "strands run SPEC --provider NAME --model NAME --record FILE"
+            fix = f"add them under `steps: {key}:`, or record it again: {again}"
             yield Finding(BAD_RECORDING, message, document.where(pointer), fix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def narrowing(policy: Policy, path: Path) -> Policy:
     if not allowing:
         return policy
     message = f"{allowing[0].origin} allows '{allowing[0].tools}', which counts only where the file is named"
-    finding = Finding(UNNAMED_POLICY, message, Where(str(path)), f"pass --policy {path}", "warning")
+    finding = Finding(UNNAMED_POLICY, message, Where(str(path)), f"pass --policy {shlex.quote(str(path))}", "warning")
     rules = tuple(rule for rule in policy.rules if rule.effect != "allow")
     return replace(policy, rules=rules, findings=(*policy.findings, finding))
 

@@ -135,7 +135,8 @@ def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> li
         errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
         return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
-    return [f"{error.json_path.removeprefix('$').lstrip('.') or 'it'}: {_problem_of(error)}" for error in errors]
+    places = [error.json_path.removeprefix("$").lstrip(".") for error in errors]
+    return [f"{place}: {_problem_of(error)}".removeprefix(": ") for place, error in zip(places, errors, strict=True)]
 
 
 def _problem_of(error: ValidationError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -162,4 +163,4 @@ def how_to_grant(tool: PythonTool, rules: Sequence[Rule] = ()) -> str:
     for rule in rules:
         if rule.effect == "allow" and rule.level in ("managed", "user") and names_custom(rule.tools, tool.reference):
             return f"read it, then say in {rule.origin} where it may be: `folder: {tool.folder}`"
-    return f"read it, then allow it: STRANDS_CUSTOM_TOOL_ALLOWLIST={tool.reference}"
+    return f"read it, then allow it: export STRANDS_CUSTOM_TOOL_ALLOWLIST={shlex.quote(tool.reference)}"

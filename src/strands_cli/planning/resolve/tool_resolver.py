@@ -163,7 +163,7 @@ class ToolResolver:
         try:
             ref = ToolRef.parse(entry.tool)
         except ToolRefError as error:
-            self.context.report(BAD_TOOL_REF, str(error), where, "see the forms: strands explain tool-refs")
+            self.context.report(BAD_TOOL_REF, str(error), where, None)
             return ()
         if ref.kind == "agent":
             return self.composed.agent(ref.name, entry, where)

@@ -23,6 +23,7 @@ MAX_UNPACKED_BYTES = 2_000_000_000
 _IMPORTED = ("purelib", "platlib")
 # Where installers put headers in a virtual environment, in a folder for each distribution.
 _HEADERS = ("include", "site", f"python{sys.version_info.major}.{sys.version_info.minor}")
+_REPORT = "do not install it; report it to its author"
 _PROGRAM_FOLDERS = ("bin", "Scripts")
 
 
@@ -99,7 +100,7 @@ def _new(folder: Path) -> Path:
 def _only_wheel(folder: Path) -> Path:
     found = list(folder.glob("*.whl"))
     if len(found) != 1:
-        raise NotEquipped(f"the installer created {len(found)} wheels, not one")
+        raise NotEquipped(f"the installer created {len(found)} wheels, not one", fix="name a wheel file")
     return found[0]
 
 
@@ -119,13 +120,13 @@ def _unpacked(wheel: Path, tree: Path, target: InstallTarget) -> Fetched:
 def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]:
     """Write the importable files into `tree`; return the names of the wheel's other programs, and all other paths."""
     if sum(member.file_size for member in opened.infolist()) > MAX_UNPACKED_BYTES:
-        raise InvalidInput("the wheel unpacks to more than 2 GB")
+        raise InvalidInput("the wheel unpacks to more than 2 GB", fix=_REPORT)
     scripts: list[str] = []
     elsewhere: list[str] = []
     for member in opened.infolist():
         parts = PurePosixPath(member.filename.replace("\\", "/")).parts
         if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
-            raise InvalidInput(f"the wheel has a file that leaves its folder: {member.filename!r}")
+            raise InvalidInput(f"the wheel has a file that leaves its folder: {member.filename!r}", fix=_REPORT)
         if member.is_dir():
             continue
         if parts[0].endswith(".data"):
@@ -136,7 +137,7 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]
                 below = (*_HEADERS, owner.partition("-")[0].replace("_", "-")) if scheme == "headers" else ()
                 elsewhere.append(str(Path(sys.prefix, *below, *parts)))
             elif scheme not in _IMPORTED:
-                raise InvalidInput(f"the wheel has a file of an unknown scheme: {member.filename!r}")
+                raise InvalidInput(f"the wheel has a file of an unknown scheme: {member.filename!r}", fix=_REPORT)
             if scheme not in _IMPORTED:
                 continue
         target = tree.joinpath(*parts)

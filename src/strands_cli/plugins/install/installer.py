@@ -44,7 +44,8 @@ class Installer:
         )
         if ran.returncode:
             lines = "\n".join(f"  | {line}" for line in ran.stdout.strip().splitlines()[-_LAST_LINES:])
-            raise NotEquipped(f"{self.kind} failed (exit code {ran.returncode}); its last lines:\n{lines}")
+            message = f"{self.kind} failed (exit code {ran.returncode}); its last lines:\n{lines}"
+            raise NotEquipped(message, fix="check the name, and the package index and network that pip uses")
         return ran.stdout
 
     def wheel(self, wanted: str, folder: Path, *, build: bool) -> None:

@@ -14,6 +14,8 @@ from strands_cli.hooks import GROUP, open_hooks
 from strands_cli.plugins.installed.policy_edit import CannotEditError, with_hook, without_hook
 from strands_cli.policy import Policy, SwitchedOn
 
+_MANAGED = "ask the administrator of this machine to change that file"
+
 
 @dataclass(frozen=True, slots=True)
 class Switched:
@@ -46,7 +48,7 @@ def enable_hooks(name: str, files: HookFiles, catalog: Catalog, *, may_allow: bo
     managed = _switched_on(files.managed, name)
     if managed is not None and managed.may_allow != may_allow:
         state = _state(managed)
-        raise Denied(f"{name} is {state} by {managed.origin}, and that counts before your own file")
+        raise Denied(f"{name} is {state} by {managed.origin}, and that counts before your own file", fix=_MANAGED)
     if findings := open_hooks([name]).findings:
         raise Denied(f"{name} cannot be used, and while it is on nothing would run", findings=findings)
     _edit(files.file, lambda text: with_hook(text, name, may_allow=may_allow))
@@ -66,7 +68,7 @@ def disable_hooks(name: str, files: HookFiles) -> Switched:
     if own is not None:
         _edit(files.file, lambda text: without_hook(text, name))
     if managed is not None:
-        raise Denied(f"{name} stays {_state(managed)}, which {managed.origin} asks for")
+        raise Denied(f"{name} stays {_state(managed)}, which {managed.origin} asks for", fix=_MANAGED)
     return Switched(name, _state(own), "off", files.file)
 
 
@@ -115,4 +117,4 @@ def _edit(file: Path, change: Callable[[str], str]) -> None:
     except CannotEditError as error:
         raise InvalidInput(f"{file} has a form that only a person can edit", fix=f"write there: {error}") from error
     except OSError as error:
-        raise StrandsCliError(f"{file} cannot be written: {error.strerror}") from error
+        raise StrandsCliError(f"{file} cannot be written: {error.strerror}", fix="correct its permissions") from error

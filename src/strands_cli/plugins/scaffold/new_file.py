@@ -50,5 +50,6 @@ def write_new(
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise ArtifactError(f"{error.filename or directory} cannot be written: {error.strerror}") from error
+        message = f"{error.filename or directory} cannot be written: {error.strerror}"
+        raise ArtifactError(message, fix="correct its permissions, or choose another directory") from error
     return list(texts)

@@ -74,7 +74,7 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
 def _runtime(new: NewWorkflow) -> str:
     if new.provider is None:
         if new.model is not None:
-            raise UsageError("--model needs a --provider")
+            raise UsageError("--model needs a --provider", fix="add --provider NAME")
         live = "  # provider: openai        # for a live model; `strands doctor` shows which keys are set\n"
         return f"{live}  # model_id: gpt-4.1-mini\n  provider: replay\n  recording: {new.recording}"
     known = [name for name in PROVIDERS if name != "replay"]

@@ -48,7 +48,7 @@ def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> li
     """
     record = planned.record
     if not found:
-        raise NotEquipped(f"{planned.ref} of {planned.distribution} holds no tools")
+        raise NotEquipped(f"{planned.ref} of {planned.distribution} holds no tools", fix=_MISMATCH_FIX)
     if isinstance(planned, PythonTool):
         if len(found) == 1:
             return [loaded_tool(planned, found[0], found[0].spec)]

@@ -181,7 +181,10 @@ def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[st
         root = (base_dir or Path.cwd()).resolve()
         folder = (root / entry).resolve()
         if not folder.is_relative_to(root):
-            raise Denied(f"tools.python_path names {entry!r}, which is outside the workflow's folder")
+            raise Denied(
+                f"tools.python_path names {entry!r}, which is outside the workflow's folder",
+                fix="name a folder below that of the workflow",
+            )
         folders.append(str(folder))
     return folders
 

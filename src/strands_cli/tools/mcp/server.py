@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -195,8 +196,12 @@ class Server:
             message += f"; {link.fault}"
         if link is not None and link.last_lines:
             message += "\n  it wrote: " + "\n  it wrote: ".join(link.last_lines)
-        how = self.settings.url or self.settings.command
-        return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {how}")
+        return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {self._how}")
+
+    @property
+    def _how(self) -> str:
+        """What a person can try without this program."""
+        return self.settings.url or shlex.join([str(self.settings.command), *self.settings.args])
 
     def _learn(self, listed: list[MCPAgentTool]) -> None:
         """Store the definitions, or compare new ones with the stored ones."""
@@ -259,7 +264,8 @@ class Server:
             if client is not None and link is not None and not (link.closed or link.is_stale):
                 return client, link
             if self._starts > MAX_RESTARTS:
-                raise RunFailed(f"the MCP server '{self.settings.id}' has died {self._starts} times in this run")
+                message = f"the MCP server '{self.settings.id}' has died {self._starts} times in this run"
+                raise RunFailed(message, fix=f"see that it works by itself: {self._how}")
             await self.stop()
             return await self.start()
 

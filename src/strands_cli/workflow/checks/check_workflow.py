@@ -55,7 +55,9 @@ def _paths(templates: Templates, site: Site) -> frozenset[Path]:
 def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     kind = "condition" if site.is_condition else "template"
     where = loaded.where_in_text(site.pointer, error.line)
-    problem, fix = error.message, "see `strands list-supported` for the filters"
+    # The message names the filter that is meant, where there is one.
+    problem, meant, guess = error.message.partition("; did you mean ")
+    fix = f"did you mean {guess}" if meant else "see `strands list-supported` for the filters"
     if error.is_syntax:
         problem, fix = explain_syntax(site.text, problem, is_condition=site.is_condition)
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)

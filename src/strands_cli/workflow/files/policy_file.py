@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, suggest
+from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, did_you_mean, suggest
 from strands_cli.policy import Policy, SwitchedOn
 from strands_cli.policy.rules import ACCESSES, CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
 from strands_cli.versions import is_specifier
@@ -61,7 +61,7 @@ def read_policy(path: Path, level: Level) -> Policy:
 
 
 def _read(path: Path) -> Document:
-    reason = None
+    reason, fix = None, f"correct it, or remove it if it is not needed: {path}"
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -70,8 +70,8 @@ def _read(path: Path) -> Document:
             reason = f"it is larger than {MAX_BYTES:,} bytes"
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        fix = "check the path and its permissions"
     if reason is not None:
-        fix = f"correct it, or remove it if it is not needed: {path}"
         finding = Finding(BAD_POLICY, f"the policy file cannot be read: {reason}", Where(str(path)), fix)
         raise Denied("the policy file cannot be read", findings=[finding])
     return read_document(path)
@@ -173,6 +173,8 @@ class _Reader:
             return
         self._check_keys(pointer, rule, RULE_KEYS, "a rule")
         effects = [effect for effect in EFFECTS if effect in rule]
+        if not effects and any(did_you_mean(key, RULE_KEYS) in EFFECTS for key in rule if key not in RULE_KEYS):
+            return  # the unknown key is a finding
         if len(effects) != 1:
             found = "both " + " and ".join(effects) if effects else "no effect"
             self._report(pointer, f"the rule has {found}; it needs one of allow, ask, deny")

@@ -13,7 +13,7 @@ from strands_cli.workflow.yaml import Document, escape
 BAD_RECORDING = Code(
     "bad-recording",
     "A recording for provider `replay` does not have the required form.",
-    "Correct it at the reported place, or create one with `strands run --record FILE`.",
+    "Correct it at the reported place, or create one with `strands run SPEC --record FILE`.",
 )
 
 VERSION = 1
@@ -139,7 +139,7 @@ class _Reader:
         return 0, 0
 
     def _report(self, pointer: str, message: str) -> None:
-        fix = "see `strands explain recordings`, or make one with `strands run --record FILE`"
+        fix = "see `strands explain recordings`, or make one with `strands run SPEC --record FILE`"
         self.findings.append(Finding(BAD_RECORDING, message, self._document.where(pointer, key=True), fix))
 
 

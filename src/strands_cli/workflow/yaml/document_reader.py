@@ -50,7 +50,8 @@ def _read_bytes(name: str) -> bytes:
             return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        finding = Finding(FILE_UNREADABLE, f"cannot read {name!r}: {reason}", Where(name), "check the path")
+        fix = "name a file in it" if isinstance(error, IsADirectoryError) else "check the path"
+        finding = Finding(FILE_UNREADABLE, f"cannot read {name!r}: {reason}", Where(name), fix)
         raise UsageError("the file cannot be read", findings=[finding]) from error
 
 

@@ -16,6 +16,9 @@ NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correc
 
 _CLOSING = {"[": "]", "{": "}"}
 
+# The expression of a template in a text without quotes.
+_UNQUOTED = re.compile(r"[:\-,\[]\s+([^\s\"'{}\[\],#][^\"'{}\[\],#]*)?\{[{%]")
+
 
 def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iterable[Any]) -> InvalidInput:
     """Return the error for a text that is not YAML.
@@ -31,8 +34,8 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
     lines = text.splitlines()
     at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
     fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
-    if mark is not None and mark.line < len(lines) and re.search(r"[:\-,\[]\s+\{[{%]", lines[mark.line]):
-        fix = "put a text that begins with `{{` or `{%` in quotes"
+    if mark is not None and mark.line < len(lines) and _UNQUOTED.search(lines[mark.line]):
+        fix = "put the text with `{{` or `{%` in quotes"
     elif not at_tab and "flow" in (error.context or "") and (opened := _open_bracket(lines, events)):
         bracket, line, column = opened
         problem = f"the `{bracket}` in line {line}, column {column} is not closed, or a comma is missing after it"
