@@ -44,6 +44,10 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings += resolved.findings
+    if candidate is not None and candidate.is_earlier:
+        from strands_cli.workflow.earlier import as_earlier
+
+        candidate = as_earlier(candidate)
     if candidate is not None and candidate.skills:
         from strands_cli.workflow.files import check_skills
 

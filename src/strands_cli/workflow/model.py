@@ -10,6 +10,8 @@ from strands_cli.workflow.patterns import Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
 from strands_cli.workflow.steps import AgentStep, CallStep, Tools
 
+_EARLIER = frozenset({"0", "0.0", "0.0.0", "1.0.0"})
+
 
 class WorkflowSpec(FormatModel):
     """One workflow: its agents, the tools that they may use, and the pattern in which they work.
@@ -17,7 +19,9 @@ class WorkflowSpec(FormatModel):
     Where there are agents, `runtime` names a `provider`.
     """
 
-    version: int | float | str = Field(description="Version of the file, any number or text, for example `1`.")
+    version: int | float | str = Field(
+        description="Version of the file, any number or text: `0` and `1.0.0` mean what an earlier strands-cli did."
+    )
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")
     tags: tuple[str, ...] = Field(default=(), description="Words by which the workflow can be found.")
@@ -35,6 +39,11 @@ class WorkflowSpec(FormatModel):
     pattern: Pattern = Field(description="How the agents work together.")
     outputs: Outputs = Field(default_factory=Outputs, description="Files the run writes.")
     security: Security = Field(default_factory=Security, description="Restrictions on the workflow's tools.")
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the file means what an earlier strands-cli did; `DIFFERENCES` has what that is."""
+        return str(self.version) in _EARLIER
 
     def named_tools(self) -> list[str]:
         """Return every tool reference in the workflow."""

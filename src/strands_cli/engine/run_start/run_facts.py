@@ -84,6 +84,7 @@ def require_same(plan: Plan, journal: Journal) -> None:
     Raises:
         RunRecordError: It is not; the message says what has changed.
     """
+    _require_same_meaning(plan, journal)
     changes = surroundings_changed(plan, journal)
     if plan.digest == journal.get("plan_digest") and not changes:
         return
@@ -99,6 +100,18 @@ def require_same(plan: Plan, journal: Journal) -> None:
     raise RunRecordError(
         f"the run cannot be resumed, since it would not be the same run: {what_changed}",
         fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
+    )
+
+
+def _require_same_meaning(plan: Plan, journal: Journal) -> None:
+    """Check that a run of an earlier workflow began when that already had its own meaning."""
+    if _meaning(plan) == (journal.get("meaning") or ""):
+        return
+    first = next((row.key for row in journal.rows() if "/" not in row.key), "KEY")
+    raise RunRecordError(
+        "the run cannot be resumed: it began when version 0 meant the same as version 1, and its next steps would not "
+        "fit those that are done",
+        fix=f"start a new run: strands rerun {journal.get('id')} --from {first}",
     )
 
 
@@ -215,8 +228,8 @@ def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], st
 
 
 def surroundings_of(plan: Plan) -> dict[str, Any]:
-    """Return the facts of a new run: where its paths lead, and digests of the variables that its models take."""
-    facts = {"places": _places(plan), "variables": _variables(plan)}
+    """Return facts of a new run: where its paths lead, digests of the variables of its models, an earlier meaning."""
+    facts = {"places": _places(plan), "variables": _variables(plan), "meaning": _meaning(plan)}
     return {name: found for name, found in facts.items() if found}
 
 
@@ -236,6 +249,10 @@ def _differs(name: str, before: dict[str, str], now: dict[str, str]) -> bool:
 
 def _parts(plan: Plan) -> list[Plan]:
     return list({part.file: part for part in (plan, *all_workflows_in(plan))}.values())
+
+
+def _meaning(plan: Plan) -> str:
+    return "earlier" if any(part.spec.is_earlier for part in _parts(plan)) else ""
 
 
 def _places(plan: Plan) -> dict[str, str]:

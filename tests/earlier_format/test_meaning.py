@@ -1,0 +1,72 @@
+"""Which workflows have the earlier meaning, who may ask for it, and runs that began before there was one."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from strands_cli import Workflow, discover_catalog
+from strands_cli.app import load, open_run
+from strands_cli.catalog import Catalog
+from strands_cli.errors import RunRecordError, WaitingForPerson
+
+SRC = Path(__file__).parents[2] / "src" / "strands_cli"
+# Where the format has no word for the earlier meaning (decision 0056).
+READERS = {"engine/run_start/run_facts.py", "workflow/loader.py", "workflow/model.py"}
+
+ASKS = """
+version: {version}
+name: asks
+pattern:
+  type: chain
+  config:
+    steps: [{{type: hitl, prompt: "Go on?"}}, {{type: hitl, prompt: "Sure?"}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "is_earlier"),
+    [("0", True), ("0.0", True), ("'0'", True), ("1.0.0", True), ("1", False), ("1.0", False), ("'1'", False)],
+)
+def test_the_version_decides_what_a_workflow_means(version: str, is_earlier: bool) -> None:
+    spec = load("<text>", ASKS.format(version=version)).spec
+    assert spec is not None
+    assert spec.is_earlier is is_earlier
+
+
+def test_few_modules_ask_for_the_earlier_meaning() -> None:
+    readers = {path for path in SRC.rglob("*.py") if re.search(r"\bis_earlier\b", path.read_text(encoding="utf-8"))}
+    assert {path.relative_to(SRC).as_posix() for path in readers} == READERS
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return discover_catalog()
+
+
+def _asking(version: str, folder: Path, catalog: Catalog) -> str:
+    """Run to the first question; return the run's id."""
+    (folder / "asks.yaml").write_text(ASKS.format(version=version))
+    with pytest.raises(WaitingForPerson):
+        Workflow.from_file("asks.yaml").run(runs_dir="runs", catalog=catalog)
+    return next(path.name for path in (folder / "runs").iterdir() if path.is_dir())
+
+
+def test_a_run_that_began_before_version_0_had_its_meaning_is_not_continued(folder: Path, catalog: Catalog) -> None:
+    run = _asking("0", folder, catalog)
+    with closing(open_run(run, Path("runs"))) as journal:
+        assert journal.get("meaning") == "earlier"
+        journal.put(meaning=None)
+    with pytest.raises(RunRecordError, match="began when version 0 meant the same as version 1") as caught:
+        Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog)
+    assert caught.value.fix == f"start a new run: strands rerun {run} --from steps.0"
+
+
+def test_a_run_of_version_1_stores_no_meaning(folder: Path, catalog: Catalog) -> None:
+    run = _asking("1", folder, catalog)
+    with closing(open_run(run, Path("runs"))) as journal:
+        assert journal.get("meaning") is None
+    assert Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog).response == "yes"
