@@ -124,6 +124,18 @@ def test_a_reference_that_finds_nothing_usable_is_explained_at_its_place(
     assert raised.value.exit_code == exit_code  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("entry", ["my.tools:shout", "native:shout", "{tool: native:no_such, as: shout}"])
+def test_a_step_that_calls_a_tool_with_a_finding_of_its_own_adds_none(entry: str, site: Path) -> None:
+    rest = f"tools: {{python: [native:file_read, {entry!r}]}}" if entry[0] != "{" else f"tools: {{python: [{entry}]}}"
+    steps = "- {tool: shout, input: {}}\n- {agent: writer, input: go}"
+    plan = chain_of(steps, rest=rest, agents="{writer: {prompt: w}}", catalog=discover_catalog([str(site)]))
+    (finding,) = plan.findings
+    assert finding.where is not None
+    assert finding.where.pointer.startswith("/tools/python/")
+    with pytest.raises((Denied, InvalidInput)):
+        require_runnable(plan)
+
+
 def test_custom_python_is_planned_when_the_allowlist_names_it_and_its_calls_ask(site: Path) -> None:
     plan = plan_with(site, "[my.tools:shout, {tool: my.other.speak, as: say}]", custom=("my.tools:shout", "my.other.*"))
     assert plan.findings == ()

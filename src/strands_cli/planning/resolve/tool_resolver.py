@@ -82,6 +82,8 @@ class ToolResolver:
     _servers: Mapping[str, McpTool | None] = field(init=False, default_factory=dict)
     _skill: WorkflowTool | None = field(init=False, default=None)
     _is_complete: bool = field(init=False, default=False)
+    # Names that the workflow gives to tools of its own that could not be resolved, each with a finding.
+    _unresolved: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         planners = PartPlanners(self.call_tool, lambda agent_id: self.plan_agent(agent_id, self), self.plan_workflow)
@@ -149,6 +151,8 @@ class ToolResolver:
         if of_workflow and not entry.config and entry.as_ is None:
             self._check_shadow(entry.tool, of_workflow, where)
             return tuple(of_workflow)
+        if entry.tool in self._unresolved:
+            return ()
         if entry.tool in self._executors:
             return self._executor(entry, where)
         if self.composed.names(entry):
@@ -165,6 +169,12 @@ class ToolResolver:
         except ToolRefError as error:
             self.context.report(BAD_TOOL_REF, str(error), where, None)
             return ()
+        found = self._referred(ref, entry, where)
+        if not found and not self._is_complete:
+            self._unresolved |= {entry.as_ or ref.member or ref.name} - {entry.tool}
+        return found
+
+    def _referred(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         if ref.kind == "agent":
             return self.composed.agent(ref.name, entry, where)
         if ref.kind == "workflow":
