@@ -84,6 +84,14 @@ def test_a_recording_of_other_steps_is_an_error(site: Path) -> None:
     assert found(site, runtime=PLAYS) == []
 
 
+def test_turns_where_no_step_asks_a_recorded_model_have_a_whole_fix(site: Path) -> None:
+    text = HEAD.replace(LIVE, PLAYS).replace("{agent: a, input: go}", "{tool: no_such, input: {}}")
+    Path("r.yaml").write_text("recording: 1\nsteps: {tasks.t: [{text: a}]}\n")
+    findings = app.check("flow.yaml", text, None, discover_catalog([str(site)]))
+    (finding,) = [one for one in findings if one.code == "bad-recording"]
+    assert str(finding.fix).endswith(": none")
+
+
 def test_the_turns_of_a_step_with_a_misspelt_agent_are_no_second_error(site: Path) -> None:
     Path("r.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: a}]}\n")
     text = HEAD.replace(LIVE, PLAYS).replace("{agent: a,", "{agent: b,")

@@ -109,7 +109,7 @@ def _check_steps(
     ]
     for key in strange:
         message = f"the recording has turns for {key}, which asks no recorded model"
-        fix = suggest(key, asking, f"remove them; the steps that do are: {', '.join(asking)}")
+        fix = suggest(key, asking, f"remove them; the steps that do are: {', '.join(asking) or 'none'}")
         yield Finding(BAD_RECORDING, message, recorded.where(f"/steps/{escape(key)}", key=True), fix)
     for key, pointer in asking.items():
         if spec.pattern.runs_every_step and not recording.steps.get(key):

@@ -65,7 +65,8 @@ def check_arguments(
     for path, _ in rule.arguments if takers and None not in takers else ():
         if not any(path == name or path.startswith(f"{name}.") for name in known):
             fix = suggest(path.partition(".")[0], known, f"it takes {', '.join(known)}")
-            message = f"{rule.origin}: {rule.tools} takes no argument '{path}'"
+            origin = "" if where else f"{rule.origin}: "
+            message = f"{origin}{rule.tools} takes no argument '{path}'"
             yield Finding(UNMATCHED_RULE, message, where, fix, "warning")
 
 
