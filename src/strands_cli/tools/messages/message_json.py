@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from strands_cli.secrets import Redactor
@@ -16,10 +16,33 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
 
     A block whose pieces together hold a secret has all of its text in the first of them.
     """
+    if not _may_hide(events, redactor):
+        return list(events)
     cleaned = [copy.deepcopy(event) if _holds_input(event) else redactor.json(event) for event in events]
+    for kind, places in _texts_of(cleaned):
+        whole = "".join(place[name] for place, name in places)
+        without = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
+        if without != whole:
+            for index, (place, name) in enumerate(places):
+                place[name] = "" if index else without
+    return cleaned
+
+
+def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
+    """Return whether a turn has to be redacted: few have, and one search in all of its texts costs little."""
+    texts = [json.dumps(events, ensure_ascii=False)]
+    for kind, places in _texts_of(events):
+        texts.append("".join(place[name] for place, name in places))
+        if kind == "input" and "\\" in texts[-1]:
+            return True  # what is escaped there is seen only in what the JSON means
+    return redactor.may_hide_in("\n".join(texts))
+
+
+def _texts_of(events: Sequence[Any]) -> Iterable[tuple[str, list[tuple[dict[str, Any], str]]]]:
+    """Return for each text of a turn its kind and where its pieces are: an object and the name in it."""
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
     block = 0
-    for event in cleaned:
+    for event in events:
         block += "contentBlockStop" in event
         delta = event.get("contentBlockDelta", {}).get("delta", {})
         for kind, place, name in (
@@ -29,13 +52,7 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
         ):
             if isinstance(place, dict) and isinstance(place.get(name), str):
                 pieces.setdefault((block, kind), []).append((place, name))
-    for (_, kind), places in pieces.items():
-        whole = "".join(place[name] for place, name in places)
-        without = _input_without(whole, redactor) if kind == "input" else redactor.text(whole)
-        if without != whole:
-            for index, (place, name) in enumerate(places):
-                place[name] = "" if index else without
-    return cleaned
+    return ((kind, places) for (_, kind), places in pieces.items())
 
 
 def _holds_input(event: Mapping[str, Any]) -> bool:
