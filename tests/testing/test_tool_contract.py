@@ -173,6 +173,19 @@ def test_a_secret_that_no_tool_declares_is_reported(plugin: Plugin) -> None:
     assert "TOKNE" in said["test_it_loads"]
 
 
+@pytest.mark.parametrize("is_in_code", [True, False])
+def test_settings_that_no_workflow_could_give_are_reported(plugin: Plugin, *, is_in_code: bool) -> None:
+    schema = {"type": "object", "properties": {"url": {"type": "string"}}, "additionalProperties": False}
+    words = "" if not is_in_code else f'    "config_schema": {schema!r},\n'
+    manifest = {"config_schema": schema} if not is_in_code else None
+    source = GOOD["module"][0].replace("TOOL_SPEC = {\n", f"TOOL_SPEC = {{\n{words}")
+    tool = plugin.make(source, manifest)
+    assert failed(outcomes(tool, ONE, config={"url": "u"}, imports=False)) == set()
+    said = outcomes(tool, ONE, config={"urll": "u"}, imports=False)
+    assert failed(said) == {"test_it_loads"}
+    assert "urll" in said["test_it_loads"]
+
+
 def test_a_module_that_a_plain_agent_refuses_fails(plugin: Plugin, tmp_path: Path) -> None:
     from strands import Agent
 

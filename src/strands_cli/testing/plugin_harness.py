@@ -155,9 +155,10 @@ class LoadedPlugin:
         return await close_all(self.closers)
 
     def undeclared_secrets(self) -> list[str]:
-        """Return the names of secrets that are given and that no tool declares; no run would hand them out."""
+        """Return a problem for each secret that is given and that no tool declares; no run would hand it out."""
         declared = {name for raw in self.tools.values() for name in _secrets_of(raw)}
-        return [name for name in self.given.secrets if name not in declared]
+        names = [name for name in self.given.secrets if name not in declared]
+        return [f"no tool declares the secret {name!r} in its capabilities: a run gives it to none" for name in names]
 
     def _planned(self, name: str) -> PlannedTool:
         record = python_tool(ToolRef.parse(f"tested:{name}"), name).record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -78,6 +79,19 @@ def check_strictness(raw: RawTool) -> Iterator[str]:
 def input_problem(raw: RawTool, value: Any) -> str | None:
     """Return why an input schema does not accept an input, or None."""
     return first_problem(raw.schema, value)
+
+
+def check_config(config: Mapping[str, Any], tools: Mapping[str, RawTool], manifest: Path | None) -> Iterator[str]:
+    """Check that a workflow could give these settings to the tools; a manifest that cannot be read states nothing."""
+    schemas = {name: raw.spec.get("config_schema") for name, raw in tools.items()}
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        listed = json_object(json.loads(manifest.read_bytes())).get("tools") if manifest else None
+        stated = [tool for tool in listed or () if isinstance(tool, Mapping) and tool.get("name") in schemas]
+        schemas |= {tool["name"]: tool["config_schema"] for tool in stated if tool.get("config_schema")}
+    for name, schema in schemas.items():
+        problem = first_problem(schema, dict(config)) if config and isinstance(schema, Mapping) else None
+        if problem is not None:
+            yield f"the config of {name}: {problem}: a run refuses it"
 
 
 def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

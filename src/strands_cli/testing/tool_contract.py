@@ -58,16 +58,16 @@ class ToolContract:
 
     @standard
     def test_it_loads(self) -> Iterator[str]:
-        """It loads and has at least one tool.
+        """It loads and has at least one tool, which takes the `config` and `secrets` that are given.
 
-        If it fails: import the module by hand and fix what it raises; docs/reference/writing-tools.md lists the forms
-        that a tool may have.
+        If it fails: import the module by hand and fix what it raises, and correct `config` and `secrets`;
+        docs/reference/writing-tools.md lists the forms that a tool may have.
         """
         rehearsal = self._rehearsal()
         if rehearsal.problem is not None or not rehearsal.loaded.tools:
             yield f"it does not load: {rehearsal.problem or 'it has no tool'}"
-        for name in rehearsal.loaded.undeclared_secrets():
-            yield f"no tool declares the secret {name!r} in its capabilities: a run gives it to none"
+        loaded, manifest = rehearsal.loaded, checks.manifest_beside(top_of(self._plugin()))
+        yield from (*loaded.undeclared_secrets(), *checks.check_config(loaded.given.config, loaded.tools, manifest))
 
     @standard
     def test_its_names_can_be_called(self) -> Iterator[str]:
