@@ -94,21 +94,33 @@ def test_a_quoted_path_with_a_comma_is_covered(tmp_path: Path) -> None:
     assert "a,b.py" in files(tmp_path)
 
 
-def test_of_a_namespace_package_only_the_own_part_is_covered(tmp_path: Path) -> None:
-    dist_info = make_distribution(
-        tmp_path,
-        NAME,
-        "1.0",
-        {"shout": "shared.shout"},
-        {"shared/shout/__init__.py": module_source("shout")},
-    )
-    (tmp_path / "shared" / "shout" / "strands_tools.json").write_text("{}", encoding="utf-8")
-    write_record(dist_info, tmp_path / "shared")
-    (tmp_path / "shared" / "other").mkdir()
-    (tmp_path / "shared" / "other" / "__init__.py").write_text("", encoding="utf-8")
+def share_namespace(site: Path) -> None:
+    """Install a tool in the namespace package `shared`, in which another distribution has a part too."""
+    modules = {"shared/shout/__init__.py": module_source("shout"), "shared/shout/strands_tools.json": "{}"}
+    write_record(make_distribution(site, NAME, "1.0", {"shout": "shared.shout"}, modules), site / "shared" / "shout")
+    other = make_distribution(site, "shared-other", "1.0", {}, {"shared/other.py": "", "shared/part/b.py": ""})
+    lines = ["shared/other.py,,", "shared/part/b.py,,"]
+    (other / "RECORD").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_of_a_namespace_package_the_part_of_another_distribution_is_not_covered(tmp_path: Path) -> None:
+    share_namespace(tmp_path)
     (tmp_path / "shared" / "shout" / "added.py").write_text("", encoding="utf-8")
     covered = {name for name in files(tmp_path) if name.startswith("shared/")}
     assert covered == {"shared/shout/__init__.py", "shared/shout/strands_tools.json", "shared/shout/added.py"}
+
+
+@pytest.mark.parametrize("name", ["plus.py", "part/plus.py", f"plus{SUFFIX}", "plus/__init__.py", "more/deep/plus.pyc"])
+@pytest.mark.parametrize("portion", ["site", "other"])
+def test_what_locked_code_could_import_from_its_namespace_package_is_covered(
+    tmp_path: Path, name: str, portion: str
+) -> None:
+    share_namespace(tmp_path / "site")
+    before = files(tmp_path / "site", tmp_path / "other")
+    added = tmp_path / portion / "shared" / name
+    added.parent.mkdir(parents=True, exist_ok=True)
+    added.write_bytes(b"")
+    assert files(tmp_path / "site", tmp_path / "other").keys() - before.keys() == {f"shared/{name}"}
 
 
 def test_an_editable_installation_is_covered_where_its_source_lies(tmp_path: Path) -> None:
@@ -245,11 +257,11 @@ def test_an_earlier_portion_of_a_namespace_package_shows(tmp_path: Path, name: s
     assert {name for name, _ in now.items() - before.items()} == {f"nsroot/part/{name}"}
 
 
-def test_a_later_portion_of_a_namespace_package_does_not(tmp_path: Path) -> None:
+def test_what_a_later_portion_of_a_namespace_package_repeats_does_not(tmp_path: Path) -> None:
     site, later = tmp_path / "site", tmp_path / "later"
     in_namespace(site)
     before = lock_site(site).distributions[NAME].files
-    in_namespace(later).joinpath("other.py").write_text("", encoding="utf-8")
+    (in_namespace(later) / "helper.py").write_text("ANOTHER = 1\n", encoding="utf-8")
     assert lock_site(site, later).distributions[NAME].files == before
 
 

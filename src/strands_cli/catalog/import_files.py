@@ -1,16 +1,18 @@
-"""Ask Python's own finder which files importing a module would run, without importing anything."""
+"""Ask Python's own finder which files importing a module would run, or could, without importing anything."""
 
 # Strings and os.path, as the catalog has them.
-# ruff: noqa: PTH119
+# ruff: noqa: PTH118, PTH119, PTH120, PTH208
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 
-from strands_cli.catalog.files import find_package
+from strands_cli.catalog.files import find_package, read_record
 
+CACHE = "__pycache__"
 _MODULES = (".py", ".pyc", *EXTENSION_SUFFIXES)
+_DIST_INFO = ".dist-info"
 
 
 def files_to_import(module: str, path: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -30,6 +32,32 @@ def files_to_import(module: str, path: Sequence[str]) -> Iterator[tuple[str, str
             yield "/".join([*folder, os.path.basename(file)]), file
         if not search:
             return
+
+
+def unlisted_beside(modules: Iterable[str], path: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the files of Python in the namespace packages of modules that no distribution lists, with their names.
+
+    The code beside them can import these, and one that was absent before is imported as soon as it is there.
+    """
+    for top in sorted({module.partition(".")[0] for module in modules} if path else ()):
+        file, portions = _found(top, path, is_top=True)
+        for portion in () if file else portions:
+            inside = dict(_python_in(portion, top))
+            listed = _listed(os.path.dirname(portion)) if inside else set()
+            yield from ((name, found) for name, found in inside.items() if name not in listed)
+
+
+def _python_in(folder: str, name: str) -> Iterator[tuple[str, str]]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(inner for inner in folders if inner != CACHE)
+        below = os.path.relpath(path, folder).replace(os.sep, "/")
+        start = name if below == "." else f"{name}/{below}"
+        yield from ((f"{start}/{file}", os.path.join(path, file)) for file in sorted(files) if file.endswith(_MODULES))
+
+
+def _listed(site: str) -> set[str]:
+    infos = [os.path.join(site, name) for name in os.listdir(site) if name.endswith(_DIST_INFO)]
+    return {row.path for info in infos for row in read_record(info) or ()}
 
 
 def _found(name: str, path: Sequence[str], *, is_top: bool) -> tuple[str | None, Sequence[str]]:

@@ -10,10 +10,9 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strands_cli.catalog.files import READ_FLAGS, read_record
-from strands_cli.catalog.import_files import files_to_import, modules_of
+from strands_cli.catalog.import_files import CACHE, files_to_import, modules_of, unlisted_beside
 
 UNREADABLE = "unreadable"
-CACHE = "__pycache__"
 # Installers write these; they differ between two installations of one wheel.
 _OF_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"}
 _CHUNK = 262_144
@@ -27,7 +26,8 @@ def files_of(
 
     Paths are relative to `site`; those of its `.dist-info` begin with `dist-info/`. Files outside `site` are left out:
     scripts, which name the interpreter of one machine, and data. A file that RECORD does not list is included, and so
-    is what Python would import in place of a listed file: of another portion of a namespace package, for example.
+    is what Python would import in place of a listed file or beside it: of another portion of a namespace package, for
+    example, if no other distribution lists it.
 
     Args:
         site: The directory or zip archive of `sys.path` that contains it.
@@ -37,7 +37,9 @@ def files_of(
     """
     locations = sorted(set(locations))
     if os.path.isfile(site):
-        return _zipped(site, locations) | _digests(_imported(modules, path, site)), False
+        modules = set(modules)
+        beside, instead = _beside(modules, path), _imported(modules, path, site)
+        return _digests(beside) | _zipped(site, locations) | _digests(instead), False
     editable = any(not _is_below(location, site) for location in locations)
     found = {} if editable else _recorded(site, dist_info)
     for top in sorted({name.partition("/")[0] for name in found if "/" in name and name[:10] != "dist-info/"}):
@@ -45,7 +47,8 @@ def files_of(
     for location in locations:
         found |= dict(_package(location))
     own = {name for name in found if not name.startswith("dist-info/")}
-    found |= _imported({*modules_of(own), *modules}, path)
+    modules = {*modules_of(own), *modules}
+    found = _beside(modules, path) | found | _imported(modules, path)
     return _digests(found), editable
 
 
@@ -57,6 +60,11 @@ def _imported(modules: Iterable[str], path: Sequence[str], archive: str = "") ->
     """Return the files that importing modules would run, except those inside an archive."""
     found = {name: file for module in modules for name, file in files_to_import(module, path)} if path else {}
     return {name: file for name, file in found.items() if not (archive and _is_below(file, archive))}
+
+
+def _beside(modules: Iterable[str], path: Sequence[str]) -> dict[str, str]:
+    """Return the files that importing modules could run, since they are in the same namespace packages."""
+    return dict(reversed([*unlisted_beside(modules, path)]))
 
 
 def digest_of_file(path: str) -> str | None:
