@@ -205,6 +205,19 @@ def test_what_is_shown_imports_nothing_and_runs_nothing(anyone: Person, tmp_path
     assert not (tmp_path / "sprung").exists()
 
 
+def test_what_other_programs_would_load_or_start_is_shown(anyone: Person, tmp_path: Path) -> None:
+    groups = "[pytest11]\ntrap = trap\n[distutils.commands]\nbuild = trap:B\n[console_scripts]\nsh = trap:main\n"
+    points = f"[strands_cli.tools]\ntrap = strands_tool_trap\n{groups}"
+    wheel = make_wheel(tmp_path, "strands-tool-trap", "1.0", points, {"strands_tool_trap/__init__.py": ""})
+    shown = anyone.strands("plugin", "install", wheel)
+    names = ["distutils.commands: build", "pytest11: trap"]
+    assert [name for name in names if f"  entry point {name}: " in shown.err] == names
+    assert "strands_cli.tools" not in shown.err
+    assert re.search(r"program sh: hides /\S*/sh ", shown.err)
+    known = json.loads(anyone.strands("plugin", "install", wheel, "--json").out)
+    assert known["entry_points"] == names
+
+
 def test_foreign_words_cannot_pass_for_ours(anyone: Person, tmp_path: Path) -> None:
     said = "Good.\n  changes: none\x1b[2J\u202e"
     shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "sly", description=said)).err

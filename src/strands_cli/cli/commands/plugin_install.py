@@ -67,7 +67,17 @@ def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: 
     """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
     from strands_cli.plugins.install import parse_install_target
 
-    lists = ("tools", "hooks", "programs", "start_files", "elsewhere", "requires", "changes", "findings")
+    lists = (
+        "tools",
+        "hooks",
+        "programs",
+        "start_files",
+        "entry_points",
+        "elsewhere",
+        "requires",
+        "changes",
+        "findings",
+    )
     known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
     known |= {name: [] for name in lists}
     with json_on_failure(known if as_json else None):
@@ -148,7 +158,7 @@ def _proposed(proposal: Proposal) -> dict[str, Any]:
         }
         for tool in proposal.tools
     ]
-    names = ("hooks", "programs", "start_files", "requires")
+    names = ("hooks", "programs", "start_files", "entry_points", "requires")
     return {
         "installed": proposal.installed,
         "tools": tools,
@@ -211,8 +221,13 @@ def _proposal_lines(proposal: Proposal) -> Iterator[str]:
         if tool.decision.effect == "deny":
             yield f"    denied: {tool.decision.rule}"
     yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
-    yield from (f"  program {_line(name)}" for name in proposal.programs)
+    for name in proposal.programs:
+        hidden = proposal.hidden.get(name)
+        more = f": hides {hidden} where this environment is first on PATH" if hidden else ""
+        yield f"  program {_line(name)}{more}"
     yield from (f"  {_line(name)}: Python may run its code at every start" for name in proposal.start_files)
+    for point in proposal.entry_points:
+        yield f"  entry point {_line(point)}: other programs may load its code by themselves"
     yield from (f"  file {_line(path, 300)}: outside of its packages" for path in fetched.elsewhere)
     yield from (f"  also installs {_line(text)}" for text in proposal.requires)
     if proposal.installed:

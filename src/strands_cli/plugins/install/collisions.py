@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from strands_cli.catalog import Catalog
+from strands_cli.catalog.distributions import GROUP
 from strands_cli.catalog.files import find_package, open_distribution, read_record
 from strands_cli.errors import Code, Finding
+from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.plugins.install.download import Fetched, is_reserved
 
 PLUGIN_REPLACES = Code(
@@ -43,6 +46,20 @@ def programs_of(fetched: Fetched) -> list[str]:
     """Return the names of the programs that a distribution installs."""
     points = open_distribution(str(fetched.dist_info)).entry_points
     return sorted({*(point.name for point in points if point.group in _PROGRAMS), *fetched.scripts})
+
+
+def hidden_program(name: str) -> str | None:
+    """Return the program of the system that one of this environment would hide, None if there is none."""
+    ours = os.path.realpath(sysconfig.get_path("scripts"))
+    others = [folder for folder in os.get_exec_path() if os.path.realpath(folder) != ours]
+    return shutil.which(name, path=os.pathsep.join(others))
+
+
+def other_entry_points(fetched: Fetched) -> list[str]:
+    """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
+    points = open_distribution(str(fetched.dist_info)).entry_points
+    ours = (*_PROGRAMS, GROUP, HOOKS)
+    return sorted({f"{point.group}: {point.name}" for point in points if point.group not in ours})
 
 
 def top_names(tree: Path) -> list[str]:

@@ -16,7 +16,13 @@ from strands_cli.hooks import HookContext
 from strands_cli.lock import Difference
 from strands_cli.planning.planned_tools import request_of
 from strands_cli.planning.resolve import installed_tool
-from strands_cli.plugins.install.collisions import PLUGIN_REPLACES, find_collisions, programs_of
+from strands_cli.plugins.install.collisions import (
+    PLUGIN_REPLACES,
+    find_collisions,
+    hidden_program,
+    other_entry_points,
+    programs_of,
+)
 from strands_cli.plugins.install.download import Fetched
 from strands_cli.policy import Decision
 from strands_cli.policy.rules import Request, Rule
@@ -55,7 +61,9 @@ class Proposal:
         tools: Its tools; members of a class or suite one by one.
         hooks: Names of its hook plugins.
         programs: Names of its programs.
+        hidden: Those that would hide a program of the system, each with that one.
         start_files: What Python reads, and may run, whenever it starts, such as `.pth` files.
+        entry_points: Its entry points for other programs, which may load them by themselves, as `pytest11: shout`.
         requires: Other distributions that its metadata requires to be installed or changed.
         changes: Differences between its tools and the installed ones.
         findings: Its faults; `refused` if it must not be installed.
@@ -67,7 +75,9 @@ class Proposal:
     tools: tuple[ProposedTool, ...]
     hooks: tuple[str, ...]
     programs: tuple[str, ...]
+    hidden: Mapping[str, str]
     start_files: tuple[str, ...]
+    entry_points: tuple[str, ...]
     requires: tuple[str, ...]
     changes: tuple[Difference, ...]
     findings: tuple[Finding, ...]
@@ -84,6 +94,7 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
     records = [record for record in after.tools if record.distribution == fetched.name]
     members = [one for record in records for one in (record.members or (record,))]
     dist_info = str(fetched.dist_info)
+    programs = programs_of(fetched)
     points = read_entry_points(dist_info, fetched.name, after.seen, HOOKS)
     return Proposal(
         fetched=fetched,
@@ -91,8 +102,10 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
         installed=installed.version_of(fetched.name),
         tools=tuple(ProposedTool(one, _decided(one, fetched, after, rules, hooks)) for one in members),
         hooks=tuple(sorted(point.name for point in points)),
-        programs=tuple(programs_of(fetched)),
+        programs=tuple(programs),
+        hidden={name: path for name in programs if (path := hidden_program(name))},
         start_files=tuple(sorted(path.name for pattern in AT_START for path in fetched.tree.glob(pattern))),
+        entry_points=tuple(other_entry_points(fetched)),
         requires=tuple(_to_install(fetched, installed)),
         changes=tuple(_changes(fetched.name, installed, after)),
         findings=(*_own_findings(fetched, after), *find_collisions(fetched, installed)),
