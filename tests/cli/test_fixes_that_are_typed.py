@@ -86,6 +86,20 @@ def test_a_template_without_quotes_in_braces(shell: Shell, folder: Path, value: 
     assert run_program(["validate", f"{ODD}/flow.yaml"]) == 0
 
 
+def test_a_program_and_its_arguments_in_one_text(shell: Shell, folder: Path) -> None:
+    flow = FLOW.replace("{prompt: A}", "{prompt: A, tools: [mcp:s/x]}")
+    (folder / "flow.yaml").write_text(flow + "tools: {mcp: [{id: s, command: no-such -y tool}]}\n")
+    fixes = shell.fixes("plan", f"{ODD}/flow.yaml", "--var", "topic=x", code=18)
+    assert fixes == ["write `command: no-such` and `args: [-y, tool]`"]
+
+
+def test_a_journal_that_is_gone(shell: Shell, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "20261122-231954-b138c8"
+    run.mkdir(parents=True)
+    assert shell.typed(shell.fix("runs", "show", run.name, code=17).rpartition(": ")[2]) == 0
+    assert not run.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "fix"),
     [
@@ -110,6 +124,11 @@ def test_what_is_missing_on_a_command_line(shell: Shell, words: list[str], fix: 
         ("{prompt: A}", "{prompt: A, tools: [{native: calculator}]}", "tool: native:NAME"),
         ("{{ topic }}", "{{ topic | uper }}", "did you mean 'upper'?"),
         ("{agent: beta}", "{input: x}", "agent: NAME"),
+        ("inputs:", "skills: [./folder]\ninputs:", "with keys of "),
+        ("inputs:", "tools: {mcp: [{id: s}]}\ninputs:", "`command:`"),
+        ("inputs:", "tools: {mcp: [{id: s s, command: cat}]}\ninputs:", "digits and . _ : -"),
+        ("{prompt: A}", "{prompt: A, tools: [{tool: native:calculator, as: a.b}]}", "at most 64"),
+        ("{prompt: A}", "{prompt: A, output_schema: {type: strng}}", "did you mean 'string'?"),
     ],
 )
 def test_a_key_of_other_programs(shell: Shell, folder: Path, old: str, new: str, fix: str) -> None:

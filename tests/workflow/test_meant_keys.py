@@ -163,7 +163,7 @@ pattern:
     edges: [{source: one, target: tow}]
 """
     assert found(text) == [
-        ("wrong-type", 4, "write it as a mapping: `name: ...` for each"),
+        ("wrong-type", 4, "write it as a mapping, with keys of optional, required, values"),
         ("wrong-type", 5, "write it as a mapping: `name: ...` for each"),
         ("unknown-key", 7, "did you mean `prompt`?"),
         ("wrong-type", 11, "write it as a mapping: `name: ...` for each"),

@@ -47,6 +47,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 ADVICE = {
     "allow": "a workflow cannot allow its own tools: pass --allow NAME, or name a policy file: --policy FILE",
     "api_key": "remove it, and set the variable of the provider: strands explain live-models",
+    "start": "leave it out: a graph starts at its first node",
+    "when": "write `choose: [{when: CONDITION, to: NODE}, {when: else, to: OTHER}]`",
     "native": "write `tool: native:NAME`",
 }
 
@@ -131,6 +133,11 @@ def keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
     """Return the keys of the object at a location, by walking the models."""
     parts = [part for place in places_at(model, loc) for part in _parts_of(place)]
     return {field.alias or name for part in parts for name, field in part.model_fields.items()}
+
+
+def holds_names(model: type[FormatModel], loc: Loc) -> bool:
+    """Return whether the object at a location maps names that its author chooses."""
+    return any(typing.get_origin(place) in (dict, Mapping) for place in places_at(model, loc))
 
 
 def places_at(model: type[FormatModel], loc: Loc) -> list[Any]:

@@ -10,7 +10,16 @@ from typing import Any
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
-from strands_cli.workflow.key_meanings import ADVICE, Loc, keys_at, meant_at, meant_pattern, mistyped_type, section_of
+from strands_cli.workflow.key_meanings import (
+    ADVICE,
+    Loc,
+    holds_names,
+    keys_at,
+    meant_at,
+    meant_pattern,
+    mistyped_type,
+    section_of,
+)
 from strands_cli.workflow.patterns import PATTERNS
 from strands_cli.workflow.yaml import Document, escape
 
@@ -25,6 +34,11 @@ STEP_FORM = Code(
 )
 UNKNOWN_PATTERN = Code("unknown-pattern", "A pattern type that does not exist.", "Use one of the seven.")
 
+# Names that may have fewer characters than other identifiers.
+_LETTERS = {
+    r"^[a-zA-Z0-9_-]{1,64}$": "use letters, digits, _ and - only, at most 64",
+    r"^[A-Za-z_][A-Za-z0-9_]*$": "use letters, digits and _ only, and begin with a letter or _",
+}
 AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
 STEP_WORDS = ("agent", "tool", "type")
@@ -150,10 +164,9 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
         )
     if key == "[key]":
         message = f"{mistake.loc[-2]!r} cannot be a name"
-        fix = "use letters, digits and . _ : - only"
-        return Finding(BAD_IDENTIFIER, message, document.where(pointer, key=True), fix)
+        return Finding(BAD_IDENTIFIER, message, document.where(pointer, key=True))
     if mistake.expected:
-        return _wrong_type(mistake, document)
+        return _wrong_type(mistake, model, document)
     return _bad_value(mistake, document)
 
 
@@ -213,7 +226,7 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
     return Finding(STEP_FORM, STEP_FORMS, where, "add `agent: NAME`, `tool: REF` or `type: hitl`")
 
 
-def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
+def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
     value = mistake.error["input"]
     message = f"`{spoken(mistake.pointer)}` must be {' or '.join(mistake.expected)}, not {_kind(value)}"
     fix = "put it in quotes" if mistake.expected == ["text"] and isinstance(value, bool) else None
@@ -229,6 +242,8 @@ def _wrong_type(mistake: _Mistake, document: Document) -> Finding:
     elif mistake.expected == ["a mapping"]:
         is_list = isinstance(value, list) and mistake.pointer
         fix = "write it as a mapping: `name: ...` for each" if is_list else AS_MAPPING
+        if mistake.pointer and not holds_names(model, mistake.loc) and (keys := keys_at(model, mistake.loc)):
+            fix = f"write it as a mapping, with keys of {', '.join(sorted(keys))}"
     return Finding(WRONG_TYPE, message, document.where(mistake.pointer), fix)
 
 
@@ -264,7 +279,7 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         bound, key = _BOUNDS[kind]
         return Finding(BAD_VALUE, f"`{name}` is {shown(error['input'])}; it must be {bound} {context[key]:g}", where)
     if kind == "string_pattern_mismatch":
-        fix = f"it must match {context['pattern']}"
+        fix = _LETTERS.get(context["pattern"])
         return Finding(BAD_IDENTIFIER, f"`{name}` is {shown(error['input'])}, which cannot be a name", where, fix)
     if kind in ("too_short", "string_too_short"):
         if counts_failed_items(error):

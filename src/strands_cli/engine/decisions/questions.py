@@ -28,10 +28,9 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
         if len(waiting) == 1:
             return waiting[0]
         if not waiting:
-            raise UsageError(
-                "no question of the run waits for an answer",
-                fix=f"see what it did: strands runs show {journal.get('id')}",
-            )
+            run = journal.get("id")
+            ways = f"to continue: strands resume {run}; what it did: strands runs show {run}"
+            raise UsageError("no question of the run waits for an answer", fix=ways)
         raise UsageError(f"{len(waiting)} questions of the run wait", fix=f"name one of them:\n{listed}")
     for row in waiting:
         # The key of a call also names the question about it.

@@ -113,7 +113,8 @@ class SqliteJournal:
             RunRecordError: There is none, it is damaged, locked by another process, or from another version.
         """
         if not (directory / DATABASE).is_file():
-            raise RunRecordError(f"there is no journal in {directory}", fix="see `strands runs list`")
+            fix = f"remove what is left of it: strands runs delete {directory.name}"
+            raise RunRecordError(f"there is no journal in {directory}", fix=fix)
         with _released_on_failure(directory, hold=hold) as (stack, lock):
             connection = _connect(directory, stack, read_only=not hold)
             (found,) = connection.execute("PRAGMA user_version").fetchone()
@@ -388,5 +389,6 @@ class _StorageErrors:
         if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
             raise RunRecordError(
                 f"the journal in {self._directory} cannot be used: {error}",
-                fix="check the disk (space, permissions); a damaged journal can be removed with its directory",
+                fix="check the disk (space, permissions); where the journal is damaged, remove it: "
+                f"strands runs delete {self._directory.name}",
             ) from error

@@ -126,7 +126,9 @@ def _command_faults(server: McpServer, pointer: str, context: ResolveContext) ->
     if shutil.which(path, path=server.env.get("PATH")) is None:
         place = f"in {folder}" if os.sep in command else "on PATH"
         message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {place}"
-        yield Finding(TOOL_UNMET, message, context.document.where(f"{pointer}/command"), "install it")
+        program, *words = command.split() or [""]
+        fix = f"write `command: {program}` and `args: [{', '.join([*words, *server.args])}]`" if words else "install it"
+        yield Finding(TOOL_UNMET, message, context.document.where(f"{pointer}/command"), fix)
 
 
 def model_name(server: McpServer, tool: str) -> str:

@@ -154,7 +154,11 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
         how = "both" if server.command else "neither"
         message = f"the MCP server {server.id!r} needs one of `command` and `url`; it has {how}"
         meant = [key for key in server.model_extra or () if did_you_mean(key, ("command", "url"))]
-        fix = suggest(meant[0], ("command", "url"), form="`{}`") if meant else "say how it is reached"
+        fix = (
+            suggest(meant[0], ("command", "url"), form="`{}`") if meant else "write `command:` for a program, or `url:`"
+        )
+        if server.command:
+            fix = "keep one of the two"
         place = f"{pointer}/{escape(meant[0])}" if meant else pointer
         yield Finding(SERVER_FORM, message, loaded.where(place, key=bool(meant)), fix)
         return

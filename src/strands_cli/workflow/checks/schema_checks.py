@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.errors import Code, Finding, Where
+from strands_cli.errors import Code, Finding, Where, suggest
 from strands_cli.workflow.findings import BAD_SCHEMA
 
 BAD_REGEX = Code("bad-regex", "A regular expression that does not compile.", "Correct the expression.")
+
+_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 
 def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
@@ -24,7 +26,9 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
     if error is not None:
         place = "".join(f"/{token}" for token in error.path)
         message = f"this is not a JSON Schema: {error.message}" + (f" (at {place})" if place else "")
-        return Finding(BAD_SCHEMA, message, where, "see json-schema.org for the keywords")
+        is_type = list(error.path)[-1:] == ["type"] and isinstance(error.instance, str)
+        fix = suggest(error.instance, _TYPES) if is_type else None
+        return Finding(BAD_SCHEMA, message, where, fix or "see json-schema.org for the keywords")
     outside = next((ref for ref in _refs(schema) if not ref.startswith("#")), None)
     if outside is not None:
         message = f"the schema points to {outside!r}; only references inside it (`#/...`) are followed"
