@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,12 +35,20 @@ def test_every_method_and_choice_is_on_the_page() -> None:
     assert [name for name in [*methods, *RunChoices.__annotations__] if not is_on_the_page(name)] == []
 
 
+def arguments_of(function: Callable[..., object]) -> list[str]:
+    """Return the names of a function's arguments; `**options` are those of a typed dictionary."""
+    parameters = inspect.signature(function).parameters
+    options = re.fullmatch(r"Unpack\[(\w+)\]", str(getattr(parameters.get("options"), "annotation", "")))
+    named = [name for name in parameters if name != "options"]
+    return [*named, *getattr(builder, options[1]).__annotations__] if options else list(parameters)
+
+
 @pytest.mark.parametrize("name", [name for name in builder.__all__ if name.islower()])
 def test_the_page_shows_every_argument_of_the_builder(name: str) -> None:
     shown = next(code for code in re.findall(r"`([^`]+)`", PAGE) if f"{name}(" in code and code.startswith(f"{name}("))
-    parameters = inspect.signature(getattr(builder, name)).parameters
     mapped = {"choices", "routes"}  # the page shows what is in the mapping
-    assert [word for word in parameters if word not in mapped and not re.search(rf"\b{word}\b", shown)] == []
+    arguments = arguments_of(getattr(builder, name))
+    assert [word for word in arguments if word not in mapped and not re.search(rf"\b{word}\b", shown)] == []
 
 
 def test_the_choices_of_a_program_are_options_and_what_only_a_program_has() -> None:
