@@ -198,6 +198,7 @@ def test_the_description_is_everywhere_and_the_sample_counts_nothing(form: str, 
     ] == []
     [tool] = json.loads(texts["strands_tools.json"])["tools"]
     assert tool["description"].startswith(said)
+    assert '\ntest = ["strands-cli[testing]>=' in texts["pyproject.toml"], "what the page on ToolContract names"
     assert [name for name, text in texts.items() if "count" in text.lower() and name != "LICENSE"] == []
     assert run_program(["plugin", "check", str(project), "--strict"]) == 0
 

@@ -229,9 +229,10 @@ def test_the_word_python_gives_the_workflows_python_tools(site: Path) -> None:
     ("config", "says"),
     [
         ("{root: x, n: 1}", None),
-        ("{n: 1}", "'root' is a required property"),
+        ("{n: 1}", "'file_write': `root` "),
+        ("{rot: x}", "`rot` (did you mean `root`?)"),
         ("{root: 3}", "root: 3 is not of type 'string'"),
-        ("{root: x, other: 1}", "'other' was unexpected"),
+        ("{root: x, other: 1}", "`other`"),
     ],
 )
 def test_a_tools_settings_are_checked_by_its_schema(config: str, says: str | None, site: Path) -> None:

@@ -102,6 +102,13 @@ def test_a_task_without_an_id_could_be_the_one_that_others_name() -> None:
     assert found(text) == [("duplicate-id", 11), ("missing-key", 9)]
 
 
+def test_every_key_that_is_missing_is_reported() -> None:
+    assert found("  type: evaluator_optimizer\n  config: {}\n") == [("missing-key", 7)] * 3
+    bare = "agents: {a: {prompt: Answer.}}\npattern: {type: chain, config: {steps: [{agent: a, input: go}]}}\n"
+    said = [finding.fix for finding in load_spec(read_document("flow.yaml", bare)).findings]
+    assert said == ["add `version:`", "add `name:`", "add `runtime:`"]
+
+
 def test_an_edge_with_a_mistake_hides_no_other_edge() -> None:
     text = """\
   type: graph

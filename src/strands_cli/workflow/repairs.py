@@ -271,7 +271,8 @@ class _Repair:
                 self.replaced.add(f"{pointer}/id")
             holder[int(key)] = self._fitting_value(section.removesuffix("s"), section, holder[int(key)])
             return
-        self.filled.add(place)
+        if place:  # what the document itself has not, beside this, is a finding
+            self.filled.add(place)
         if (fitting := self._fitting_value(key, section, holder.get(key))) is not None:
             holder[key] = fitting
         else:

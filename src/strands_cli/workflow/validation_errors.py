@@ -78,14 +78,13 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
     """Translate the errors of one validation."""
     root = value_at(document.value, at)
     meant = _meant_keys(errors, model, root)
-    joined: dict[tuple[str, bool], _Mistake] = {}
+    joined: dict[tuple[str, object], _Mistake] = {}
     for error in errors:
         pointer, is_exact = pointer_of(error["loc"], root)
         if error["type"] == "missing" and (pointer, error["loc"][-1]) in meant:
             continue  # the unknown key beside it is a finding
-        mistake = joined.setdefault(
-            (pointer, is_exact or error["type"] == "missing"), _Mistake(at + pointer, error["loc"], error)
-        )
+        what = error["loc"][-1] if error["type"] == "missing" else is_exact
+        mistake = joined.setdefault((pointer, what), _Mistake(at + pointer, error["loc"], error))
         mistake.expected += [word for word in _expected(error) if word not in mistake.expected]
     for mistake in joined.values():
         finding = _finding(mistake, model, document)

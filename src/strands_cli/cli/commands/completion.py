@@ -19,7 +19,10 @@ def completion(
 ) -> None:
     """Print the script that completes commands, options, tools, providers, runs and workflow files in a shell.
 
-    Example: strands completion bash > ~/.local/share/bash-completion/completions/strands
+    For bash, write `source ~/.strands.bash` into ~/.bashrc. zsh reads the script from a file _strands in a folder of
+    $fpath, fish from ~/.config/fish/completions/strands.fish.
+
+    Example: strands completion bash > ~/.strands.bash
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 

@@ -42,7 +42,8 @@ def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, 
 
 def _sentence(use: Use, *, is_marked: bool) -> str:
     what = shortened(use.what, _TEXT)
-    place = f", which is {shortened(use.place, _TEXT)}" if use.is_elsewhere else ""
+    is_said = f"{use.what} ".startswith(f"{use.place} ")
+    place = f", which is {shortened(use.place, _TEXT)}" if use.is_elsewhere and not is_said else ""
     if use.is_idle:
         not_done = {"program": "Not started", "variable": "Only hidden in texts"}.get(use.kind, "Not read")
         return f"{not_done}, since no tool or model takes it: {what} ({use.by})."

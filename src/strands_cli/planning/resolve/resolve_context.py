@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.errors import Code, Finding, Severity, Where, suggest
+from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
 from strands_cli.planning.planned_tools import AnyTool, secrets_in
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
@@ -135,11 +135,34 @@ def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> li
         errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
         return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
-    places = [error.json_path.removeprefix("$").lstrip(".") for error in errors]
-    return [f"{place}: {_problem_of(error)}".removeprefix(": ") for place, error in zip(places, errors, strict=True)]
+    mistyped = {word for error in errors for word in _unknown_settings(error).values()}
+    return [
+        ": ".join(filter(None, (error.json_path.removeprefix("$").lstrip("."), _problem_of(error))))
+        for error in errors
+        if error.validator != "required" or _lacking(error) not in mistyped
+    ]
+
+
+def _lacking(error: ValidationError) -> str:
+    """Return the setting that an error of `required` is about: there is one error for each."""
+    required = json_object(error.schema).get("required", ())
+    return next((name for name in required if error.message.startswith(repr(name))), "")
+
+
+def _unknown_settings(error: ValidationError) -> dict[str, str | None]:
+    """Return the settings that the schema does not have, each with the one that it may mean."""
+    if error.validator != "additionalProperties" or error.validator_value is not False:
+        return {}
+    known, given = json_object(json_object(error.schema).get("properties")), json_object(error.instance)
+    return {name: did_you_mean(name, known.keys() - given.keys()) for name in given if name not in known}
 
 
 def _problem_of(error: ValidationError) -> str:
     """Return the message of an error; where a text does not match, a person reads what it means and no pattern."""
+    if unknown := _unknown_settings(error):
+        named = (f"`{name}`" + (f" (did you mean `{close}`?)" if close else "") for name, close in unknown.items())
+        return f"there is no setting {', '.join(named)}"
+    if error.validator == "required":
+        return f"`{_lacking(error)}` is missing"
     meant = json_object(error.schema).get("description") if error.validator == "pattern" else None
     return error.message if meant is None else f"{error.instance!r} is not {meant}"
