@@ -143,7 +143,7 @@ def test_a_locked_distribution_that_is_gone_is_named(locked: Folder, wording: Wo
     assert ran.code == 3
     assert f"{DIST} 1.0 " in ran.err
     wording(ran.reported)
-    assert f"pip install '{DIST}==1.0'" in ran.err
+    assert "pip install" not in ran.err, "a lock may be as strange as the workflow beside it"
 
 
 def test_an_edited_source_of_an_editable_installation_is_refused(folder: Folder) -> None:

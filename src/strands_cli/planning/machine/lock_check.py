@@ -219,7 +219,8 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
             LOCK_CHANGED,
             f"{one.name} {one.version or ''} is in the lock and is not installed",
             place_in_lock(file, one.name),
-            f"pip install '{one.name}=={one.version}'" if one.version else None,
+            # A lock comes with its workflow, and any person can register a name in an index.
+            "read what it is, and install it in this version from a source that you trust",
         )
         for one in gone
     ]
