@@ -101,3 +101,51 @@ def test_settings_of_custom_python_are_checked_by_the_schema_in_its_source(folde
 def test_a_rule_on_custom_python_is_not_answered_with_an_unrelated_tool(folder: Path) -> None:
     (finding,) = planned(folder, "'own:shout'", "security: {permissions: {deny: ['own:shot', 'other:shout']}}\n")[1:]
     assert finding.fix == "see the names: strands list-tools"
+
+
+def test_a_module_beside_the_workflow_that_a_run_would_not_find_is_an_error(folder: Path) -> None:
+    (folder / "beside.py").write_text(SEVERAL)
+    (finding,) = [one for one in planned(folder, "'beside:shout'") if one.code == "unknown-tool"]
+    assert (finding.severity, finding.fix) == ("error", "write `tools: {python_path: [., lib]}`")
+    assert "unknown-tool" not in [
+        one.code for tool in ("sys:x", "pytest:fixture") for one in planned(folder, f"'{tool}'")
+    ]
+
+
+OF_CLASSES = """\
+from strands import tool
+class Shelf:
+    extra = 1
+    def __init__(self): ...
+    @tool
+    def put(self, thing: str) -> str:
+        'Put.'
+class Plain:
+    def make(self): ...
+    made = staticmethod(make)
+class Derived(Plain): ...
+Plain.late = 1
+if extra := 1:
+    try: from json import loads as read
+    except ImportError: ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "is_missing"),
+    [
+        *((name, True) for name in ("gone", "Shelf.nope", "Shelf.__init__", "Plain.nope", "Plain.make")),
+        *((name, False) for name in ("extra", "read", "Shelf", "Shelf.extra", "Plain.made", "Plain.late")),
+        *((name, False) for name in ("Derived.make", "Plain.made.deep")),
+    ],
+)
+def test_an_attribute_that_the_source_surely_lacks_is_an_error(folder: Path, attribute: str, is_missing: bool) -> None:
+    (folder / "lib" / "own.py").write_text(OF_CLASSES)
+    found = [one.code for one in planned(folder, f"'own:{attribute}'")]
+    assert found == (["unknown-tool"] if is_missing else [])
+
+
+@pytest.mark.parametrize("line", ["globals()['gone'] = 1", "from json import *", "def __getattr__(name): ...", "("])
+def test_a_module_that_may_bind_more_than_its_source_shows_is_not_reported(folder: Path, line: str) -> None:
+    (folder / "lib" / "own.py").write_text(f"{line}\n")
+    assert planned(folder, "'own:gone'") == []

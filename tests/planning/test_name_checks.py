@@ -70,10 +70,10 @@ def test_custom_python_that_names_a_method_of_a_class_is_to_name_the_class(site:
     method = "    @tool\n    def put(self, thing: str) -> str:\n        'Put.'\n"
     source = f"from strands import tool\nclass Shelf:\n{method}shelf = Shelf()\n"
     Path("keep.py").write_text(source, encoding="utf-8")
-    (fix,) = [one.fix for one in found(site, "'keep:Shelf.put'") if one.code == "unknown-tool"]
+    folder, fix = [one.fix for one in found(site, "'keep:Shelf.put'") if one.code == "unknown-tool"]
     assert fix is not None
     assert fix.endswith(": keep:Shelf")
-    assert "unknown-tool" not in [one.code for tool in ("Shelf", "shelf.put") for one in found(site, f"'keep:{tool}'")]
+    assert [one.fix for tool in ("Shelf", "shelf.put") for one in found(site, f"'keep:{tool}'")] == [folder] * 2
 
 
 def test_a_word_without_effect_in_the_spec_of_custom_python_is_reported_before_a_run(site: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_word_without_effect_in_the_spec_of_custom_python_is_reported_before_a
 
 def test_a_module_with_a_name_like_a_prefix_is_custom_python(site: Path) -> None:
     Path("agents.py").write_text("def a(): ...\n")
-    assert found(site, "agents:a") == []
+    assert [one.fix for one in found(site, "agents:a")] == ["write `tools: {python_path: [.]}`"]
 
 
 @pytest.mark.parametrize("tool", ["native:ehco", "echo@>9", "native:nobody-has/echo"])

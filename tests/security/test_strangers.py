@@ -101,7 +101,7 @@ def test_a_workflow_cannot_write_artifacts_outside_of_the_folder_that_was_chosen
 
 
 def test_a_workflow_finds_none_of_its_own_python_imported(folder: Folder) -> None:
-    folder.write("mine.py", "open('imported', 'w').close()\n")
+    folder.write("mine.py", "anything = open('imported', 'w').close()\n")
     agents = {"writer": {"prompt": "x", "tools": ["mine:anything"]}}
     folder.workflow(STEP, TURNS, agents=agents, tools={"python_path": ["."]})
     assert folder.strands("run", "flow.yaml", "--yes").code == 21

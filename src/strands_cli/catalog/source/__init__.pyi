@@ -1,3 +1,4 @@
+from strands_cli.catalog.source.absent_names import lacks_tool as lacks_tool
 from strands_cli.catalog.source.source_reader import MAX_SOURCE_BYTES as MAX_SOURCE_BYTES
 from strands_cli.catalog.source.source_reader import SourceError as SourceError
 from strands_cli.catalog.source.source_reader import SourceTool as SourceTool

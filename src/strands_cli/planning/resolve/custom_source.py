@@ -7,13 +7,26 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, read_tool
+from strands_cli.catalog.distributions import search_path
+from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, lacks_tool, read_tool
 from strands_cli.toolref import ToolRef
 
 
 def is_found(module: str, folders: Sequence[str] = ()) -> bool:
-    """Return whether Python would find the top of a module, here or in more folders; nothing is imported."""
-    return PathFinder.find_spec(module.partition(".")[0], [*folders, *sys.path]) is not None
+    """Return whether Python would find the top of a module, installed or in these folders; nothing is imported."""
+    top = module.partition(".")[0]
+    if PathFinder.find_spec(top, [*folders, *search_path()]) is not None:
+        return True
+    # Editable installations have finders of their own; some of older libraries lack the method.
+    finders = [getattr(finder, "find_spec", None) for finder in sys.meta_path if finder is not PathFinder]
+    return any(find(top, None) is not None for find in finders if find is not None)
+
+
+def missing_folder(module: str, python_path: Sequence[str], base: Path) -> str | None:
+    """Return what finds a module that lies beside the workflow, where a run would not look for it; None otherwise."""
+    if is_found(module, [str(base / path) for path in python_path]) or not is_found(module, [str(base)]):
+        return None
+    return f"write `tools: {{python_path: [{', '.join(['.', *python_path])}]}}`"
 
 
 def tools_in(module: str, folders: Sequence[str]) -> tuple[str, ...]:
@@ -30,27 +43,38 @@ def tool_in(ref: ToolRef, folders: Sequence[str]) -> SourceTool | None:
     return _read(str(ref.module), ref.attribute, folders)
 
 
+def lacks(ref: ToolRef, folders: Sequence[str]) -> bool:
+    """Return whether the source surely has no tool of the attribute that a reference to custom Python names."""
+    try:
+        found = _source_of(str(ref.module), folders)
+    except OSError:
+        return False
+    return found is not None and ref.attribute is not None and lacks_tool(found[1], ref.attribute)
+
+
 def class_of_method(ref: ToolRef, folders: Sequence[str]) -> str | None:
-    """Return the reference to the class, if a reference to custom Python names a tool that is a method of one."""
+    """Return the reference to a class of tools, if a reference to custom Python names a method of it or no part."""
     owner, _, method = (ref.attribute or "").rpartition(".")
     found = _read(str(ref.module), owner, folders) if owner else None
     if found is None or found.kind != "class":
         return None
-    return f"{ref.module}:{owner}" if any(member.name == method for member in found.members or ()) else None
+    is_member = any(member.name == method for member in found.members or ())
+    return f"{ref.module}:{owner}" if is_member or lacks(ref, folders) else None
 
 
 def _read(module: str, attribute: str | None, folders: Sequence[str]) -> SourceTool | None:
-    def read_module(name: str) -> tuple[str, bytes] | None:
-        spec = _spec_of(name, [*folders, *sys.path])
-        file = Path(spec.origin) if spec is not None and spec.origin else None
-        if file is None or file.suffix != ".py" or file.stat().st_size > MAX_SOURCE_BYTES:
-            return None
-        return str(file), file.read_bytes()
-
     try:
-        return read_tool(module, attribute, read_module)
+        return read_tool(module, attribute, lambda name: _source_of(name, folders))
     except (SourceError, OSError):  # reported where it is imported
         return None
+
+
+def _source_of(module: str, folders: Sequence[str]) -> tuple[str, bytes] | None:
+    spec = _spec_of(module, [*folders, *sys.path])
+    file = Path(spec.origin) if spec is not None and spec.origin else None
+    if file is None or file.suffix != ".py" or file.stat().st_size > MAX_SOURCE_BYTES:
+        return None
+    return str(file), file.read_bytes()
 
 
 def _spec_of(module: str, path: Sequence[str]) -> ModuleSpec | None:

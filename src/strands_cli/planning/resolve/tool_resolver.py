@@ -12,7 +12,14 @@ from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, place_of
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
-from strands_cli.planning.resolve.custom_source import class_of_method, is_found, tool_in, tools_in
+from strands_cli.planning.resolve.custom_source import (
+    class_of_method,
+    is_found,
+    lacks,
+    missing_folder,
+    tool_in,
+    tools_in,
+)
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
@@ -276,17 +283,23 @@ class ToolResolver:
         self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
 
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        context = self.context
         tool = replace(python_tool(ref, entry.tool, entry), folder=self._folder_of(str(ref.module)))
         planned = self.context.decide(tool, where)
-        if not self._check_source(ref, planned, entry, where):
-            return ()
-        if is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings):
-            return (planned,)
-        corrected = with_prefix_corrected(entry.tool)
+        is_decided = is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings)
+        corrected = None if is_decided else with_prefix_corrected(entry.tool)
         if corrected and not is_found(str(ref.module), self._python_folders()):
             message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
             self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{corrected}'?")
             return ()
+        message = f"the module '{ref.module}' is in the workflow's folder, where Python does not look for it"
+        fix = missing_folder(str(ref.module), context.spec.tools.python_path, context.around.base_dir)
+        if fix and message not in [found.message for found in context.findings]:
+            context.report(UNKNOWN_TOOL, message, where, fix)
+        if not self._check_source(ref, planned, entry, where):
+            return ()
+        if is_decided:
+            return (planned,)
         allow, name = how_to_grant(planned, self.context.rules), planned.record.name
         # Only the very name: one that is merely alike belongs to another tool.
         fix = f"did you mean 'native:{name}'? Otherwise {allow}" if name in self.context.catalog.by_name else allow
@@ -296,18 +309,19 @@ class ToolResolver:
     def _check_source(self, ref: ToolRef, planned: PythonTool, entry: ToolEntry, where: Where) -> bool:
         """Report settings that do not fit the tool, and a name that its module does not have; return whether it has."""
         if owner := class_of_method(ref, self._python_folders()):
-            message = f"'{entry.tool}' names a method of a class, which needs an object of it"
+            message = f"'{entry.tool}' names a part of a class, which cannot be called without an object of the class"
             self.context.omit(UNKNOWN_TOOL, message, where, f"name the class, for all of its tools: {owner}")
             return False
         tools = tools_in(str(ref.module), self._python_folders())
         found = tool_in(ref, self._python_folders()) if tools else None
-        if found is None:
-            return True
-        if found.line is None and ref.canonical not in tools:
+        is_missing = found is not None and found.line is None and ref.canonical not in tools
+        if is_missing or lacks(ref, self._python_folders()):
             message = f"'{entry.tool}' names a tool that the module '{ref.module}' does not have"
-            fix = suggest(ref.canonical, tools, f"it has: {', '.join(tools)}")
+            fix = suggest(ref.canonical, tools, f"it has: {', '.join(tools)}" if tools else "correct the name")
             self.context.omit(UNKNOWN_TOOL, message, where, fix)
             return False
+        if found is None:
+            return True
         self.context.findings += found.check_words(str(ref.module))
         if schema := found.catalogue.get("config_schema"):
             self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
