@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,6 +50,25 @@ def test_a_distribution_in_place_of_a_tool_is_answered_with_its_tools(tmp_path: 
     sound(tmp_path, "file_read")
     assert "native:file_read" in fix_of("native:strands-tool-file-read", tmp_path)
     assert fix_of("native:files.file_read", tmp_path) == "did you mean 'native:file_read'?"
+
+
+@pytest.mark.parametrize(
+    ("origin", "fix"),
+    [
+        ({"dir_info": {"editable": True}}, "correct it in file:///srv/mine"),
+        ({"dir_info": {}}, "install it again from file:///srv/mine"),
+    ],
+)
+def test_what_was_not_installed_from_an_index_is_not_repaired_from_one(
+    tmp_path: Path, origin: dict[str, Any], fix: str
+) -> None:
+    broken_manifest(tmp_path, "broken")
+    make_distribution(tmp_path, "strands-tool-gone", "1.0", {"gone": "strands_tool_gone.gone"}, {})
+    for record in tmp_path.glob("*.dist-info"):
+        (record / "direct_url.json").write_text(json.dumps({"url": "file:///srv/mine", **origin}))
+    catalog = discover_catalog([str(tmp_path)])
+    assert fix_of("native:broken", tmp_path) == fix_of("native:gone", tmp_path) == fix
+    assert [one.fix for one in catalog.findings if one.code == "missing-module"] == [fix]
 
 
 def test_what_does_not_work_here_has_a_fix(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from strands_cli.catalog.definitions import (
     parse_manifest,
 )
 from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
-from strands_cli.catalog.files import Package, find_package, manifest_directory, module_file, read_file
+from strands_cli.catalog.files import Package, find_package, manifest_directory, module_file, read_file, read_origin
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where, suggest
 
@@ -153,7 +153,7 @@ class _Builder:
         if os.path.exists(top) or os.path.exists(f"{top}.py"):
             message += "is only in the current directory, which is never searched"
             return self._broken(record, MISSING_MODULE, message, where, "run from another directory")
-        fix = f"reinstall it: pip install --force-reinstall {record.distribution}"
+        fix = read_origin(self.distribution.record).how_to_repair(record.distribution)
         return self._broken(record, MISSING_MODULE, message + "does not exist", where, fix)
 
     def _has_module(self, package: Package, module: str) -> bool:

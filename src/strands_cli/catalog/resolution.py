@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.files import Package, find_package, module_file
+from strands_cli.catalog.files import Package, find_package, module_file, read_origin
 from strands_cli.catalog.remedies import LOOK, first_party, install_distribution, install_tool, meet
 from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
@@ -109,12 +109,13 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
     sound = [record for record in claimants if record.status != "broken"]
     if len(sound) > 1:
         return _ambiguous(ref, sound)
-    return _checked(ref, (sound or claimants)[0])
+    return _checked(ref, (sound or claimants)[0], catalog.seen)
 
 
-def _checked(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
+def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Finding:
     if record.status == "broken":
-        fix = f"upgrade or reinstall it: pip install --force-reinstall {record.distribution}"
+        _, dist_info = seen.records[record.distribution][0]
+        fix = read_origin(dist_info).how_to_repair(record.distribution)
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
     if ref.specifier and not _in_version(record.version, ref.specifier):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"

@@ -43,6 +43,13 @@ class Origin(NamedTuple):
     url: str | None = None
     commit: str | None = None
 
+    def how_to_repair(self, name: str) -> str:
+        """Return how to install the distribution again; an index may have something else by the name of a local one."""
+        if self.install == "wheel":
+            return f"install it again: pip install --force-reinstall {name}"
+        verb = "correct it in" if self.install == "editable" else "install it again from"
+        return f"{verb} {self.url or 'where it came from'}"
+
 
 def read_record(dist_info: str) -> list[RecordedFile] | None:
     """Return the rows of RECORD; None if it cannot be read, as for an egg-info."""

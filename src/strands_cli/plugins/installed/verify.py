@@ -61,8 +61,9 @@ def verify_distribution(name: str, catalog: Catalog) -> Verified:
     compared = [row for row in rows if _is_hashed(row)]
     locations = _locations(name, catalog)
     present, editable = files_of(site, dist_info, locations)
-    findings = [finding for row in compared if (finding := _compared(name, site, row))]
     origin = read_origin(dist_info)
+    fix = origin.how_to_repair(name)
+    findings = [finding for row in compared if (finding := _compared(name, site, row, fix))]
     # Without tools there are no locations, and only the origin says that the code is elsewhere.
     if editable or origin.install == "editable":
         places = ", ".join(locations) or origin.url
@@ -90,11 +91,10 @@ def _is_hashed(row: RecordedFile) -> bool:
     return parts[-1] not in _UNHASHED and CACHE not in parts
 
 
-def _compared(name: str, site: str, row: RecordedFile) -> Finding | None:
+def _compared(name: str, site: str, row: RecordedFile, fix: str) -> Finding | None:
     path = Path(site) / row.path
     found = digest_of_file(str(path))
     where = Where(str(path))
-    fix = f"install it again: pip install --force-reinstall --no-deps {name}"
     if found is None:
         return Finding(FILE_MISSING, f"a file of '{name}' is missing: {row.path}", where, fix)
     if found == UNREADABLE:
