@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -134,6 +135,21 @@ def test_custom_python_is_imported_only_when_the_allowlist_names_it(folder: Fold
     assert not (folder.work / "imported").exists()
     allowed = folder.strands("run", "flow.yaml", "--yes", "--quiet", STRANDS_CUSTOM_TOOL_ALLOWLIST="mine:greet")
     assert (allowed.code, allowed.out) == (0, "greeted\n"), allowed.err
+
+
+def test_the_warning_about_custom_python_holds_whatever_its_code_declares(folder: Folder) -> None:
+    imports = "from strands import tool\nfrom strands_cli.metadata import tool_metadata\n\n\n"
+    hint = f"{imports}@tool\n@tool_metadata(read_only=True)\n"
+    folder.write("mine.py", f"{hint}def greet(name: str) -> str:\n    'Greet.'\n    return name\n")
+    agents = {"writer": {"prompt": "x", "tools": ["mine:greet"]}}
+    turns = {"steps.0": [{"calls": [{"greet": {"name": "bee"}}]}, {"when": "greet: success", "text": "greeted"}]}
+    folder.workflow(ONE_STEP, turns, agents=agents, tools={"python_path": ["."]})
+    ran = folder.strands("run", "flow.yaml", STRANDS_CUSTOM_TOOL_ALLOWLIST="mine:greet")
+    assert (ran.code, ran.out) == (0, "greeted\n"), ran.err
+    assert re.search(r"^warning: calls of 'greet' .* unless .*--allow mine:greet", ran.err, re.MULTILINE)
+    folder.write("strands-policy.yaml", "version: 1\nrules:\n  - ask: mine:greet\n")
+    ruled = folder.strands("run", "flow.yaml", STRANDS_CUSTOM_TOOL_ALLOWLIST="mine:greet").err
+    assert re.search(r"^warning: calls of 'greet' will be denied: ", ruled, re.MULTILINE)
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")

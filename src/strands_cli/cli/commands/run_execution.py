@@ -147,7 +147,7 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
 
 def warn_of_questions(planned: Plan) -> None:
     """Warn before the first call of the tools that would ask when no person can be asked."""
-    from strands_cli.planning.planned_tools import McpTool
+    from strands_cli.planning.planned_tools import McpTool, PythonTool
     from strands_cli.planning.resolve import tools_in_lock
     from strands_cli.policy import is_managed
 
@@ -163,6 +163,8 @@ def warn_of_questions(planned: Plan) -> None:
         is_server = isinstance(tool, McpTool) and tool.member is None  # rules may cover some of its tools
         if is_server or any(one.effect == "allow" for one in tool.conditional):
             which = "that no rule allows will be denied"
+        if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # what it declares counts once imported
+            which = "will be denied unless its code declares that they only read"
         rule = tool.decision.rule
         fix = "" if is_managed(tool.decision) else f" (allow: --allow {tool.own_name})"
         message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal{fix}"
