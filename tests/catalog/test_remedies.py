@@ -69,6 +69,11 @@ def test_what_was_not_installed_from_an_index_is_not_repaired_from_one(
     catalog = discover_catalog([str(tmp_path)])
     assert fix_of("native:broken", tmp_path) == fix_of("native:gone", tmp_path) == fix
     assert [one.fix for one in catalog.findings if one.code == "missing-module"] == [fix]
+    sound(tmp_path, "old")
+    assert "pip install" in fix_of("native:old@>=99", tmp_path)
+    (record,) = tmp_path.glob("strands_tool_old*.dist-info")
+    (record / "direct_url.json").write_text(json.dumps({"url": "file:///srv/mine", **origin}))
+    assert fix_of("native:old@>=99", tmp_path).startswith("get >=99 from file:///srv/mine")
 
 
 def test_what_does_not_work_here_has_a_fix(tmp_path: Path) -> None:

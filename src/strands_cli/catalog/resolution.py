@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.files import Package, find_package, module_file, read_origin
+from strands_cli.catalog.files import Origin, Package, find_package, module_file, read_origin
 from strands_cli.catalog.remedies import LOOK, first_party, install_distribution, install_tool, meet
 from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
@@ -114,16 +114,21 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
 
 def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Finding:
     if record.status == "broken":
-        _, dist_info = seen.records[record.distribution][0]
-        fix = read_origin(dist_info).how_to_repair(record.distribution)
+        fix = _origin_of(record, seen).how_to_repair(record.distribution)
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
     if ref.specifier and not _in_version(record.version, ref.specifier):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
-        fix = f"pip install '{record.distribution}{ref.specifier}', or change the version in the reference"
+        get = _origin_of(record, seen).how_to_get(record.distribution, ref.specifier)
+        fix = f"{get}, or change the version in the reference"
         return Finding(TOOL_VERSION, message, None, fix)
     if ref.member:
         return _member(ref, record)
     return _met(ref, record)
+
+
+def _origin_of(record: ToolRecord, seen: Scan) -> Origin:
+    _, dist_info = seen.records[record.distribution][0]
+    return read_origin(dist_info)
 
 
 def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:

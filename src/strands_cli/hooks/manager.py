@@ -237,7 +237,8 @@ def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
             found.append(_attributed(record, plugin, name, seen))
         else:
             message = f"the hook plugin {plugin} registers '{record.name}' of '{record.distribution}', "
-            seen.findings.append(Finding(HOOK_FAILED, message + "which is not installed", None, f"pip install {name}"))
+            fix = "install it from a source that you trust, or correct the plugin"
+            seen.findings.append(Finding(HOOK_FAILED, message + "which is not installed", None, fix))
     return found
 
 

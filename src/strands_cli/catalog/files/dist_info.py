@@ -43,6 +43,12 @@ class Origin(NamedTuple):
     url: str | None = None
     commit: str | None = None
 
+    def how_to_get(self, name: str, specifier: str) -> str:
+        """Return how to get another version of the distribution."""
+        if self.install == "wheel":
+            return f"pip install '{name}{specifier}'"
+        return f"get {specifier} from {self.url or 'where it came from'}"
+
     def how_to_repair(self, name: str) -> str:
         """Return how to install the distribution again; an index may have something else by the name of a local one."""
         if self.install == "wheel":

@@ -150,4 +150,4 @@ def _guests(name: str, site: str, rows: list[RecordedFile], hosts: dict[str, str
 
 def _unrecorded(name: str, dist_info: str) -> Finding:
     message = f"'{name}' has no RECORD, so its files cannot be verified"
-    return Finding(NOT_RECORDED, message, Where(dist_info), f"install it from a wheel: pip install {name}", "warning")
+    return Finding(NOT_RECORDED, message, Where(dist_info), "install it from a wheel", "warning")
