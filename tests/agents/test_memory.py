@@ -103,6 +103,17 @@ def test_what_tools_keep_in_the_state_follows_the_conversation(site: Site, memor
     assert stored == ([{"count": 1}, {"count": 2}] if memory == "run" else [None, None])
 
 
+def test_a_call_as_a_tool_leaves_the_state_of_the_steps_as_it_is(site: Site) -> None:
+    site.install(COUNTING, {"annotations": {"readOnlyHint": True}}, name="counter", manifest=False)
+    agents = KEEPING.replace("native:echo", "native:counter").replace("tools: []", "tools: ['agent:one']")
+    allowed = RunRequest(out_dir=Path("out"), allow=("counter", "agent:one"))
+    call = Turn(calls=[("one", {"input": "asked"})])
+    with ModelServer([CALL, Turn("a"), call, CALL, Turn("b"), Turn("c"), CALL, Turn("d")]) as server:
+        assert going(site, workflow(server.url, STEPS, agents=agents), options=allowed).response == "d"
+    counts = {key: row.output["content"][0]["text"] for key, row in rows().items() if "counter" in key}
+    assert list(counts.values()) == ["count 1", "count 1", "count 2"]
+
+
 def test_a_run_that_is_complete_asks_nothing_again(site: Site) -> None:
     with ModelServer(TURNS) as server:
         text = workflow(server.url, STEPS, agents=KEEPING)

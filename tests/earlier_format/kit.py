@@ -5,7 +5,8 @@ A case is one YAML file in `cases/`:
     workflow   its text; a line `runtime:` that omits provider, model and host gets those of the test's server
     files      further files by their path beside it
     inputs     the values of its inputs
-    turns      what the model answers: in order, or by the system prompt; a text, or `{calls: [[TOOL, ARGUMENTS]]}`
+    turns      what the model answers: in order, or by the last message or the system prompt; each a text, or
+               `{calls: [[TOOL, ARGUMENTS]]}`
     answers    what a person answers, in order
     fresh      each question waits, and its answer goes to a run that is planned again from the journal
     any_order  steps run side by side, so the order of `sends` means nothing
@@ -98,7 +99,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 class _Script:
-    """The turns of the model, in one order or in one for each system prompt."""
+    """The turns of the model, in one order or in one for each last message or system prompt."""
 
     def __init__(self, turns: list[Any] | Mapping[str, list[Any]]) -> None:
         self._turns = {name: list(each) for name, each in turns.items()} if isinstance(turns, Mapping) else list(turns)
@@ -109,9 +110,14 @@ class _Script:
         return turns if isinstance(turns, list) else [turn for each in turns.values() for turn in each]
 
     def turn(self, request: dict[str, Any]) -> Turn:
-        turns = self._turns if isinstance(self._turns, list) else self._turns[sent(request)["system"]]
-        turn = turns.pop(0)
+        turn = self._turns_for(sent(request)).pop(0)
         return Turn(calls=[tuple(call) for call in turn["calls"]]) if isinstance(turn, Mapping) else Turn(str(turn))
+
+    def _turns_for(self, request: Mapping[str, Any]) -> list[Any]:
+        if isinstance(self._turns, list):
+            return self._turns
+        last = request["says"][-1].partition(": ")[2]
+        return self._turns[last if last in self._turns else request["system"]]
 
 
 def _written(case: Mapping[str, Any], folder: Path, server: ModelServer) -> Path:

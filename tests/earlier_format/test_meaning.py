@@ -12,10 +12,18 @@ from strands_cli import Workflow, discover_catalog
 from strands_cli.app import load, open_run
 from strands_cli.catalog import Catalog
 from strands_cli.errors import RunRecordError, WaitingForPerson
+from tests.wordings import Wording
 
 SRC = Path(__file__).parents[2] / "src" / "strands_cli"
 # Where the format has no word for the earlier meaning (decision 0056).
-READERS = {"engine/run_start/run_facts.py", "workflow/loader.py", "workflow/model.py"}
+READERS = {
+    "engine/conversations.py",
+    "engine/run_start/run_facts.py",
+    "planning/resolve/composed_tools.py",
+    "workflow/checks/check_pattern.py",
+    "workflow/loader.py",
+    "workflow/model.py",
+}
 
 ASKS = """
 version: {version}
@@ -55,14 +63,16 @@ def _asking(version: str, folder: Path, catalog: Catalog) -> str:
     return next(path.name for path in (folder / "runs").iterdir() if path.is_dir())
 
 
-def test_a_run_that_began_before_version_0_had_its_meaning_is_not_continued(folder: Path, catalog: Catalog) -> None:
+def test_a_run_that_began_before_version_0_had_its_meaning_is_not_continued(
+    folder: Path, catalog: Catalog, wording: Wording
+) -> None:
     run = _asking("0", folder, catalog)
     with closing(open_run(run, Path("runs"))) as journal:
         assert journal.get("meaning") == "earlier"
         journal.put(meaning=None)
-    with pytest.raises(RunRecordError, match="began when version 0 meant the same as version 1") as caught:
+    with pytest.raises(RunRecordError) as caught:
         Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog)
-    assert caught.value.fix == f"start a new run: strands rerun {run} --from steps.0"
+    wording([caught.value.message, caught.value.fix])
 
 
 def test_a_run_of_version_1_stores_no_meaning(folder: Path, catalog: Catalog) -> None:

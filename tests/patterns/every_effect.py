@@ -138,6 +138,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
         ],
     },
 }
+# Their agents remember their steps, which run side by side.
+EARLIER = ("parallel", "workflow", "orchestrator_workers")
 
 
 def write_workflow(work: Path, pattern: str, host: str, tag: str) -> None:
@@ -153,7 +155,7 @@ def write_workflow(work: Path, pattern: str, host: str, tag: str) -> None:
     pair = {"id": "pair", "description": "Two.", "input_schema": ID, "steps": calls, "output": "{{ steps[1].output }}"}
     files = {"answer.md": "{{ last_response }}", "large.txt": "{{ last_response }} {{ 'x' * 300000 }}"}
     flow: dict[str, Any] = {
-        "version": 1,
+        "version": 0 if pattern in EARLIER else 1,
         "name": "flow",
         "runtime": runtime,
         "tools": {"composite": [pair]},

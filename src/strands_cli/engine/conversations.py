@@ -1,50 +1,88 @@
-"""The conversations and states of agents with `memory: run`, step after step in one order."""
+"""The conversations and states of agents with `memory: run`: what each step added, joined in one order."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import RunFailed
+from strands_cli.errors import RunFailed, RunRecordError
 from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import AgentAnswer
-    from strands_cli.planning.plan import PlannedAgent
+    from strands_cli.planning.plan import Plan
     from strands_cli.workflow.steps import Step
 
 # Names in the output of a step's row.
 MESSAGES, RESTATED, STATE = "messages", "restated", "state"
 
 
-class Conversations:
-    """The conversation and the state of each agent with `memory: run`, stored in the rows of finished steps."""
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """What one step added to the conversation of its agent.
 
-    def __init__(self, agents: Mapping[str, PlannedAgent]) -> None:
-        self._messages: dict[str, tuple[Any, ...]] = {
-            agent.id: () for agent in agents.values() if agent.keeps_conversation
+    `messages` is None where its row has none. `replaced` are the steps whose messages it restates. `in_order` says
+    whether the steps after it that name none remember it.
+    """
+
+    messages: Sequence[Any] | None
+    state: Mapping[str, Any]
+    replaced: frozenset[str]
+    in_order: bool
+
+
+class Conversations:
+    """What the steps of each agent with `memory: run` added to its conversation, as the rows of the steps have it.
+
+    A step remembers the steps that its pattern names, in that order. Where the pattern names none, it remembers those
+    that are done and remember in the same way.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._done: dict[str, dict[str, _Exchange]] = {
+            agent.id: {} for agent in plan.agents.values() if agent.keeps_conversation
         }
-        self._states: dict[str, Mapping[str, Any]] = {}
+        # In a workflow of the earlier format, steps at the same time remember apart from each other.
+        self._has_one_order = not plan.spec.is_earlier
         self._speaking: dict[str, str] = {}
 
-    def history(self, agent_id: str) -> tuple[Any, ...]:
-        """Return the messages so far; none for an agent with `memory: step`."""
-        return self._messages.get(agent_id, ())
+    def history(self, agent_id: str, remembers: Sequence[str] | None) -> tuple[Any, ...]:
+        """Return the messages so far; none for an agent with `memory: step`.
 
-    def state(self, agent_id: str) -> Mapping[str, Any]:
+        Raises:
+            RunRecordError: The row of a step that it continues has none, since the agent had `memory: step` then.
+        """
+        exchanges = self._remembered(agent_id, remembers)
+        replaced = {key for one in exchanges.values() for key in one.replaced}
+        for key, one in exchanges.items():
+            if one.messages is None:
+                raise RunRecordError(
+                    f"{key} was done without a conversation, which the agent '{agent_id}' has to continue",
+                    fix=f"do it again: strands rerun RUN --from {key}",
+                )
+        return tuple(message for key, one in exchanges.items() if key not in replaced for message in one.messages or ())
+
+    def state(self, agent_id: str, remembers: Sequence[str] | None) -> Mapping[str, Any]:
         """Return what tools have left in the agent's state; nothing for an agent with `memory: step`."""
-        return self._states.get(agent_id, {})
+        return next((one.state for one in reversed(self._remembered(agent_id, remembers).values())), {})
+
+    def _remembered(self, agent_id: str, remembers: Sequence[str] | None) -> dict[str, _Exchange]:
+        done = self._done.get(agent_id, {})
+        if remembers is None:
+            return {key: one for key, one in done.items() if one.in_order}
+        return {key: done[key] for key in remembers if key in done}
 
     @contextlib.contextmanager
     def reserved(self, step: Step, key: str) -> Iterator[None]:
-        """Reserve an agent's conversation for one step; a second step at the same time is refused.
+        """Reserve an agent's conversation for one step; where it has one order, a second step at once is refused.
 
         Raises:
             RunFailed: Another step of this agent has not ended, so the order of the conversation would not be defined.
         """
-        agent_id = step.agent if isinstance(step, AgentStep) and step.agent in self._messages else None
-        if agent_id is None:
+        agent_id = step.agent if isinstance(step, AgentStep) and step.agent in self._done else None
+        if agent_id is None or not self._has_one_order:
             yield
             return
         if agent_id in self._speaking:
@@ -59,18 +97,24 @@ class Conversations:
         finally:
             del self._speaking[agent_id]
 
-    def fields_of(self, answer: AgentAnswer, agent_id: str) -> dict[str, Any]:
-        """Return what the step's row stores besides its result."""
-        if agent_id not in self._messages:
-            return {}
-        state = {STATE: dict(answer.state)} if answer.state or self.state(agent_id) else {}
-        return {MESSAGES: list(answer.messages), **({RESTATED: True} if answer.restated else {}), **state}
+    def add(self, agent_id: str, key: str, output: Mapping[str, Any], remembers: Sequence[str] | None) -> None:
+        """Add what the row of a finished step has of its agent's conversation."""
+        if agent_id in self._done:
+            replaced = frozenset(self._remembered(agent_id, remembers)) if output.get(RESTATED) else frozenset()
+            exchange = _Exchange(output.get(MESSAGES), output.get(STATE, {}), replaced, remembers is None)
+            self._done[agent_id][key] = exchange
 
-    def apply(self, output: Mapping[str, Any]) -> dict[str, Any]:
-        """Append a finished step's messages to its conversation, and take its state; return the result without them."""
-        result = {name: value for name, value in output.items() if name not in (MESSAGES, RESTATED, STATE)}
-        if MESSAGES in output and output["agent"] in self._messages:
-            before = () if output.get(RESTATED) else self._messages[output["agent"]]
-            self._messages[output["agent"]] = (*before, *output[MESSAGES])
-            self._states[output["agent"]] = output.get(STATE, {})
-        return result
+
+def fields_of(answer: AgentAnswer, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the row of a step of an agent with `memory: run` stores besides its result.
+
+    Args:
+        before: The agent's state when the step began.
+    """
+    state = {STATE: dict(answer.state)} if answer.state or before else {}
+    return {MESSAGES: list(answer.messages), **({RESTATED: True} if answer.restated else {}), **state}
+
+
+def without_fields(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result in the output of a step's row."""
+    return {name: value for name, value in output.items() if name not in (MESSAGES, RESTATED, STATE)}

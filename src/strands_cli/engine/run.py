@@ -22,7 +22,7 @@ from strands_cli.engine.effects import (
 )
 from strands_cli.engine.journal import Row, RowKind
 from strands_cli.engine.ports import UNTRACED, Ports, traced_step
-from strands_cli.engine.step_inputs import StepInputs, Visit, is_part
+from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
 from strands_cli.engine.step_results import StepResult, describe, is_approval
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
@@ -107,16 +107,28 @@ class Run:
             self.emit(StepStarted(self.clock.now(), scope.key, *describe(step)))
 
     async def sequence(
-        self, prefix: str, steps: Sequence[Step], names: Mapping[str, Any] | None = None, *, keep_failure: bool = False
+        self,
+        prefix: str,
+        steps: Sequence[Step],
+        names: Mapping[str, Any] | None = None,
+        *,
+        keep_failure: bool = False,
+        apart: bool = False,
     ) -> dict[str, Any]:
         """Run steps one after another; each sees the earlier ones as `steps`, `last_response`, `hitl_response`.
+
+        Args:
+            keep_failure: See `Visit`.
+            apart: Whether their agents remember no other steps.
 
         Returns:
             The names as the last step left them.
         """
         seen: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
         for index, step in enumerate(steps):
-            result = await self.step(f"{prefix}.{index}", step, seen, index=index, keep_failure=keep_failure)
+            before = keys_in(prefix, steps[:index]) if apart else None
+            key = f"{prefix}.{index}"
+            result = await self._visit(Visit(key, step, seen, index, None, keep_failure, before))
             seen = {**seen, "steps": [*seen["steps"], result], "last_response": result.response}
             if isinstance(step, GateStep):
                 seen["hitl_response"] = result.response
@@ -134,9 +146,7 @@ class Run:
         Raises:
             InvalidAnswer: The agent gave none, also when it was asked to correct its answer.
         """
-        return await self._execute(
-            self._scope(self._prefix + key, step, self._within), Visit(step, names, schema=schema)
-        )
+        return await self._visit(Visit(key, step, names, schema=schema))
 
     def warn(self, message: str) -> None:
         """Send a warning to the listeners."""
@@ -147,21 +157,30 @@ class Run:
         self.emit(PathEnded(self.clock.now(), self._prefix + node))
 
     async def step(
-        self, key: str, step: Step, names: Mapping[str, Any], *, index: int = 0, keep_failure: bool = False
+        self,
+        key: str,
+        step: Step,
+        names: Mapping[str, Any],
+        *,
+        index: int = 0,
+        keep_failure: bool = False,
+        remembers: Sequence[str] | None = None,
     ) -> StepResult:
         """Execute one step of any kind under its key, or take its result from the journal; see `Visit`."""
-        scope = self._scope(self._prefix + key, step, self._within)
-        return await self._execute(scope, Visit(step, names, index, keep_failure=keep_failure))
+        return await self._visit(Visit(key, step, names, index, None, keep_failure, remembers))
 
     async def inner_step(self, outer: StepScope, key: str, step: Step, names: Mapping[str, Any]) -> StepResult:
         """Execute a step that is a part of a call of another one.
 
         The outer step has the slot, and an agent begins without a conversation.
         """
-        return await self._execute(self._scope(key, step, outer), Visit(step, names, index=1))
+        scope = StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
+        return await self._execute(scope, Visit(key, step, names, index=1))
 
-    def _scope(self, key: str, step: Step, outer: StepScope | None) -> StepScope:
-        return StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
+    async def _visit(self, visit: Visit) -> StepResult:
+        step = visit.step
+        key = self._prefix + visit.key
+        return await self._execute(StepScope(self, key, describe(step)[1], self._limits_of(step), self._within), visit)
 
     async def _execute(self, scope: StepScope, visit: Visit) -> StepResult:
         kind, who = describe(visit.step)
@@ -185,7 +204,7 @@ class Run:
         effect_input, act = self.step_inputs.prepared(scope, step, visit)
         effect = self.effect(EffectSpec(scope.key, "step", effect_input))
         if effect.recorded is not None:
-            return self._result(effect.recorded.output, visit), True
+            return self.step_inputs.result(scope, visit, effect.recorded.output), True
         if visit.keep_failure and effect.failure is not None:
             raise RunFailed(effect.failure)
         # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
@@ -209,11 +228,7 @@ class Run:
             raise
         output = {"response": result.response, "agent": result.agent, "output": result.output, **conversation}
         await effect.finish(output)
-        return self._result(output, visit), False
-
-    def _result(self, output: Mapping[str, Any], visit: Visit) -> StepResult:
-        """Return the result in a finished step's row; its conversation goes on from there."""
-        return StepResult(**self.step_inputs.conversations.apply(output), index=visit.index)
+        return self.step_inputs.result(scope, visit, output), False
 
     def count_step(self) -> None:
         """Count a step that begins, also in the runs that this one is a part of."""

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.conversations import Conversations
+from strands_cli.engine.conversations import Conversations, fields_of, without_fields
 from strands_cli.engine.denials import NO_PERSON
 from strands_cli.engine.journal import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import StepResult, json_of, reports_error, text_of
 from strands_cli.errors import CallDenied, RunFailed
 from strands_cli.planning.plan import tools_in_step
-from strands_cli.workflow.steps import CallStep
+from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.workflow.templates import TemplateError, Templates
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects import StepScope
     from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.steps import AgentStep, GateStep, Step
+    from strands_cli.workflow.steps import GateStep, Step
 
 Work = Callable[[], Awaitable[tuple[StepResult, dict[str, Any]]]]
 
@@ -30,17 +30,26 @@ class Visit:
     """One execution of a step.
 
     Attributes:
+        key: Its key in its pattern.
         names: What its templates may use besides the inputs.
         index: Its place among the steps before it; a later agent step without an input gets the response before it.
         schema: What an agent's answer must satisfy; the default is its own `output_schema`.
         keep_failure: Whether a failure in the journal is final, because other steps have already used it.
+        remembers: Keys of the steps whose conversation its agent continues, in order; see `Conversations`.
     """
 
+    key: str
     step: Step
     names: Mapping[str, Any]
     index: int = 0
     schema: Mapping[str, Any] | None = None
     keep_failure: bool = False
+    remembers: Sequence[str] | None = None
+
+
+def keys_in(prefix: str, steps: Sequence[Step]) -> list[str]:
+    """Return the keys of steps that run one after another."""
+    return [f"{prefix}.{index}" for index in range(len(steps))]
 
 
 def is_part(scope: StepScope) -> bool:
@@ -62,7 +71,7 @@ class StepInputs:
     """
 
     def __init__(self, plan: Plan, ports: Ports, warn: Callable[[str], None]) -> None:
-        self.conversations = Conversations(plan.agents)
+        self.conversations = Conversations(plan)
         self._plan = plan
         self._ports = ports
         self._warn = warn
@@ -107,6 +116,12 @@ class StepInputs:
             return self._call(scope, step, visit.names)
         return self._agent(scope, step, visit)
 
+    def result(self, scope: StepScope, visit: Visit, output: Mapping[str, Any]) -> StepResult:
+        """Return the result in the output of a finished step's row; its agent's conversation goes on from there."""
+        if isinstance(visit.step, AgentStep) and not is_part(scope):
+            self.conversations.add(visit.step.agent, visit.key, output, visit.remembers)
+        return StepResult(**without_fields(output), index=visit.index)
+
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
         agent, names = self._plan.agents[step.agent], visit.names
         values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
@@ -120,14 +135,18 @@ class StepInputs:
             raise RunFailed(message, fix="give the step an `input`; a step that it uses may have answered with nothing")
         tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
         schema = visit.schema if visit.schema is not None else agent.output_schema
-        history, state = self.conversations.history(agent.id), self.conversations.state(agent.id)
+        history: tuple[Any, ...] = ()
+        state: Mapping[str, Any] = {}
         if is_part(scope):
-            agent, history, state = dataclasses.replace(agent, keeps_conversation=False), (), {}
+            agent = dataclasses.replace(agent, keeps_conversation=False)
+        else:
+            history = self.conversations.history(agent.id, visit.remembers)
+            state = self.conversations.state(agent.id, visit.remembers)
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
             request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state)
             answer = await self._ports.agents.run_agent(request, scope)
-            conversation = self.conversations.fields_of(answer, agent.id)
+            conversation = fields_of(answer, state) if agent.keeps_conversation else {}
             return StepResult(answer.text, agent.id, output=answer.output), conversation
 
         effect_input = {

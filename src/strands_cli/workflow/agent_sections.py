@@ -119,7 +119,8 @@ class AgentSpec(FormatModel):
     model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
     inference: Inference = Field(default_factory=Inference, description="Sampling settings of this agent.")
     memory: Literal["step", "run"] = Field(
-        default="step", description="`step`: each step starts a new conversation; `run`: one conversation."
+        default="step",
+        description="`step`: each step starts a new conversation; `run`: one conversation, the default in version 0.",
     )
     input_schema: str | Mapping[str, Any] | None = Field(
         default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."

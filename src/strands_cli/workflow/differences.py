@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.yaml import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +18,34 @@ class Difference:
         subject: What it is about, in a few words.
         earlier: What version 0 means, in a sentence without a full stop.
         now: What version 1 means.
-        codes: The codes of the findings that report it, in either version.
+        codes: The codes of the findings that report it in either version, each in backticks.
         concerns: Returns the JSON pointers of the parts of a workflow that it is about, whatever the version.
     """
 
     subject: str
     earlier: str
     now: str
-    codes: tuple[str, ...]
-    concerns: Callable[[WorkflowSpec], Iterable[str]]
+    codes: str
+    concerns: Callable[[Loaded], Iterable[str]]
 
 
-DIFFERENCES: tuple[Difference, ...] = ()
+def _agents_without_memory(loaded: Loaded) -> Iterator[str]:
+    """Yield the agents whose file leaves open what they remember."""
+    if loaded.spec is None:
+        return
+    working = {placed.step.agent for placed in loaded.spec.pattern.steps() if isinstance(placed.step, AgentStep)}
+    for name in loaded.spec.agents:
+        pointer = f"/agents/{escape(name)}"
+        if name in working and not loaded.is_written(f"{pointer}/memory"):
+            yield pointer
+
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference(
+        "What an agent remembers",
+        "an agent keeps its conversation over its steps; steps at the same time each keep their own",
+        "each step begins a new conversation (`memory: step`), unless the agent has `memory: run`",
+        "`concurrent-memory`, `lost-conversation`",
+        _agents_without_memory,
+    ),
+)

@@ -10,4 +10,15 @@ def as_earlier(spec: WorkflowSpec) -> WorkflowSpec:
 
     Nothing in it moves, so that findings have their places in the file.
     """
-    return spec
+    return _remembering(spec)
+
+
+def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
+    """An agent keeps its conversation over its steps, unless the file names a `memory` or its provider keeps it."""
+    if spec.runtime.options.get("stateful"):
+        return spec
+    agents = {
+        name: agent if "memory" in agent.model_fields_set else agent.model_copy(update={"memory": "run"})
+        for name, agent in spec.agents.items()
+    }
+    return spec.model_copy(update={"agents": agents})

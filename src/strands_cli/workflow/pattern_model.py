@@ -25,11 +25,15 @@ class StepEdge(NamedTuple):
 
 
 class SharedAgent(NamedTuple):
-    """An agent that may work on two steps at the same time, and the JSON pointer of the later mention."""
+    """An agent that may work on two steps at the same time, and the JSON pointer of the later mention.
+
+    In a workflow of the earlier format, workers begin without a conversation.
+    """
 
     agent: str
     pointer: str
     severity: Severity = "error"
+    is_worker: bool = False
 
 
 class PatternModel(FormatModel):

@@ -35,12 +35,14 @@ class _Walk:
         names: What the templates of the next nodes may use.
         visits: How often each node has begun.
         origins: The node that led to each node last.
+        finished: The keys of the nodes before the next ones, wave after wave.
     """
 
     def __init__(self, run: Run, config: GraphConfig) -> None:
         self.names: dict[str, Any] = {"nodes": {}, "last_response": ""}
         self.visits: Counter[str] = Counter()
         self.origins: dict[str, str] = {}
+        self.finished: tuple[str, ...] = ()
         self._run = run
         self._config = config
         self._waiting = WaitingNodes(run, config)
@@ -90,16 +92,19 @@ class _Walk:
         response = self.names["nodes"][origin]["response"] if origin is not None else ""
         names, index = {**self.names, "last_response": response}, int(origin is not None)
         try:
-            return await self._run.step(
-                f"nodes.{node}#{self.visits[node]}", self._config.nodes[node], names, index=index
-            )
+            step, before = self._config.nodes[node], self.finished
+            return await self._run.step(self._key(node), step, names, index=index, remembers=before)
         except WaitingForPerson as error:
             self._waiting.wait(node, error)
             return None
 
+    def _key(self, node: str) -> str:
+        return f"nodes.{node}#{self.visits[node]}"
+
     def _add(self, node: str, result: StepResult) -> None:
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
         seen = {**fields, "iteration": self.visits[node]}
+        self.finished = (*self.finished, self._key(node))
         if isinstance(self._config.nodes[node], GateStep):
             seen["approved"] = result.approved
         self.names = {

@@ -74,7 +74,7 @@ async def _work(
 
     async def perform(number: int, task: str) -> StepResult:
         step = AgentStep(agent=template.agent, input="{{ task }}", tool_overrides=template.tools)
-        return await run.step(f"workers.{number}", step, {"task": task}, index=number)
+        return await run.step(f"workers.{number}", step, {"task": task}, index=number, remembers=())
 
     def keep(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value

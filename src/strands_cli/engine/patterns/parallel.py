@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Job, Outcome
+from strands_cli.engine.step_inputs import keys_in
 from strands_cli.engine.step_results import after
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
 
     async def perform(branch: Branch) -> dict[str, Any]:
         keep_failure = branch.on_error == "continue"
-        steps = (await run.sequence(f"branches.{branch.id}.steps", branch.steps, keep_failure=keep_failure))["steps"]
+        place = f"branches.{branch.id}.steps"
+        steps = (await run.sequence(place, branch.steps, keep_failure=keep_failure, apart=True))["steps"]
         return {"response": steps[-1].response, "output": steps[-1].output, "status": "completed", "steps": steps}
 
     def keep(name: str, outcome: Outcome) -> None:
@@ -34,6 +36,7 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
     names: dict[str, Any] = {"branches": branches, "last_response": "\n\n".join(completed)}
     if config.reduce is not None:
-        result = await run.step("reduce", config.reduce, names, index=1)
+        before = [key for branch in config.branches for key in keys_in(f"branches.{branch.id}.steps", branch.steps)]
+        result = await run.step("reduce", config.reduce, names, index=1, remembers=before)
         names = {**names, **after(config.reduce, result)}
     return names

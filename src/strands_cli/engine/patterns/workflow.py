@@ -25,7 +25,9 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
 
     async def perform(task: Task) -> StepResult:
         names = names_for(task, tasks, deps, places, done)
-        return await run.step(f"tasks.{task.id}", task, names, keep_failure=task.on_error == "continue")
+        before = [f"tasks.{name}" for name in in_order(reached(task.id, deps), deps, places)]
+        keep_failure = task.on_error == "continue"
+        return await run.step(f"tasks.{task.id}", task, names, keep_failure=keep_failure, remembers=before)
 
     def keep(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value or StepResult(outcome.error, status=outcome.status)
@@ -39,6 +41,11 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     completed = [result for result in results.values() if result.status == "completed"]
     last = completed[-1].response if completed else ""
     return {**gate_answer(config.tasks, results), "tasks": results, "last_response": last}
+
+
+def in_order(names: Iterable[str], deps: Mapping[str, Sequence[str]], places: Mapping[str, int]) -> list[str]:
+    """Return tasks so that each follows those that it waits for; otherwise as in the file."""
+    return sorted(names, key=lambda name: (len(reached(name, deps)), places[name]))
 
 
 def names_for(

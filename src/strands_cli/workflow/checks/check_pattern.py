@@ -121,6 +121,14 @@ def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield Finding(WINDOW_AND_COMPACTION, message, where, fix)
     keeping = {name for name, agent in spec.agents.items() if agent.memory == "run"}
     for shared in spec.pattern.shared_agents(keeping) if keeping else ():
-        message = f"the agent {shared.agent!r} keeps its conversation (`memory: run`) but may work on two steps at once"
-        fix = "use an agent for each, or `memory: step`"
-        yield Finding(CONCURRENT_MEMORY, message, loaded.where(shared.pointer), fix, shared.severity)
+        where, fix = loaded.where(shared.pointer), "use an agent for each, or `memory: step`"
+        if not spec.is_earlier:
+            message = (
+                f"the agent {shared.agent!r} keeps its conversation (`memory: run`) but may work on two steps at once"
+            )
+            yield Finding(CONCURRENT_MEMORY, message, where, fix, shared.severity)
+        elif not shared.is_worker:
+            message = (
+                f"the agent {shared.agent!r} may work on two steps at once; neither sees the conversation of the other"
+            )
+            yield Finding(CONCURRENT_MEMORY, message, where, fix, "warning")

@@ -130,7 +130,7 @@ class OrchestratorWorkers(PatternModel):
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
         """Yield the agent of the workers."""
         if self.config.worker_template.agent in agents:
-            yield SharedAgent(self.config.worker_template.agent, f"{CONFIG}/worker_template/agent")
+            yield SharedAgent(self.config.worker_template.agent, f"{CONFIG}/worker_template/agent", is_worker=True)
 
     def limits(self) -> Iterator[str]:
         """Yield how many tasks the orchestrator may assign."""
