@@ -47,7 +47,10 @@ def test_a_call_that_waits_is_shown_whole_wherever_it_is_decided(folder: Folder)
         assert "\n? Allow all" not in text
         assert "\x1b" not in text
     assert not (folder.work / "note.txt").exists()
-    assert folder.strands("approve", "last").code == 0, "a script is not asked"
+    ran = folder.strands("approve", "last")
+    assert ran.code == 0, "a script is not asked"
+    assert "path: note.txt" in ran.err, "its log says what it has approved"
+    assert "\n? Allow all" not in ran.err
     assert (folder.work / "note.txt").exists()
 
 

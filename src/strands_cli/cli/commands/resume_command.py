@@ -14,6 +14,7 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
 from strands_cli.cli.output import say
+from strands_cli.cli.question_layout import question_lines
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: boo
         typed = await typed_answer(question, text)
         await give_answer(journal, SystemClock(), question, text, typed=typed)
         if not flags.quiet:
-            say(f"{question.key}: {text}")
+            seen = question_lines(question.detail) if typed is None else []  # who typed has read them
+            say("\n".join([f"{question.key}: {text}", *(f"  {line}" for line in seen)]))
         waiting = open_questions(journal)
         if waiting and not ends:
             listed = ", ".join(row.key for row in waiting)
