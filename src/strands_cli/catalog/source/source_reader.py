@@ -324,8 +324,8 @@ def _from_class(node: ast.ClassDef, source: _Source) -> SourceTool:
         return replace(found, kind="class", members=tuple(methods), certain=certain)
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     if "AgentTool" in bases:
-        said = from_tool_spec(_metadata(node), "agent_tool")
-        return replace(said, file=found.file, line=found.line, description=found.description)
+        declared = from_tool_spec(_metadata(node), "agent_tool")
+        return replace(declared, file=found.file, line=found.line, description=found.description)
     return replace(found, kind="provider") if "ToolProvider" in bases else found
 
 

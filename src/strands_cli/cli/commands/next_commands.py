@@ -111,8 +111,8 @@ def waiting_lines(question: Mapping[str, Any]) -> list[str]:
 
     # Questions that a person decides with `resume` have no answer.
     answer = question.get("approve_answers")
-    said = [f"  approve answers: {answer}"] if answer and question["kind"] == "gate" else []
-    return [f"waits: {question['key']}", *(f"  {line}" for line in [*question_lines(question), *said])]
+    choices = [f"  approve answers: {answer}"] if answer and question["kind"] == "gate" else []
+    return [f"waits: {question['key']}", *(f"  {line}" for line in [*question_lines(question), *choices])]
 
 
 def command(verb: str, *words: str, runs_dir: Path) -> str:

@@ -65,10 +65,10 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
 
 def _written(use: Use, folder: Path) -> list[str]:
     """Return what the files say of a use, and where a link leads; which program a name means differs by machine."""
-    said = [use.kind, use.what, use.by, use.exact]
+    parts = [use.kind, use.what, use.by, use.exact]
     if use.kind == "program" or not use.is_elsewhere or use.what.startswith("~"):
-        return said
-    return [*said, use.place if os.path.isabs(use.what) else _relative(use.place, folder)]  # noqa: PTH117
+        return parts
+    return [*parts, use.place if os.path.isabs(use.what) else _relative(use.place, folder)]  # noqa: PTH117
 
 
 def _relative(place: str, folder: Path) -> str:
