@@ -148,6 +148,12 @@ def test_real_text_in_a_wide_encoding_is_read_without_a_mark(room, text: str, en
     assert (answer.error == ("invalid_input", wanted)) if wanted else (answer.text == text)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_an_encoding_that_needs_a_mark_is_refused_without_one(room, encoding: str) -> None:
+    (room.path / "x").write_bytes("grün\n".encode(f"{encoding}-le"))
+    assert room.read("x", encoding=encoding).error == ("invalid_input", "encoding")
+
+
 @pytest.mark.parametrize("encoding", ["cp500", "shift_jis", "gb18030", "latin-1", "cp1252"])
 def test_text_of_another_encoding_is_read_with_it(room, encoding: str) -> None:
     text = "日本\n" if encoding in ("shift_jis", "gb18030") else "grün\n"

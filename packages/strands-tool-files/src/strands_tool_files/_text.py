@@ -101,6 +101,9 @@ def detect_encoding(stream: IO[bytes], asked: str | None) -> str:
         raise ToolError("invalid_input", f"the file is {kind or 'binary'}, not text", reason="binary")
     if asked and head and _unit(marked or "") == 1:
         _require_undisguised(head, encoding)
+        if encoding in ("utf-16", "utf-32"):
+            message = f"the file has no byte-order mark, so name {encoding}-le or {encoding}-be"
+            raise ToolError("invalid_input", message, reason="encoding")
     return encoding
 
 
