@@ -80,7 +80,7 @@ def test_an_executor_is_the_installed_tool_under_its_own_name(site: Path) -> Non
         ("[python]", ["calculator"]),
         ("[http_executors, python]", ["bees", "wasps", "calculator"]),
         ("[{tool: bees, as: honey}, wasps]", ["honey", "wasps"]),
-        ("['native:http_executor']", ["http_executor"]),
+        ("[{tool: 'native:http_executor', config: {base_url: 'https://a.example'}}]", ["http_executor"]),
     ],
 )
 def test_an_agent_gets_the_executors_that_it_names_and_all_without_a_list(

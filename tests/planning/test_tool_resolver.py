@@ -248,6 +248,14 @@ def test_every_fault_of_a_tools_settings_is_found(site: Path) -> None:
     assert len(found(plan, "tool-config")) == 3
 
 
+def test_a_tool_that_requires_settings_and_has_none_is_found_where_it_is_listed(site: Path) -> None:
+    (finding,) = plan_with(site, "[file_write]").findings
+    assert (finding.code, "`root`" in finding.message) == ("tool-config", True)
+    shared = "tools: {python: [{tool: file_write, config: {root: a}}]}"
+    for listed in ("[file_write]", "[python]"):
+        assert plan_with(site, listed, rest=shared).findings == ()
+
+
 def test_a_text_that_does_not_match_is_answered_with_what_is_meant_and_no_pattern(site: Path, tmp_path: Path) -> None:
     place = {"type": "string", "pattern": "^.+:[0-9]+$", "description": "an address with its port"}
     schema = {"type": "object", "properties": {"to": {"type": "array", "items": place}}}
@@ -311,16 +319,17 @@ def test_tool_overrides_and_call_steps_are_resolved_at_their_places(site: Path) 
 
 
 def test_twins_in_tool_overrides_are_found(site: Path) -> None:
-    steps = "- {agent: writer, input: x, tool_overrides: [file_read, {tool: file_write, as: file_read}]}"
+    steps = (
+        "- {agent: writer, input: x, tool_overrides: [file_read, {tool: file_write, as: file_read, config: {root: a}}]}"
+    )
     plan = chain_of(steps, catalog=discover_catalog([str(site)]))
     assert [finding.code for finding in plan.findings] == ["twin-tool-names"]
 
 
 def test_policy_answers_for_every_tool_of_the_plan(site: Path) -> None:
     rest = "security: {permissions: {deny: [native:db], ask: [file_read]}}"
-    plan = plan_with(
-        site, "[file_read, file_write, native:db.query]", rest=rest, options=RunRequest(allow=("file_write",))
-    )
+    listed = "[file_read, {tool: file_write, config: {root: a}}, native:db.query]"
+    plan = plan_with(site, listed, rest=rest, options=RunRequest(allow=("file_write",)))
     assert plan.findings == ()
     assert [(tool.decision.effect, tool.decision.rule) for tool in plan.agents["writer"].tools] == [
         ("ask", "security.permissions.ask (flow.yaml:5)"),
@@ -375,7 +384,8 @@ def test_a_rule_that_no_tool_answers_to_is_a_warning(site: Path, wording: Wordin
 def test_an_argument_that_no_tool_of_a_rule_takes_is_a_warning(site: Path, wording: Wording) -> None:
     denied = "['file_write(txt=secret*)', 'file_*(text=x)', 'file_*(other.part=x)', 'file_read(text.deep=x)']"
     rest = f"security: {{permissions: {{deny: {denied}}}}}"
-    plan = plan_with(site, "[file_read, file_write]", rest=rest, options=RunRequest(allow=("file_read(tex=*)",)))
+    listed = "[file_read, {tool: file_write, config: {root: a}}]"
+    plan = plan_with(site, listed, rest=rest, options=RunRequest(allow=("file_read(tex=*)",)))
     told = sorted((finding.message.rpartition(": ")[2], finding.fix) for finding in plan.findings)
     named = [("file_*", "'other.part'", "text"), ("file_read", "'tex'", "'text'"), ("file_write", "'txt'", "'text'")]
     for (message, fix), (pattern, argument, right) in zip(told, named, strict=True):

@@ -112,7 +112,8 @@ class ResolveContext:
 
     def check_config(self, record: ToolRecord, config: Mapping[str, Any], where: Where) -> None:
         """Report a configuration that does not fit the tool's schema."""
-        if not config or (record.config_schema is None and record.manifest is None):
+        needed = json_object(record.config_schema).get("required")
+        if not (config or needed) or (record.config_schema is None and record.manifest is None):
             return  # without a manifest the settings of the tool are unknown
         if record.config_schema is None:
             message = f"'{record.name}' of {record.distribution} declares no settings, so `config` has no effect"
