@@ -246,6 +246,46 @@ def test_another_program_of_the_same_name_is_asked_about(folder: Folder) -> None
     assert not (folder.work / "one").exists()
 
 
+@pytest.mark.parametrize("command", ["./teller", "sh ./teller", "sh -c './teller'", "sh teller", "env sh ./teller"])
+def test_a_changed_program_of_the_folder_is_asked_about(folder: Folder, command: str) -> None:
+    def write(said: str) -> None:
+        program = folder.work / "teller"
+        program.write_text(f"#!/bin/sh\ntouch {said}\nprintf any-secret-value\n")
+        program.chmod(0o755)
+
+    write("one")
+    with_program(folder, command)
+    assert folder.strands("trust", "flow.yaml").code == 0
+    assert folder.strands("lock").code == 0
+    for options in ((), ("--locked",)):
+        assert folder.strands("run", "flow.yaml", *options).code == 0
+    write("two")
+    for options in ((), ("--locked",)):
+        assert refused(folder.strands("run", "flow.yaml", *options))
+    assert not (folder.work / "two").exists()
+
+
+def test_changed_code_by_its_suffix_or_module_is_asked_about_and_changed_data_is_not(folder: Folder) -> None:
+    with_program(folder, "python3 -m teller --notes notes.db")
+    (folder.work / "teller.py").write_text("print('any-secret-value', end='')\n")
+    (folder.work / "notes.db").write_text("one")
+    assert folder.strands("trust", "flow.yaml").code == 0
+    (folder.work / "notes.db").write_text("two")
+    assert folder.strands("run", "flow.yaml").code == 0
+    (folder.work / "teller.py").write_text("print('any-secret-value', end='')  # changed\n")
+    assert refused(folder.strands("run", "flow.yaml"))
+
+
+def test_the_same_words_in_other_arguments_are_asked_about(folder: Folder) -> None:
+    def digest(*args: str) -> str:
+        server = {"id": "s", "command": "sh", "args": list(args)}
+        folder.workflow([{"tool": "mcp:s/go", "input": {}}], {}, tools={"mcp": [server]})
+        found: str = json.loads(folder.strands("trust", "flow.yaml", "--forget", "--json").out)["digest"]
+        return found
+
+    assert digest("-c", "echo", "a; b") != digest("-c", "echo a; b")
+
+
 def test_a_relative_program_behind_a_moved_link_is_asked_about(folder: Folder) -> None:
     with_program(folder, "./bin/teller")
     for name in ("one", "two"):

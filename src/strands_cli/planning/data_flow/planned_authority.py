@@ -11,6 +11,7 @@ from typing import Any
 from strands_cli.canonical_json import digest_of
 from strands_cli.planning.data_flow.authority import Use, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
+from strands_cli.planning.data_flow.local_code import code_named_in
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.planned_tools import McpTool
@@ -64,9 +65,14 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
 
 
 def _written(use: Use, folder: Path) -> list[str]:
-    """Return what the files say of a use, and where a link leads; which program a name means differs by machine."""
+    """Return what the files say of a use, where a link leads, and the code that the folder has for a program.
+
+    Which program a name means differs by machine.
+    """
     parts = [use.kind, use.what, use.by, use.exact]
-    if use.kind == "program" or not use.is_elsewhere or use.what.startswith("~"):
+    if use.kind == "program":
+        return [*parts, *code_named_in(use.what, folder)]
+    if not use.is_elsewhere or use.what.startswith("~"):
         return parts
     return [*parts, use.place if os.path.isabs(use.what) else _relative(use.place, folder)]  # noqa: PTH117
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,14 @@ def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -
 
 
 def reached_by(server: McpServer) -> str:
-    """Return the command or the address of a server, as it is written; references to secrets stay references."""
-    return server.url if server.url is not None else " ".join((server.command or "", *server.args))
+    """Return the command or the address of a server, as it is written; references to secrets stay references.
+
+    Words with spaces are quoted: `sh -c 'rm x'` is not `sh -c rm x`.
+    """
+    if server.url is not None:
+        return server.url
+    words = (server.command or "", *server.args)
+    return " ".join(words) if all(len(word.split()) == 1 for word in words) else shlex.join(words)
 
 
 def listed(capability: Any) -> list[Any] | None:
