@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class AgentTools:
         """Check the calls of an agent from now on; it must have no middleware that the caller does not know."""
         agent.add_middleware(ExecuteToolStage, self._checked_call)
         agent.add_middleware(InvokeModelStage, self._with_late_tools)
-        self._registry = agent.tool_registry
+        self._agent, self._model = weakref.ref(agent), agent.model
         self._changes = AgentChanges(agent, LateSpecs(self._late_specs, self._put_back))
         self._scope.changes = self._changes
         self._stored = _changes_at_requests(self._scope)
@@ -80,10 +81,26 @@ class AgentTools:
         registry.add_callback(AfterToolCallEvent, self._after_call)
 
     async def _with_late_tools(self, context: InvokeModelContext, next_fn: Any) -> AsyncGenerator[Any]:
-        """Look for tools that came late, after all hooks and before the model sees the tools."""
+        """Look for tools that came late, after all hooks and before the model sees the tools.
+
+        The request goes to the planned model: another one would have no row and no budget.
+        """
         self._changes.before_request(self._stored.get(self._scope.next_request))
-        async for event in next_fn(context.replace(tool_specs=copy.deepcopy(self._registry.get_all_tool_specs()))):
+        if context.model is not self._model:
+            context.agent.model = self._model
+            message = "a tool or a hook has put another model in its agent, which has no effect: the workflow names it"
+            self._scope.emit(RunWarning(self._scope.now(), message))
+        specs = copy.deepcopy(self._registry.get_all_tool_specs())
+        async for event in next_fn(context.replace(model=self._model, tool_specs=specs)):
             yield event
+
+    @property
+    def _registry(self) -> ToolRegistry:
+        """What the SDK calls tools of, also where a tool has put another one in its place."""
+        agent = self._agent()
+        if agent is None:
+            raise RuntimeError("the agent of these tools is gone")
+        return agent.tool_registry
 
     def take_in(self, registry: ToolRegistry, by: str = "") -> None:
         """Put the permission check around tools that another one has registered, and take out what is not a tool."""
