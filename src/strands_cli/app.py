@@ -212,13 +212,13 @@ def plan_rerun(
     from strands_cli.engine.run_start import Rerun, current_source, require_program, stored_request
     from strands_cli.planning import installation_for
 
-    rows = rows_before(journal, from_key)
     request = stored_request(journal, changes)
     source, text, snapshot, changed = current_source(journal)
     loaded = load(source, text, snapshot)
     machine = installation_for(loaded, request, catalog)
     require_program(journal, request, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
+    rows = rows_before(journal, from_key, [placed.key for placed in planned.spec.pattern.steps()])
     origin = {"run": journal.get("id"), "from": from_key}
     return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
 

@@ -163,6 +163,16 @@ class RunFailed(StrandsCliError):
     exit_code = ExitCode.RUN_FAILED
 
 
+class FileAtFault(RunFailed):
+    """The workflow or its recording must change first: a resumed run has those that it began with, a new run does not.
+
+    Attributes:
+        step: The step from which a new run can continue, where it is known.
+    """
+
+    step: str | None = None
+
+
 class CallDenied(RunFailed):
     """A step that is one call of a tool failed, since no person could be asked about the call."""
 

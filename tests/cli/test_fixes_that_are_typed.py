@@ -63,6 +63,25 @@ def test_a_lock_that_does_not_exist(shell: Shell, folder: Path) -> None:
     assert run_program(check) == 0
 
 
+def test_a_lock_that_has_changed(shell: Shell, folder: Path) -> None:
+    (folder / "flow.yaml").write_text(FLOW.replace("{prompt: A}", "{prompt: A, tools: [native:calculator]}"))
+    assert run_program(["lock", f"{ODD}/flow.yaml"]) == 0
+    lock = folder / "strands.lock"
+    lock.write_text(re.sub(r'(?m)^version = ".*"', 'version = "0.0.1"', lock.read_text(), count=1))
+    plan = ["plan", f"{ODD}/flow.yaml", "--var", "topic=x"]
+    assert shell.typed(shell.fix(*plan, code=21).partition(": ")[2]) == 0
+    assert run_program(plan) == 0
+
+
+def test_a_call_of_an_alias_with_a_wrong_value(shell: Shell, folder: Path) -> None:
+    step = "{tool: sums, input: {expression: 3}}"
+    tools = "tools: {python: [{tool: native:calculator, as: sums}]}\n"
+    (folder / "flow.yaml").write_text(FLOW.replace('{agent: alpha, input: "{{ topic }}"}', step) + tools)
+    fixes = shell.fixes("plan", f"{ODD}/flow.yaml", "--var", "topic=x", code=3)
+    (command,) = [fix.partition("`")[2].rstrip("`") for fix in fixes if "tools show" in fix]
+    assert shell.typed(command) == 0
+
+
 def test_a_policy_file_beside_the_workflow(shell: Shell, folder: Path) -> None:
     (folder / "flow.yaml").write_text(FLOW)
     (folder / "strands-policy.yaml").write_text(POLICY)
@@ -124,6 +143,9 @@ def test_what_is_missing_on_a_command_line(shell: Shell, words: list[str], fix: 
         ("{prompt: A}", "{prompt: A, tools: [{native: calculator}]}", "tool: native:NAME"),
         ("{{ topic }}", "{{ topic | uper }}", "did you mean 'upper'?"),
         ("{agent: beta}", "{input: x}", "agent: NAME"),
+        ("{{ topic }}", "{{ inputs.topic }}", "write `topic`"),
+        ("{prompt: A}", "{prompt: A: b}", "put the text with `:` in quotes"),
+        ("spoiled", "@spoiled", "put the text with `@` in quotes"),
         ("inputs:", "skills: [./folder]\ninputs:", "with keys of "),
         ("inputs:", "tools: {mcp: [{id: s}]}\ninputs:", "`command:`"),
         ("inputs:", "tools: {mcp: [{id: s s, command: cat}]}\ninputs:", "digits and . _ : -"),
@@ -133,4 +155,5 @@ def test_what_is_missing_on_a_command_line(shell: Shell, words: list[str], fix: 
 )
 def test_a_key_of_other_programs(shell: Shell, folder: Path, old: str, new: str, fix: str) -> None:
     (folder / "flow.yaml").write_text(FLOW.replace(old, new))
-    assert fix in " ".join(shell.fixes("validate", f"{ODD}/flow.yaml", code=3))
+    code = 0 if "inputs.topic" in new else 3
+    assert fix in " ".join(shell.fixes("validate", f"{ODD}/flow.yaml", code=code))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
+import pytest
+
 from tests.cli.strands import Folder
 from tests.fakes.model_server import ModelServer, Turn
 
@@ -36,3 +41,23 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
         assert (ran.code, ran.document["response"], ran.document["model_calls"]) == (0, "again", 1), ran.err
         again = folder.strands("runs", "show", ran.document["run"], "--json").document["effects"]
     assert [e["key"] for e in again if e["reused"]] == ["steps.0", "steps.0/model.0", "steps.1", "steps.1/model.0"]
+
+
+@pytest.mark.parametrize(
+    ("second", "turns", "corrected"),
+    [("{{ 1 / 0 }}", 1, "{{ 1 / 1 }}"), ("{{ '' }}", 1, "Part 1."), ("Part 1.", 2, "Part 1.")],
+    ids=["template", "empty input", "recording"],
+)
+def test_a_corrected_file_goes_on_by_the_command_that_is_shown(
+    folder: Folder, second: str, turns: int, corrected: str
+) -> None:
+    first, answer = {"agent": "writer", "input": "Part 0."}, [{"text": "a"}]
+    folder.workflow([first, {"agent": "writer", "input": second}], {"steps.0": answer, "steps.1": answer * turns})
+    failed = folder.strands("run", "flow.yaml")
+    assert failed.code == 10
+    assert "strands resume" not in failed.err
+    command = re.search(r"strands (rerun .*)", failed.err)
+    assert command
+    folder.workflow([first, {"agent": "writer", "input": corrected}], {"steps.0": answer, "steps.1": answer})
+    ran = folder.strands(*shlex.split(command[1]))
+    assert (ran.code, ran.out) == (0, "a\n"), ran.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Iterator
@@ -99,4 +100,5 @@ def _problem(place: Path, *, private: bool) -> str | None:
 
 
 def _fix(place: Path, *, private: bool) -> str:
-    return f"chmod 600 {place}" if private else f"chmod o-w {place}, and chown it if it is not yours"
+    word = shlex.quote(str(place))
+    return f"chmod 600 {word}" if private else f"chmod o-w {word}, and chown it if it is not yours"

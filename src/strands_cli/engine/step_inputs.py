@@ -12,7 +12,7 @@ from strands_cli.engine.denials import NO_PERSON
 from strands_cli.engine.journal import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import StepResult, json_of, reports_error, text_of
-from strands_cli.errors import CallDenied, RunFailed
+from strands_cli.errors import CallDenied, FileAtFault, RunFailed
 from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.workflow.templates import TemplateError, Templates
@@ -57,9 +57,9 @@ def is_part(scope: StepScope) -> bool:
     return scope.outer is not None and scope.outer.run is scope.run
 
 
-def _not_computed(what: str, error: TemplateError) -> RunFailed:
+def _not_computed(what: str, error: TemplateError) -> FileAtFault:
     fix = "correct the expression; for a name without a value write `{{ name | default('') }}`"
-    return RunFailed(f"{what}: {error}", fix=fix)
+    return FileAtFault(f"{what}: {error}", fix=fix)
 
 
 class StepInputs:
@@ -112,9 +112,13 @@ class StepInputs:
 
     def prepared(self, scope: StepScope, step: AgentStep | CallStep, visit: Visit) -> tuple[Any, Work]:
         """Return the input of a step, for its digest, and what runs it."""
-        if isinstance(step, CallStep):
-            return self._call(scope, step, visit.names)
-        return self._agent(scope, step, visit)
+        try:
+            if isinstance(step, CallStep):
+                return self._call(scope, step, visit.names)
+            return self._agent(scope, step, visit)
+        except FileAtFault as error:
+            error.step = scope.key
+            raise
 
     def result(self, scope: StepScope, visit: Visit, output: Mapping[str, Any]) -> StepResult:
         """Return the result in the output of a finished step's row; its agent's conversation goes on from there."""
@@ -132,7 +136,7 @@ class StepInputs:
             prompt = {**names, **values}["last_response"] if visit.index else system_prompt
         if not prompt.strip():
             message = f"{scope.key} has an empty input for the agent '{agent.id}'"
-            raise RunFailed(message, fix="give the step an `input`; a step that it uses may have answered with nothing")
+            raise FileAtFault(message, fix="give the step an `input`; a step before it may have answered with nothing")
         tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
         schema = visit.schema if visit.schema is not None else agent.output_schema
         history: tuple[Any, ...] = ()

@@ -19,6 +19,7 @@ ARTIFACT_EXISTS = Code(
     "Pass --force to overwrite it, or --out DIR to write elsewhere.",
     12,
 )
+_UNWRITABLE = "choose another directory with --out, or correct its permissions"
 ARTIFACT_TWICE = Code(
     "artifact-twice", "Two artifacts of one run have the same path.", "Give each artifact its own path.", 12
 )
@@ -131,7 +132,7 @@ def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) 
     except OSError as error:
         raise ArtifactError(
             f"the artifact {target} cannot be written: {error.strerror or error}: {target.parent}",
-            fix="check the output directory",
+            fix=_UNWRITABLE,
         ) from error
     try:
         write_atomically(target, encoded, force=force, mode=mode)
@@ -143,7 +144,8 @@ def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) 
         ) from error
     except OSError as error:
         raise ArtifactError(
-            f"the artifact {target} cannot be written: {error.strerror or error}", fix="check the output directory"
+            f"the artifact {target} cannot be written: {error.strerror or error}",
+            fix=_UNWRITABLE,
         ) from error
     return _written(target, encoded)
 

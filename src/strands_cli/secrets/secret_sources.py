@@ -199,7 +199,7 @@ def _from_keyring(secret: SecretReference) -> str:
     import importlib
 
     service = secret.path or SERVICE
-    fix = f"store it: keyring set {service} {secret.key}"
+    fix = f"store it: keyring set {shlex.quote(service)} {shlex.quote(secret.key)}"
     try:
         value = importlib.import_module("keyring").get_password(service, secret.key)
     except Exception as error:  # noqa: BLE001 - each back end raises other errors

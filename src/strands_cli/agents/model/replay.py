@@ -9,7 +9,7 @@ from typing import Any
 
 from strands.models import Model
 
-from strands_cli.errors import RunFailed, suggest
+from strands_cli.errors import FileAtFault, RunFailed, suggest
 from strands_cli.phrases import shortened
 from strands_cli.tools.messages import request_text
 from strands_cli.workflow.files import RecordedTurn, same_request
@@ -59,39 +59,44 @@ class ReplayModel(Model):
         """Check that the step used every turn.
 
         Raises:
-            RunFailed: Turns remain, so the run differs from the recorded one.
+            FileAtFault: Turns remain, so the run differs from the recorded one.
         """
         left = len(self._turns) - self._played
         if left:
-            raise RunFailed(
+            raise self._fault(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run needed {self._played}",
-                fix=f"remove the remaining turns, or {_AGAIN}",
+                f"remove the remaining turns, or {_AGAIN}",
             )
+
+    def _fault(self, message: str, fix: str | None) -> FileAtFault:
+        error = FileAtFault(message, fix=fix)
+        error.step = self._key.partition("/")[0]
+        return error
 
     def _next_turn(self, request: str, failures: str) -> RecordedTurn:
         if self._played >= len(self._turns):
-            raise RunFailed(
+            raise self._fault(
                 f"the recording has {len(self._turns)} turns for {self._key}, and the run asks for one more, with: "
                 f"{_shorten(request)}",
-                fix=f"add a turn for {self._key} to the recording, or {_AGAIN}",
+                f"add a turn for {self._key} to the recording, or {_AGAIN}",
             )
         turn = self._turns[self._played]
         self._played += 1
         if turn.when is not None and not same_request(turn.when, request):
-            raise RunFailed(
+            raise self._fault(
                 f"turn {self._played} of {self._key} was recorded for another request:\n"
                 f"{_difference(turn.when, request)}{failures}",
-                fix=f"correct `when` in the recording, or {_AGAIN}",
+                f"correct `when` in the recording, or {_AGAIN}",
             )
         return turn
 
     def _require_offered(self, turn: RecordedTurn, offered: list[str]) -> None:
         for call in turn.calls:
             if call.tool not in offered:
-                raise RunFailed(
+                raise self._fault(
                     f"turn {self._played} of {self._key} calls '{call.tool}', which the request does not offer; "
                     f"it offers: {', '.join(offered) or 'no tools'}",
-                    fix=suggest(call.tool, offered, f"give the agent the tool, or {_AGAIN}"),
+                    suggest(call.tool, offered, f"give the agent the tool, or {_AGAIN}"),
                 )
 
 

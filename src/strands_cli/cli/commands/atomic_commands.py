@@ -233,7 +233,8 @@ def _input_of(typed: str | None) -> str:
         raise UsageError(f"{typed[1:]} is not UTF-8", fix="save it as UTF-8") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{typed[1:]!r} cannot be read: {reason}", fix="--input TEXT needs no @") from error
+        message = f"{typed[1:]!r} cannot be read: {reason}"
+        raise UsageError(message, fix="correct the path; a text needs no @ before it") from error
     if len(raw) > _MAX_INPUT:
         raise UsageError(f"{typed[1:]} is larger than 10 MB", fix="pass a shorter input")
     return text

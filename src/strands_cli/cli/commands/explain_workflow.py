@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -196,7 +197,7 @@ def _questions(planned: Plan) -> Iterator[str]:
             yield f"At {placed.key}: {_short(step.prompt)}{default}"
     for tool in with_parts(planned.called()):
         if tool.decision.effect == "ask":
-            allow = f"To allow it in advance: --allow {tool.own_name}"
+            allow = f"To allow it in advance: --allow {shlex.quote(tool.own_name)}"
             how = "Only a person at a terminal can allow it" if is_managed(tool.decision) else allow
             calls = f"each call of {tool.name}" + (f", but for {tool.reading_words}" if tool.when_reading else "")
             yield f"Before {calls}: {tool.decision.rule}. {how}"

@@ -135,6 +135,10 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
     return now
 
 
+def _lock_again(spec: str | None) -> str:
+    return shlex.join(["strands", "lock", *([spec] if spec else [])])
+
+
 def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bool) -> int:
     """Show what differs from the existing lock."""
     from strands_cli.lock import compare_locks
@@ -144,7 +148,7 @@ def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bo
     old = read_lock(file)
     if old is None:
         message = f"there is no {file.name} in {folder}"
-        fix = f"make it: {shlex.join(['strands', 'lock', *([spec] if spec else [])])}"
+        fix = f"make it: {_lock_again(spec)}"
         raise Denied(message, findings=[Finding(LOCK_MISSING, message, Where(str(file)), fix)])
     found = compare_locks(old, now)
     if as_json:
@@ -153,7 +157,7 @@ def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bo
         print_result("\n".join(_lines(found)) if found else f"{file}: nothing differs, {_counted(now)}")
     if found and check:
         if not as_json:
-            say("when you have reviewed the change: strands lock --update NAME")
+            say(f"when you have reviewed the change: {_lock_again(spec)} --update NAME")
         return ExitCode.DENIED
     return ExitCode.OK
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import BudgetExceeded, RunRecordError, StrandsCliError, WaitingForPerson
+from strands_cli.errors import BudgetExceeded, FileAtFault, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.phrases import first_of
 
 # The most finished steps that are listed when a run stops.
@@ -54,10 +54,13 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
 
 
-def how_to_continue(run_id: str, runs_dir: Path) -> str:
-    """Return how a failed or interrupted run continues; after a refusal only a new run can."""
+def how_to_continue(error: StrandsCliError, run_id: str, runs_dir: Path) -> str:
+    """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
     from strands_cli.engine.journal import SqliteJournal
 
+    if isinstance(error, FileAtFault):
+        again = command("rerun", run_id, "--from", error.step or "KEY", runs_dir=runs_dir)
+        return f"after the correction, a new run reuses what was done: {again}"
     resume = f"continue with: {command('resume', run_id, runs_dir=runs_dir)}"
     try:
         journal = SqliteJournal.open(runs_dir / run_id, hold=False)

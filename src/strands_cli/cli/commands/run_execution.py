@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shlex
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -134,7 +135,7 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
     view.line(f"journal {runs_dir / view.run_id}")
     # The fix of a spent budget is the one command that works: it raises the limit.
     if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
-        view.line(how_to_continue(view.run_id, runs_dir))
+        view.line(how_to_continue(error, view.run_id, runs_dir))
     error.brief = view.brief(error.message)
     questions = explain_ending(error, runs_dir, view.run_id)
     for question in questions:
@@ -166,7 +167,8 @@ def warn_of_questions(planned: Plan) -> None:
         if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # what it declares counts once imported
             which = "will be denied unless its code declares that they only read"
         rule = tool.decision.rule
-        fix = "" if is_managed(tool.decision) else f" (allow: --allow {tool.own_name})"
+        only_a_person = is_managed(tool.decision) or tool.decision.plugin is not None
+        fix = "" if only_a_person else f" (allow: --allow {shlex.quote(tool.own_name)})"
         message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal{fix}"
         say(one_line(message))
 

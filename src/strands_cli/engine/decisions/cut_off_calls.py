@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from strands_cli.engine.effects import REUSED, UNDECIDED, worked_before
@@ -73,16 +73,22 @@ def store_worked(journal: Journal) -> None:
     journal.put(worked_s=worked_before(journal), session_started_at=None)
 
 
-def rows_before(journal: Journal, key: str) -> list[Row]:
+def rows_before(journal: Journal, key: str, steps: Collection[str] = ()) -> list[Row]:
     """Return the rows that a new run from `key` on takes over: those finished earlier, without the steps around it.
 
-    The rows are marked as reused, since the other run has paid for them.
+    The rows are marked as reused, since the other run has paid for them. A step that failed before its first effect
+    has no row; everything that is finished is before it.
+
+    Args:
+        steps: The keys of the workflow's steps.
 
     Raises:
         UsageError: The run does not have the key.
     """
     rows = in_order_of_request(journal.rows())
     places = [place for place, row in enumerate(rows) if row.key == key]
+    if not places and key.partition("#")[0] in steps:
+        places = [len(rows)]
     if not places:
         keys = [row.key for row in rows]
         steps = ", ".join(one for one in keys if "/" not in one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,7 @@ class Effect:
             if known.digest != digest:
                 raise RunRecordError(
                     f"the input of {known.key} is not the one that the run recorded",
-                    fix=f"a new run can use what comes before it: strands rerun RUN --from {known.key}",
+                    fix=f"a new run can use what comes before it: strands rerun RUN --from {shlex.quote(known.key)}",
                 )
             self.recorded = known
         elif known.status == "waiting" and known.digest == digest:
@@ -93,9 +94,10 @@ class Effect:
         elif known.status == "started":
             # The mark tells this call from one that another process is making now.
             self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))
+            choose = f"strands resume RUN --redo {shlex.quote(known.key)}"
             raise NeedsDecision(
                 f"{known.key} had started when the process ended, and doing it twice could do harm",
-                fix=f"find out whether it was done, then: strands resume RUN --redo {known.key}, or --skip, or --fail",
+                fix=f"find out whether it was done, then: {choose}, or --skip, or --fail",
             )
 
     @property

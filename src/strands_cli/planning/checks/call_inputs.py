@@ -69,7 +69,7 @@ def _check_value(tool: PlannedTool, name: str, value: Any, schema: Any, where: A
         expected = f"must be one of {', '.join(map(repr, choices))}"
     if expected is not None:
         message = f"'{name}' of '{tool.name}' {expected}, not {value!r}"
-        yield Finding(TOOL_INPUT, message, where, f"see `strands tools show {tool.name}`")
+        yield Finding(TOOL_INPUT, message, where, f"see `strands tools show {tool.record.ref_name}`")
 
 
 def _is_of(value: Any, kind: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -228,7 +229,7 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
 
 def _spec_word(plan: Plan) -> str:
     """Return the argument that names the folder to `strands lock`; empty for the current directory."""
-    return "" if plan.file.startswith("<") or plan.base_dir == Path.cwd() else f"{plan.file} "
+    return "" if plan.file.startswith("<") or plan.base_dir == Path.cwd() else f"{shlex.quote(plan.file)} "
 
 
 def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) -> Lock:

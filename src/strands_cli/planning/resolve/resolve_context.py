@@ -120,7 +120,9 @@ class ResolveContext:
             self.report(TOOL_CONFIG, message, where, "remove `config`")
             return
         settings = ", ".join(record.config_schema.get("properties", ())) or "none"
-        fix = f"its settings: {settings}" if record.kind == "custom" else f"see `strands tools show {record.ref_name}`"
+        fix = f"its settings: {settings}"
+        if record.kind != "custom":
+            fix += f"; see `strands tools show {record.ref_name}`"
         for problem in _config_problems(record.config_schema, config):
             self.report(TOOL_CONFIG, f"the config of '{record.name}': {problem}", where, fix)
 

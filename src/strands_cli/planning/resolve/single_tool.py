@@ -152,7 +152,7 @@ def denial_of(tool: AnyTool, where: Where | None) -> Finding:
     """Return the finding for a tool that policy denies."""
     shown = f"'{tool.ref}'" if tool.name in tool.ref else f"'{tool.name}' of '{tool.ref}'"
     message = f"{shown} ({tool.describe()}) is denied: {tool.decision.rule}"
-    changed = f"have the rule changed; see: strands explain policy {tool.ref}"
+    changed = f"have the rule changed; see: strands explain policy {shlex.quote(tool.ref)}"
     if tool.decision.plugin is not None:
         changed = f"ask the person who has switched the hook plugin {tool.decision.plugin} on"
     return Finding(TOOL_DENIED, message, where, f"leave the tool out, or {changed}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -85,7 +86,7 @@ def find_installer() -> Installer:
         return Installer("uv", (uv,))
     raise NotEquipped(
         f"there is neither pip in this environment nor uv on PATH ({sys.prefix})",
-        fix=f"{sys.executable} -m ensurepip, or install uv",
+        fix=f"{shlex.quote(sys.executable)} -m ensurepip, or install uv",
     )
 
 

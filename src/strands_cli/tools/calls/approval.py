@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,7 +42,7 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
     answer = await scope.ask(question, {"tool": call.tool, "arguments": call.digest})
     if answer.outcome == "nobody":
         only_a_person = asked.plugin is not None or call.needs_terminal
-        fix = "" if only_a_person else f"; allow it with --allow {planned.own_name} or --yes"
+        fix = "" if only_a_person else f"; allow it with --allow {shlex.quote(planned.own_name)} or --yes"
         return Decision("deny", f"{asked.rule}, and no person can be asked{fix}", no_person=True)
     if answer.text == "yes" and call.needs_terminal and not answer.is_typed:
         return Decision("deny", f"{asked.rule}, and only a person at a terminal can answer, not a program or a script")

@@ -17,6 +17,8 @@ from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
 from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
+# How other programs name all inputs.
+_WHOLES = ("input", "inputs", "variables", "vars", "params")
 UNDECLARED_VARIABLE = Code(
     "undeclared-variable", "A template uses a variable that no input declares.", "Declare it under `inputs`."
 )
@@ -75,6 +77,8 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
         message = f"`{root}` is not known here"
         return Finding(UNKNOWN_NAME, message, where, f"known here besides inputs: {known}")
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
+    if root in _WHOLES and len(path) > 1 and str(path[1]) in inputs:
+        fix = f"write `{path[1]}`: an input has no prefix"
     message = f"no input declares `{root}`; a run needs `--var {root}=...`"
     return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
 

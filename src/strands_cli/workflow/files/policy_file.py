@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -107,7 +108,8 @@ def check_ownership(path: Path, level: Level) -> list[Finding]:
             continue
         what = "the policy file" if place == path else "the folder of the policy file"
         message = f"{what} of the level '{level}' does not protect: {reason}"
-        return [Finding(UNSAFE_POLICY_FILE, message, Where(str(place)), f"chown and chmod o-w {place}", "warning")]
+        fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
+        return [Finding(UNSAFE_POLICY_FILE, message, Where(str(place)), fix, "warning")]
     return []
 
 

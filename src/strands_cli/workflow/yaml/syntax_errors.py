@@ -32,14 +32,20 @@ def syntax_error(file: str, text: str, error: yaml.MarkedYAMLError, events: Iter
     if mark and begin and begin.line != mark.line:
         problem += f" (it begins in line {begin.line + 1})"
     lines = text.splitlines()
-    at_tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
+    line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+    char = line[mark.column : mark.column + 1] if mark is not None else ""
+    at_tab = char == "\t"
     fix = "indent with spaces: YAML allows no tabs there" if at_tab else "correct the syntax here"
-    if mark is not None and mark.line < len(lines) and _UNQUOTED.search(lines[mark.line]):
+    if _UNQUOTED.search(line):
         fix = "put the text with `{{` or `{%` in quotes"
+    elif "cannot start any token" in problem and not at_tab:
+        fix = f"put the text with `{char}` in quotes"
     elif not at_tab and "flow" in (error.context or "") and (opened := _open_bracket(lines, events)):
-        bracket, line, column = opened
-        problem = f"the `{bracket}` in line {line}, column {column} is not closed, or a comma is missing after it"
+        bracket, row, column = opened
+        problem = f"the `{bracket}` in line {row}, column {column} is not closed, or a comma is missing after it"
         fix = f"write `{_CLOSING[bracket]}` after its last element, or a comma between two elements"
+        if char == ":" and row == where.line:
+            problem, fix = "a second `: ` in one value", "put the text with `:` in quotes"
     elif not at_tab and (plain := _in_plain_words(error)):
         problem, fix = plain
     return refused(NOT_YAML, f"this is not YAML: {problem}", where, fix)
