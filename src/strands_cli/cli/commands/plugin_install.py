@@ -22,7 +22,6 @@ from strands_cli.errors import (
     Interrupted,
     InvalidInput,
     UsageError,
-    did_you_mean,
     suggest,
 )
 from strands_cli.phrases import counted, joined
@@ -323,9 +322,8 @@ def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
     catalog, plain = discover_catalog(), normalise(target.name)
     plugins = {plugin.name: plugin for plugin in list_plugins(catalog)}
     if plain not in plugins:
-        guess = did_you_mean(plain, plugins)
         problem = "is not a plugin; use pip" if plain in catalog.seen.records else "is not installed"
-        raise UsageError(f"'{plain}' {problem}", fix=f"did you mean '{guess}'?" if guess else "strands plugin list")
+        raise UsageError(f"'{plain}' {problem}", fix=suggest(plain, plugins, "strands plugin list"))
     installer: Installer = find_installer()
     found = plugins[plain]
     known |= {"distribution": plain, "version": found.version, "tools": found.tool_count}

@@ -8,7 +8,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.output import print_json, print_result, say_findings
-from strands_cli.errors import ExitCode, Finding, InvalidInput, did_you_mean
+from strands_cli.errors import ExitCode, Finding, InvalidInput, suggest
 from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def _installed(name: str, catalog: Catalog) -> str:
 
     plain = normalise(name)
     if plain not in catalog.seen.records:
-        guess = did_you_mean(plain, catalog.seen.records)
         message = f"no distribution '{name}' is installed"
-        finding = Finding(UNKNOWN_DISTRIBUTION, message, None, f"did you mean '{guess}'?" if guess else None)
+        finding = Finding(UNKNOWN_DISTRIBUTION, message, None, suggest(plain, catalog.seen.records))
         raise InvalidInput(message, findings=[finding])
     return plain

@@ -43,11 +43,11 @@ def check_file_rules(rules: Iterable[Rule], catalog: Catalog, used: Iterable[str
             findings += _check_words(rule, installed, known)
             findings += _check_distributions(rule, catalog)
             takers = [arguments_of(record) for record, names in installed if named(rule.tools, names)]
-            findings += check_arguments(rule, takers, place_of(rule))
+            findings += check_arguments(rule, takers, where_of(rule))
     return list(dict.fromkeys(findings))
 
 
-def place_of(rule: Rule) -> Where:
+def where_of(rule: Rule) -> Where:
     """Return the file and line of a rule of a policy file."""
     file, _, line = rule.origin.rpartition(":")
     return Where(file, int(line)) if line.isdecimal() else Where(rule.origin)
@@ -104,7 +104,7 @@ def _check_words(rule: Rule, installed: Installed, known: set[str]) -> Iterator[
             continue
         if not fitting and not named(word, tuple(known)):
             fix = suggest(word, known, "see the names: strands list-tools")
-            yield Finding(UNMATCHED_RULE, f"no installed tool is called '{word}'", place_of(rule), fix, "warning")
+            yield Finding(UNMATCHED_RULE, f"no installed tool is called '{word}'", where_of(rule), fix, "warning")
         elif (
             fitting
             and admits
@@ -114,7 +114,7 @@ def _check_words(rule: Rule, installed: Installed, known: set[str]) -> Iterator[
             named_here = word.removeprefix("native:") if word in fitting[0].family_names else None
             qualified = list(dict.fromkeys(f"{one.distribution}/{named_here or one.ref_name}" for one in fitting))
             message = f"'{word}' names no distribution, and so admits no tool"
-            yield Finding(BARE_TOOL_NAME, message, place_of(rule), f"write {', '.join(qualified[:4])}", "warning")
+            yield Finding(BARE_TOOL_NAME, message, where_of(rule), f"write {', '.join(qualified[:4])}", "warning")
 
 
 def _check_distributions(rule: Rule, catalog: Catalog) -> Iterator[Finding]:
@@ -122,7 +122,7 @@ def _check_distributions(rule: Rule, catalog: Catalog) -> Iterator[Finding]:
     for name in rule.distribution:
         if "*" not in name and normalise(name) not in known:
             fix = suggest(normalise(name), known, "see the names: strands plugin list")
-            yield Finding(UNMATCHED_RULE, f"no distribution '{name}' is installed", place_of(rule), fix, "warning")
+            yield Finding(UNMATCHED_RULE, f"no distribution '{name}' is installed", where_of(rule), fix, "warning")
 
 
 def _is_python(word: str, installed: Installed) -> bool:

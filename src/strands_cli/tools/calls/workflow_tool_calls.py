@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine import StepResult, json_of, render, run_agent, run_workflow, text_of
 from strands_cli.engine.ports import AgentRunner, ToolCaller
-from strands_cli.errors import InvalidAnswer, RunFailed, did_you_mean, has_errors
+from strands_cli.errors import InvalidAnswer, RunFailed, has_errors, suggest
 from strands_cli.phrases import first_of
 from strands_cli.planning import resolve_inputs
 from strands_cli.planning.plan import AgentAsTool, Composite, InnerCall, Skills, WorkflowAsTool, WorkflowTool
@@ -153,8 +153,7 @@ def load_skill(skills: Skills, arguments: Mapping[str, Any], identity: str) -> R
         message = f"the files of the skill '{folder.id}' are named by paths inside its folder, without '..'"
         return error_result(identity, "invalid_input", message, details={"reason": "outside"})
     if name not in folder.texts:
-        guess = did_you_mean(name, folder.texts)
-        others = f"did you mean {guess!r}?" if guess else f"it has: {_listed(folder)}"
+        others = suggest(name, folder.texts, f"it has: {_listed(folder)}")
         message = f"the skill '{folder.id}' has no text {name!r}; {others}"
         return error_result(identity, "invalid_input", message, details={"reason": "unknown-file"})
     text = folder.texts[name]

@@ -51,14 +51,14 @@ async def read_object_tools(tools: Iterable[Any]) -> ObjectTools:
                 if raw.name in found.raw:
                     raise UsageError(f"two of the given tools are called '{raw.name}'", fix="rename one of them")
                 found.raw[raw.name] = raw
-                found.places[raw.name] = place_of(thing)
+                found.places[raw.name] = code_place_of(thing)
     except BaseException:
         await found.close()
         raise
     return found
 
 
-def place_of(thing: Any) -> str:
+def code_place_of(thing: Any) -> str:
     """Return the file whose module made an object, or the name of a module that has none (an interactive session)."""
     name = getattr(thing, "__module__", None) or getattr(thing, "__name__", None) or type(thing).__module__
     return getattr(sys.modules.get(name), "__file__", None) or f"the module {name}"
