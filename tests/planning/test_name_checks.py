@@ -308,3 +308,38 @@ def test_the_option_of_other_programs_for_json_is_answered_with_ours(
 ) -> None:
     assert run_program([*command.split(), "--format", "json"]) == 2
     assert "did you mean `--json`?" in capsys.readouterr().err
+
+
+USES = """\
+version: 1
+name: flow
+runtime: {provider: ollama, model_id: m}
+env: {secrets: [{key: TOKEN, source: file, path: token}, {key: VARIABLE}]}
+agents: {a: {prompt: Answer., tools: [TOOL]}}
+pattern: {type: chain, config: {steps: [{agent: a, input: go}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tools", "codes"),
+    [
+        ("", ["unused-secret"]),
+        ("native:echo", ["unused-secret"]),
+        ("'no_such:tool'", []),
+        ("native:gone", ["unknown-tool"]),
+        ("{tool: native:echo, config: {allow_private: ['10.0.0.7:80']}}", ["private-network", "unused-secret"]),
+    ],
+)
+def test_validate_reports_unused_secrets_and_private_networks_as_plan_does(
+    site: Path, tools: str, codes: list[str]
+) -> None:
+    catalog = discover_catalog([str(site)])
+    found = app.check("flow.yaml", USES.replace("[TOOL]", f"[{tools}]"), catalog=catalog)
+    codes_found = [str(one.code) for one in found if one.code != "tool-config"]
+    assert sorted(codes_found) == codes
+
+
+def test_a_secret_of_a_server_that_takes_it_is_not_unused(site: Path) -> None:
+    server = "tools: {mcp: [{id: m, url: 'http://127.0.0.1:1', headers: {K: '${secrets.TOKEN}'}}]}\n"
+    found = app.check("flow.yaml", USES.replace("[TOOL]", "[mcp:m/x]") + server, catalog=discover_catalog([str(site)]))
+    assert "unused-secret" not in [one.code for one in found]

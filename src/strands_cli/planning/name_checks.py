@@ -40,7 +40,7 @@ def check_names(loaded: Loaded, catalog: Catalog | None = None) -> Loaded:
     if spec is None:
         return loaded
     models, findings = _models(spec, loaded)
-    if _has_tools(spec) or spec.security.model_fields_set:
+    if _has_tools(spec) or spec.security.model_fields_set or spec.env.secrets:
         findings += _tool_findings(spec, loaded, catalog)
     known = {(finding.code, finding.where) for finding in loaded.findings}
     findings = [finding for finding in findings if (finding.code, finding.where) not in known]
@@ -123,13 +123,19 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
     agents = resolver.composed.agents()
     overrides, calls = tools_of_steps(spec, resolver)
     findings = list(resolver.context.findings)
+    tools = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
+    tools += [tool for group in overrides.values() for tool in group]
     if spec.security.model_fields_set:
         from strands_cli.planning.machine import check_rules
         from strands_cli.planning.workflow_tools import with_parts
 
-        tools = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
-        tools += [tool for group in overrides.values() for tool in group]
         findings += check_rules(spec, loaded.document, (), list(with_parts(tools)), resolver.context.catalog)
+    if tools or spec.env.secrets:
+        from strands_cli.planning.data_flow import check_written_uses
+        from strands_cli.planning.workflow_tools import with_parts
+
+        known = list(with_parts(tools, of_others=False)) if resolver.context.is_complete else None
+        findings += check_written_uses(spec, loaded.document, known)
     yield from filter(None, map(_of_file, findings))
 
 

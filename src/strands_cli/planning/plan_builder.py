@@ -29,7 +29,7 @@ from strands_cli.planning.checks import (
     prices_of,
     recorded_texts,
 )
-from strands_cli.planning.data_flow import check_exposure, check_secrets, check_telemetry
+from strands_cli.planning.data_flow import check_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
 from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, places_of
@@ -157,11 +157,8 @@ def _check_plan(
     known = around.rules if around.is_tool else ()
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
     yield from check_rules(spec, document, own_rules, list(with_parts(plan.called())), machine.catalog)
-    yield from check_exposure(plan, document)
-    if not around.is_tool:
-        yield from check_telemetry(spec, document, environ)
+    yield from check_data_flow(plan, document, environ, is_tool=around.is_tool)
     yield from check_mounts(spec, document, plan.base_dir, plan.places)
-    yield from check_secrets(plan, document, environ)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:
         yield from check_outputs(spec, document, plan.inputs, request)

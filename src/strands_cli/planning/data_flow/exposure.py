@@ -42,7 +42,7 @@ Placed = tuple[str, PlannedTool]
 
 def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each way in which a workflow may send private data away, and for each network it opens."""
-    yield from _check_networks(plan.spec, document)
+    yield from check_networks(plan.spec, document)
     yield from check_combinations(plan, document)
     before = _before(plan)
     for placed, step in zip(plan.spec.pattern.steps(), plan.steps, strict=True):
@@ -54,7 +54,7 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
             yield from _check_agent(placed, own, earlier, document)
 
 
-def _check_networks(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
+def check_networks(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
     """Yield a warning for each private network that the workflow opens to a tool."""
     for pointer, entry in entries_of(spec):
         if networks := ", ".join(opened_networks(entry.config)):

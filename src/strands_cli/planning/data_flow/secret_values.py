@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where, suggest
 from strands_cli.planning.planned_tools import McpTool, PythonTool, configured_claims, secrets_in
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.yaml import Document
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.providers import ModelSettings
     from strands_cli.secrets import SecretReference
     from strands_cli.workflow import WorkflowSpec
     from strands_cli.workflow.sections import Secret
@@ -69,24 +70,36 @@ def _check_named(plan: Plan, document: Document, environ: Mapping[str, str]) -> 
         else:
             if secret_name(secret) in taken or secret.source == "env":  # a variable is hidden in any case
                 continue
-        message = f"no tool and no model takes the secret '{secret_name(secret)}', so it is not read"
-        fix = "remove it, or let a tool declare it (capabilities.secrets) or its configuration name it"
-        yield Finding(UNUSED_SECRET, message, where, fix, "warning")
+        yield unused_secret(secret, where)
+
+
+def unused_secret(secret: Secret, where: Where) -> Finding:
+    """Report a secret that nothing takes."""
+    message = f"no tool and no model takes the secret '{secret_name(secret)}', so it is not read"
+    fix = "remove it, or let a tool declare it (capabilities.secrets) or its configuration name it"
+    return Finding(UNUSED_SECRET, message, where, fix, "warning")
 
 
 def secret_takers(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """Return the tools and models of a workflow that take each secret, without those of workflows among its tools.
+    """Return the tools and models of a workflow that take each secret, without those of workflows among its tools."""
+    return takers_among(plan.spec, _tools_of(plan), {name: agent.model for name, agent in plan.agents.items()})
+
+
+def takers_among(
+    spec: WorkflowSpec, tools: Sequence[PlannedTool], models: Mapping[str, ModelSettings]
+) -> dict[str, tuple[str, ...]]:
+    """Return those of the tools, and of the agents' models, that take each secret.
 
     What custom Python takes shows when it is imported, so it counts for every secret.
     """
     found: dict[str, list[str]] = {}
-    names = [secret_name(secret) for secret in plan.spec.env.secrets]
-    for tool in (tool for tool in _tools_of(plan) if tool.decision.effect != "deny"):
+    names = [secret_name(secret) for secret in spec.env.secrets]
+    for tool in (tool for tool in tools if tool.decision.effect != "deny"):
         is_known = not isinstance(tool, PythonTool)
         who = f"the MCP server {tool.server.id}" if isinstance(tool, McpTool) else f"the tool {tool.name}"
         for name in secrets_declared(tool) if is_known else names:
             found.setdefault(name, []).append(who if is_known else f"{who} (custom Python: perhaps)")
-    for name, who in _taken_by_models(plan):
+    for name, who in _taken_by_models(spec, models):
         found.setdefault(name, []).append(who)
     return {name: tuple(dict.fromkeys(who)) for name, who in found.items() if name in names}
 
@@ -96,16 +109,16 @@ def secret_name(secret: Secret) -> str:
     return secret.name or secret.key
 
 
-def _taken_by_models(plan: Plan) -> Iterator[tuple[str, str]]:
+def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, ModelSettings]) -> Iterator[tuple[str, str]]:
     from strands_cli.provider_table import PROVIDERS
     from strands_cli.providers import key_variables
 
-    variables = {secret.key: secret_name(secret) for secret in plan.spec.env.secrets if secret.source == "env"}
-    for agent in plan.agents.values():
-        if provider := PROVIDERS.get(agent.model.provider):
-            for variable in key_variables(provider, agent.model):
+    variables = {secret.key: secret_name(secret) for secret in spec.env.secrets if secret.source == "env"}
+    for name, model in models.items():
+        if provider := PROVIDERS.get(model.provider):
+            for variable in key_variables(provider, model):
                 if variable in variables:
-                    yield variables[variable], f"the model of {agent.id}"
+                    yield variables[variable], f"the model of {name}"
 
 
 def _check_declared(plan: Plan, document: Document) -> Iterator[Finding]:

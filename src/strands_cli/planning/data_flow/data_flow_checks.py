@@ -1,0 +1,40 @@
+"""What a workflow reads and sends, as findings: of a whole plan, and as far as the file alone shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import Finding
+from strands_cli.planning.data_flow.exposure import check_exposure, check_networks
+from strands_cli.planning.data_flow.secret_values import check_secrets, secret_name, takers_among, unused_secret
+from strands_cli.planning.data_flow.telemetry_destination import check_telemetry
+from strands_cli.workflow.yaml import Document
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.workflow import WorkflowSpec
+
+
+def check_data_flow(plan: Plan, document: Document, environ: Mapping[str, str], *, is_tool: bool) -> Iterator[Finding]:
+    """Yield what a plan exposes, where its spans go, and what is wrong with its secrets."""
+    yield from check_exposure(plan, document)
+    if not is_tool:
+        yield from check_telemetry(plan.spec, document, environ)
+    yield from check_secrets(plan, document, environ)
+
+
+def check_written_uses(
+    spec: WorkflowSpec, document: Document, tools: Sequence[PlannedTool] | None
+) -> Iterator[Finding]:
+    """Yield the private networks that a file opens, and the secrets that nothing takes.
+
+    Args:
+        tools: The tools of the workflow; None if some are unknown, which may take every secret.
+    """
+    yield from check_networks(spec, document)
+    taken = takers_among(spec, tools, {}) if tools is not None else None
+    for index, secret in enumerate(spec.env.secrets):
+        # A variable is hidden where it has a value, which only a run knows.
+        if taken is not None and secret.source != "env" and secret_name(secret) not in taken:
+            yield unused_secret(secret, document.where(f"/env/secrets/{index}"))
