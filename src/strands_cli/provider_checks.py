@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
@@ -53,6 +54,8 @@ SETTING_OUT_OF_RANGE = Code(
 FIELD_WITHOUT_EFFECT = Code(
     "field-without-effect", "A field is accepted but has no effect with the chosen provider.", "Remove the field."
 )
+# What an address may look like with or without its scheme: no spaces, and a name after `//`.
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://|(?!\w+://))[^\s/?#][^\s]*")
 BAD_HOST = Code("bad-host", "The model's host is not an address that its client can use.", "Write it as the fix shows.")
 LITERAL_KEY = Code(
     "literal-key",
@@ -216,9 +219,11 @@ def _check_host(provider: Provider, settings: ModelSettings, locate: Locate) -> 
     host = settings.host
     if host is None or "host" not in provider.places:
         return
-    if not host.startswith(("http://", "https://")) and provider.name != "ollama":
+    is_address = _ADDRESS.fullmatch(host) is not None
+    if not is_address or (not host.startswith(("http://", "https://")) and provider.name != "ollama"):
         shown = _without_user(host)
         fix = f"write 'http://{shown}' or 'https://{shown}'" if "://" not in host else "use http:// or https://"
+        fix = fix if is_address else "write one such as 'http://127.0.0.1:8000'"
         yield Finding(BAD_HOST, f"host '{shown}' is not an http or https address", locate("host"), fix)
     elif provider.adds_v1 and host.rstrip("/").endswith("/v1"):
         shown = _without_user(host.rstrip("/")).removesuffix("/v1")

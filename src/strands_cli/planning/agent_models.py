@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, merge_settings
-from strands_cli.workflow import AgentSpec, Inference, WorkflowSpec
+from strands_cli.workflow import NO_EFFECT, AgentSpec, Inference, WorkflowSpec
 from strands_cli.workflow.yaml import Document, escape
 
 if TYPE_CHECKING:
@@ -52,8 +52,25 @@ def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:
     return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
 
 
+def check_choices(options: RunRequest, document: Document) -> Iterator[Finding]:
+    """Yield a warning for each choice of a model, where no agent asks one."""
+    for option, value in _chosen(options).values():
+        message = f"`{option} {value}` has no effect: no agent of {document.file} asks a model"
+        yield Finding(NO_EFFECT, message, None, "leave it out", "warning")
+
+
+def _chosen(options: RunRequest) -> dict[str, tuple[str, str]]:
+    """Return the settings of models that the command line has chosen, each with its option and value."""
+    chosen = {"provider": options.provider, "model_id": options.model, "host": options.host}
+    return {name: (f"--{name.removesuffix('_id')}", value) for name, value in chosen.items() if value}
+
+
 def check_models(
-    models: Mapping[str, ModelSettings], document: Document, environ: Mapping[str, str], hooks: Hooks | None = None
+    models: Mapping[str, ModelSettings],
+    document: Document,
+    environ: Mapping[str, str],
+    hooks: Hooks | None = None,
+    options: RunRequest | None = None,
 ) -> list[Finding]:
     """Return what would keep the models of agents from working here; agents that share a model report it once."""
     findings: list[Finding] = []
@@ -62,14 +79,17 @@ def check_models(
     for agent_id, model in models.items():
         if not model.provider:
             continue  # `missing-key` says it
-        findings += check_provider(model, environ, locate=_locator(document, agent_id), others=others)
+        findings += check_provider(model, environ, locate=_locator(document, agent_id, options), others=others)
     return findings
 
 
-def _locator(document: Document, agent_id: str) -> Callable[[str], Where]:
-    """Return the place of a model setting: under the agent if it is written there, else under `runtime`."""
+def _locator(document: Document, agent_id: str, options: RunRequest | None) -> Callable[[str], Where]:
+    """Return the place of a model setting: its option, the agent if it is written there, else `runtime`."""
+    chosen = _chosen(options) if options is not None else {}
 
     def locate(name: str) -> Where:
+        if name in chosen:
+            return Where(chosen[name][0])
         at_agent = f"/agents/{escape(agent_id)}"
         for pointer in (f"{at_agent}/{name}", f"{at_agent}/inference/{name}"):
             if pointer in document.positions:

@@ -18,7 +18,7 @@ from strands_cli.errors import (
     has_errors,
 )
 from strands_cli.phrases import counted
-from strands_cli.planning.agent_models import check_models, with_runtime_of
+from strands_cli.planning.agent_models import check_choices, check_models, with_runtime_of
 from strands_cli.planning.checks import (
     check_context,
     check_limits,
@@ -38,7 +38,7 @@ from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.workflow_tools import definitions_in, with_parts, workflows_in
+from strands_cli.planning.workflow_tools import agents_in, definitions_in, with_parts, workflows_in
 from strands_cli.workflow import NO_EFFECT, WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, folder_of
 
@@ -112,7 +112,12 @@ def build_plan(
     # With an unset variable there is no setting to check.
     models = {} if unset else {name: agent.model for name, agent in agents.items()}
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
-    findings += [*check_models(models, document, environ, hooks), *context.findings, *policy.findings, *unpriced]
+    findings += [
+        *check_models(models, document, environ, hooks, request),
+        *context.findings,
+        *policy.findings,
+        *unpriced,
+    ]
     findings += _check_plan(plan, document, machine, request, around)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
@@ -152,6 +157,8 @@ def _check_plan(
         for name, agent in agents.items()
         if agent.model.provider == "replay" and (outer is None or agent.recording != outer)
     }
+    if not agents and not around.is_tool and not any(agents_in(plan.called())):
+        yield from check_choices(request, document)
     yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
     known = around.rules if around.is_tool else ()

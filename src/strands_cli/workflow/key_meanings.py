@@ -52,6 +52,12 @@ ADVICE = {
     "native": "write `tool: native:NAME`",
 }
 
+
+def advice_on(key: str) -> str | None:
+    """Return what replaces a word that no key replaces, or the word that it is a synonym of."""
+    return next((ADVICE[word] for word in (key, *SYNONYMS.get(key.lower(), ())) if word in ADVICE), None)
+
+
 # A word that is less like a key than this means the key of that very name in another section, if there is one.
 _SURELY_MEANT = 0.8
 

@@ -11,8 +11,8 @@ from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
 from strands_cli.workflow.key_meanings import (
-    ADVICE,
     Loc,
+    advice_on,
     holds_names,
     keys_at,
     meant_at,
@@ -187,7 +187,7 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
         return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
     known = keys_at(model, loc)
     close = meant_at(key, model, loc, value_at(document.value, parent))
-    fix = f"did you mean `{close}`?" if close else ADVICE.get(key, f"known here: {', '.join(sorted(known))}")
+    fix = f"did you mean `{close}`?" if close else advice_on(key) or f"known here: {', '.join(sorted(known))}"
     if close is None and (section := section_of(key, model, loc)):
         fix = f"write it under `{'.'.join(map(str, section))}:`"
         if section[0] == "pattern" and "pattern" not in value_at(document.value, parent):

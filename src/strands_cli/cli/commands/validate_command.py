@@ -32,6 +32,7 @@ def validate(
 def schema(
     plain: Annotated[bool, typer.Option("--plain", help="The format only, without the installed tools.")] = False,
     agent: Annotated[bool, typer.Option("--agent", help="The schema of files with one agent.")] = False,
+    _as_json: Annotated[bool, typer.Option("--json", help="Changes nothing: a schema is JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of the workflow format with the installed tools filled in, for editors.
 

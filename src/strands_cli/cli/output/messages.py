@@ -38,6 +38,11 @@ def discard_output(stream: TextIO) -> None:
 _real: TextIO | None = None
 _is_json = False
 # What to write where a command lacks this argument or option.
+# What an option of one command is called where another lacks it.
+_OPTIONS_ELSEWHERE = {
+    "--budget": "write the limits into the workflow: `runtime: {budgets: {max_tokens: 50000}}`; a stored run can raise"
+    " them: strands resume RUN --budget max_tokens=50000",
+}
 _MISSING = {
     "RUN": "name a run of `strands runs list`, or `last`",
     "RUN...": "name runs of `strands runs list`",
@@ -160,6 +165,8 @@ def _report_typer_error(error: BaseException) -> int:
         context = getattr(error, "ctx", None)
         if _asks_for_json(error, context):
             return report_error(UsageError(message.partition(" (")[0], fix="did you mean `--json`?"))
+        if elsewhere := _OPTIONS_ELSEWHERE.get(getattr(error, "option_name", "")):
+            return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=elsewhere))
         message, _, meant = message.partition(". Did you mean ")
         usage = f"see `{context.command_path} --help`" if context else None
         return report_error(UsageError(message, fix=f"did you mean {meant}" if meant else _fix(message) or usage))
