@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -65,8 +66,7 @@ def _check_file(
         return
     recording, findings = load_recording(recorded)
     yield from findings if not findings or _may_be_explained(path, document) else [_unusable(named)]
-    # Of a pattern that repeats steps the keys are known only in the run.
-    if recording is not None and (spec.pattern.runs_every_step or spec.pattern.is_bounded):
+    if recording is not None:
         yield from _check_steps(recording, recorded, spec, playing, document)
 
 
@@ -86,6 +86,16 @@ def _place(found: Finding, named: Where) -> Where:
     return named if found.where is None or found.code == FILE_UNREADABLE else found.where
 
 
+# The `N` of a repeated step's key, which is a number in the run.
+_NUMBER = r"(?<=^iterations\.)N|(?<=^workers\.)N|(?<=#)N$"
+
+
+def _written_form(key: str) -> str:
+    """Return the expression that the keys of a step match in a run, where it may be repeated or asked again."""
+    form = r"\d+".join(map(re.escape, re.split(_NUMBER, key)))
+    return f"(?:{form}(?:#\\d+)?)" if key in ("router", "orchestrator") else f"(?:{form})"
+
+
 def _check_steps(
     recording: Recording, recorded: Document, spec: WorkflowSpec, playing: Collection[str], document: Document
 ) -> Iterator[Finding]:
@@ -102,14 +112,16 @@ def _check_steps(
         for placed in spec.pattern.steps()
         if isinstance(step := placed.step, AgentStep) and step.agent not in spec.agents
     }
-    strange = [
-        key
-        for key in recording.steps
-        if key not in asking and key not in misnamed and not ("/" in key and key.partition("/")[0] in known)
-    ]
-    for key in strange:
+    fitting = re.compile("|".join(map(_written_form, {*asking, *misnamed})) or "(?!)")
+    parts = re.compile("|".join(map(_written_form, known)) or "(?!)")
+    for key in recording.steps:
+        outer, slash, _ = key.partition("/")
+        if fitting.fullmatch(key) or (slash and parts.fullmatch(outer)):
+            continue
+        number = next(iter(re.findall(r"\d+", key)), "1")
+        there = [re.sub(_NUMBER, number, one) for one in asking]
         message = f"the recording has turns for {key}, which asks no recorded model"
-        fix = suggest(key, asking, f"remove them; the steps that do are: {', '.join(asking) or 'none'}")
+        fix = suggest(key, there, f"remove them; the steps that do are: {', '.join(there) or 'none'}")
         yield Finding(BAD_RECORDING, message, recorded.where(f"/steps/{escape(key)}", key=True), fix)
     for key, pointer in asking.items():
         if spec.pattern.runs_every_step and not recording.steps.get(key):
