@@ -112,12 +112,8 @@ def build_plan(
     # With an unset variable there is no setting to check.
     models = {} if unset else {name: agent.model for name, agent in agents.items()}
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
-    findings += [
-        *check_models(models, document, environ, hooks, request),
-        *context.findings,
-        *policy.findings,
-        *unpriced,
-    ]
+    findings += check_models(models, document, environ, hooks, request)
+    findings += [*context.findings, *policy.findings, *unpriced]
     findings += _check_plan(plan, document, machine, request, around)
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
