@@ -63,7 +63,10 @@ def test_another_name_or_a_step_needs_one_tool(folder: Folder) -> None:
     assert "twin-tool-names" in [found["code"] for found in ran.document["findings"]]
     step = "version: 1\nname: n\npattern: {type: chain, config: {steps: [{tool: 'native:files.*'}]}}\n"
     (folder.work / "s.yaml").write_text(step)
-    assert folder.strands("plan", "s.yaml").code == 3
+    planned = folder.strands("plan", "s.yaml")
+    assert planned.code == 3
+    _, _, named = planned.err.partition("name one: ")
+    assert folder.strands("tools", "show", named.split()[0]).code == 0
 
 
 @pytest.mark.parametrize("text", ["native:*", "native:file_*", "native:a.b*", "native:*.a"])

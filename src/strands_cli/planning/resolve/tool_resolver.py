@@ -221,7 +221,8 @@ class ToolResolver:
         if len(found) > 1:
             names = ", ".join(tool.name for tool in found)
             message = f"'{ref}' holds several tools ({names}); a step calls one"
-            self.context.omit(BAD_TOOL_REF, message, where, f"name one: {ref}.{found[0].name}")
+            one = found[0].ref if ref.endswith(".*") else f"{ref}.{found[0].name}"
+            self.context.omit(BAD_TOOL_REF, message, where, f"name one: {one}")
         if len(found) != 1:
             return None
         tool = found[0]
