@@ -518,11 +518,76 @@ def test_a_router_that_never_names_a_route_leads_to_the_default_or_fails(tmp_pat
     assert play.run().response == "<b>"
 
 
-@pytest.mark.parametrize(("answer", "taken"), [("b", "<b>"), ("yes", "<a>")])
-def test_a_review_may_name_another_route(answer: str, taken: str, tmp_path: Path) -> None:
+def reviewed(site: Path, *answers: str) -> Playing:
     review = "review_router: {type: hitl, prompt: well?}"
     config = f"type: routing\nconfig:\n  router: {{agent: judge, {review}}}\n{ROUTES}"
-    assert Playing(config, tmp_path, {"router": say({"route": "a"})}, [answer]).run().response == taken
+    return Playing(config, site, {"router": say({"route": "a"})}, answers)
+
+
+@pytest.mark.parametrize(("answer", "taken"), [("b", "<b>"), ("route:b", "<b>"), ("yes", "<a>")])
+def test_a_review_may_name_another_route(answer: str, taken: str, tmp_path: Path) -> None:
+    assert reviewed(tmp_path, answer).run().response == taken
+
+
+def dead_after(key: str, *answers: str, site: Path) -> Playing:
+    """Return a reviewed run that died when it had written the row of a step."""
+    for number in range(1, 20):
+        play = reviewed(site / str(number), *answers)
+        play.journal.deadly = (number, "after")
+        with pytest.raises(Died):
+            play.run()
+        play.journal.deadly = None
+        row = play.journal.row(key)
+        if row is not None and (row.status == "done" or row.kind == "step"):
+            return play
+    raise AssertionError(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "asks", "response"), [("router.review", ["router.review#2"], "<b>"), ("routes.a.steps.0", [], "<a>")]
+)
+def test_an_unclear_answer_that_an_older_version_stored_counts_where_its_route_has_begun(
+    key: str, asks: list[str], response: str, tmp_path: Path
+) -> None:
+    play = dead_after(key, "yes", "b", site=tmp_path)
+    stored = play.journal.row("router.review")
+    assert stored is not None
+    output = {**stored.output, "text": "sounds good"}
+    asyncio.run(play.journal.write(dataclasses.replace(stored, output=output)))
+    play.asked = ["router.review"]
+    assert play.run().response == response
+    assert play.asked[1:] == asks
+
+
+STOPPED = """
+type: evaluator_optimizer
+config:
+  producer: writer
+  producer_input: go
+  evaluator: {agent: judge}
+  accept: {min_score: 90, max_iters: 3}
+  review_gate: {type: hitl, prompt: well?}
+"""
+
+
+@pytest.mark.parametrize("answer", ["stop", " Abort", "END", "accept"])
+def test_a_word_at_the_review_takes_the_draft(answer: str, tmp_path: Path) -> None:
+    play = Playing(STOPPED, tmp_path, {"iterations.0.evaluator": say({"score": 5})}, [answer])
+    assert play.run().response == "<go>"
+    assert play.left() == {f"iterations.0.{step}" for step in ("producer", "evaluator", "review")} | {
+        f"iterations.0.{step}/model.0" for step in ("producer", "evaluator")
+    }
+
+
+def test_a_word_that_an_older_version_took_for_a_wish_does_not_end_a_run_that_went_on(tmp_path: Path) -> None:
+    scores = {f"iterations.{n}.evaluator": say({"score": 95 * n}) for n in range(2)}
+    play = Playing(STOPPED, tmp_path, scores, ["yes"])
+    whole = play.run().response
+    stored = play.journal.row("iterations.0.review")
+    assert stored is not None
+    asyncio.run(play.journal.write(dataclasses.replace(stored, output={**stored.output, "text": "stop"})))
+    assert play.run().response == whole
+    assert "iterations.1.evaluator" in play.left()
 
 
 def test_the_last_draft_counts_when_the_iterations_are_used_up(tmp_path: Path) -> None:

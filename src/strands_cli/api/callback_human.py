@@ -53,7 +53,7 @@ class ProgramHuman:
         if misfits >= MAX_MISFITS:
             raise UsageError(
                 f"the answer to {question.key} was wrong {misfits} times: {question.problem}",
-                fix="check question.pattern, or return None if there is no answer",
+                fix="check question.pattern and question.words, or return None if there is no answer",
             )
 
 

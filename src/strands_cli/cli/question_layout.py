@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ _TEXT = "  | "
 def document_of(question: Question) -> dict[str, Any]:
     """Return a question as a journal stores it, as far as its lines need it."""
     call = asdict(question.call) if question.call is not None else None
-    return {"prompt": question.prompt, "context": question.context, "call": call}
+    return {"prompt": question.prompt, "context": question.context, "call": call, "words": question.words}
 
 
 def question_lines(question: Mapping[str, Any], *, details: bool = False) -> list[str]:
@@ -32,8 +33,13 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
     if isinstance(call, Mapping):
         shown = _details(call) if details else _arguments(call)
     else:
-        shown = iter(str(question.get("context") or "").splitlines())
+        shown = itertools.chain(str(question.get("context") or "").splitlines(), _known(question.get("words") or ()))
     return [first, *(f"  {line}" for line in [*more, *shown])]
+
+
+def _known(words: Sequence[str]) -> Iterator[str]:
+    if words:
+        yield f"answers that the workflow knows: {one_line(', '.join(words))}"
 
 
 def _arguments(call: Mapping[str, Any]) -> Iterator[str]:

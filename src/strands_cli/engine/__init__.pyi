@@ -10,6 +10,5 @@ from strands_cli.engine.redacted_ports import redacted_errors as redacted_errors
 from strands_cli.engine.redacted_ports import redacted_writer as redacted_writer
 from strands_cli.engine.standalone import StandaloneRun as StandaloneRun
 from strands_cli.engine.step_results import StepResult as StepResult
-from strands_cli.engine.step_results import is_approval as is_approval
 from strands_cli.engine.step_results import json_of as json_of
 from strands_cli.engine.step_results import text_of as text_of

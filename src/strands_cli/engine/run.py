@@ -23,13 +23,13 @@ from strands_cli.engine.effects import (
 from strands_cli.engine.journal import Row, RowKind
 from strands_cli.engine.ports import UNTRACED, Ports, traced_step
 from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
-from strands_cli.engine.step_results import StepResult, describe, is_approval
+from strands_cli.engine.step_results import StepResult, describe
 from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning import agents_by_key
 from strands_cli.workflow import AgentLimits
 from strands_cli.workflow.sections import Budgets
-from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
+from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, is_approval
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -239,6 +239,10 @@ class Run:
     def rows_below(self, key: str, kind: RowKind | None = None) -> Iterator[Row]:
         """Return the rows of what a step or a call was made of; all of the run without a key."""
         return self.ports.journal.rows(kind, key)
+
+    def has_begun(self, key: str) -> bool:
+        """Return whether the journal has a step of this key."""
+        return self.ports.journal.row(self._prefix + key) is not None
 
     def _count_step(self, scope: StepScope) -> None:
         """Count a step that begins in the run and in its agent's budget, before it waits for a slot."""

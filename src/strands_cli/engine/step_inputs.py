@@ -100,6 +100,7 @@ class StepInputs:
 
     def question(self, key: str, step: GateStep, names: Mapping[str, Any]) -> Question:
         """Return the question of a gate."""
+        words, only_words = self._plan.spec.words_of_gate(key)
         return Question(
             key=key,
             kind="gate",
@@ -108,6 +109,8 @@ class StepInputs:
             pattern=step.validation.pattern if step.validation else None,
             default=step.default,
             timeout_s=step.timeout_seconds,
+            words=words,
+            only_words=only_words,
         )
 
     def prepared(self, scope: StepScope, step: AgentStep | CallStep, visit: Visit) -> tuple[Any, Work]:

@@ -31,15 +31,6 @@ class StepResult:
     approved: bool | None = field(default=None, repr=False)
 
 
-# The answers to a gate that approve, in any case; without --answer, `approve` gives the first that fits.
-APPROVALS = ("approved", "approve", "yes", "y", "ok")
-
-
-def is_approval(answer: str) -> bool:
-    """Return whether an answer to a gate approves."""
-    return answer.strip().lower() in APPROVALS
-
-
 def describe(step: Step) -> tuple[StepKind, str]:
     """Return the kind of a step and who acts in it."""
     if isinstance(step, GateStep):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.yaml import escape
 
 
@@ -40,6 +40,16 @@ def _agents_without_memory(loaded: Loaded) -> Iterator[str]:
             yield pointer
 
 
+def _written(loaded: Loaded, *pointers: str) -> Iterator[str]:
+    """Yield those of the pointers that the file has."""
+    yield from (pointer for pointer in pointers if loaded.is_written(pointer))
+
+
+def _gates(loaded: Loaded) -> Iterator[str]:
+    steps = loaded.spec.pattern.steps() if loaded.spec is not None else ()
+    yield from (placed.pointer for placed in steps if isinstance(placed.step, GateStep))
+
+
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "What an agent remembers",
@@ -47,5 +57,26 @@ DIFFERENCES: tuple[Difference, ...] = (
         "each step begins a new conversation (`memory: step`), unless the agent has `memory: run`",
         "`concurrent-memory`, `lost-conversation`",
         _agents_without_memory,
+    ),
+    Difference(
+        "The review of a route",
+        "a route's name or `route:NAME` chooses it; an approval confirms; any other answer is asked again",
+        "the same",
+        "",
+        lambda loaded: _written(loaded, "/pattern/config/router/review_router"),
+    ),
+    Difference(
+        "The review of a draft",
+        "`stop`, `abort`, `end` or `accept` takes the draft and ends; any other answer asks for the next draft",
+        "the same",
+        "",
+        lambda loaded: _written(loaded, "/pattern/config/review_gate"),
+    ),
+    Difference(
+        "`strands approve` without `--answer`",
+        "the approval that the conditions after the gate compare with; it asks which where they compare with none",
+        "the same",
+        "",
+        _gates,
     ),
 )

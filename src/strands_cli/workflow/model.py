@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
@@ -9,6 +12,9 @@ from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.patterns import Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
 from strands_cli.workflow.steps import AgentStep, CallStep, Tools
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.known_answers import KnownAnswers
 
 _EARLIER = frozenset({"0", "0.0", "0.0.0", "1.0.0"})
 
@@ -44,6 +50,16 @@ class WorkflowSpec(FormatModel):
     def is_earlier(self) -> bool:
         """Whether the file means what an earlier strands-cli did; `DIFFERENCES` has what that is."""
         return str(self.version) in _EARLIER
+
+    def words_of_gate(self, key: str) -> tuple[tuple[str, ...], bool]:
+        """Return the answers to a gate that the workflow knows, and whether it takes no other; by its key in a run."""
+        return self._known_answers.of(key)
+
+    @functools.cached_property
+    def _known_answers(self) -> KnownAnswers:
+        from strands_cli.workflow.known_answers import KnownAnswers
+
+        return KnownAnswers(self.pattern, self.outputs)
 
     def named_tools(self) -> list[str]:
         """Return every tool reference in the workflow."""

@@ -34,6 +34,8 @@ class PlacedStep:
         follows: Whether an agent without an input gets the response of the step before, instead of its prompt.
         answers: The form of the answer that the pattern reads, where it reads one.
         fields: JSON pointers of fields that are not written below `pointer` under their own name.
+        words: The answers of a gate that the pattern knows.
+        only_words: Whether these are the only ones.
     """
 
     key: str
@@ -43,6 +45,8 @@ class PlacedStep:
     follows: bool = False
     answers: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    only_words: bool = False
 
     def at(self, name: str) -> str:
         """Return the JSON pointer of a field of the step."""

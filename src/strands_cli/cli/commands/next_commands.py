@@ -97,7 +97,7 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
     from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
 
-    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
+    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
     asked = []
     for row in open_questions(journal):
         call = {"call": row.detail["call"]} if "call" in row.detail else {}

@@ -158,14 +158,22 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: boo
         typed = await typed_answer(question, text)
         await give_answer(journal, SystemClock(), question, text, typed=typed)
         if not flags.quiet:
-            seen = question_lines(question.detail) if typed is None else []  # who typed has read them
-            say("\n".join([f"{question.key}: {text}", *(f"  {line}" for line in seen)]))
+            _report(question, text, is_seen=typed is not None)
         waiting = open_questions(journal)
         if waiting and not ends:
             listed = ", ".join(row.key for row in waiting)
             raise WaitingForPerson(f"the run {journal.directory.name} waits for {len(waiting)} more: {listed}")
 
     return act
+
+
+def _report(question: Row, text: str, *, is_seen: bool) -> None:
+    """Say which question has which answer; who typed it has read the question."""
+    from strands_cli.engine.decisions import unknown_answer
+
+    unknown = unknown_answer(question, text)
+    lines = [*([] if is_seen else question_lines(question.detail)), *([unknown] if unknown else [])]
+    say("\n".join([f"{question.key}: {text}", *(f"  {line}" for line in lines)]))
 
 
 async def typed_answer(question: Row, text: str) -> Answer | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 import threading
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from strands_cli.cli.output import logs_json, real_stderr, say
 from strands_cli.cli.question_layout import document_of, question_lines
 from strands_cli.cli.terminal.keyboard import Keyboard
-from strands_cli.engine.journal import Answer, Question, unanswered
+from strands_cli.engine.journal import Answer, Question, misfit, unanswered
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.run_view import View
@@ -84,7 +83,7 @@ class TerminalHuman:
             answer = accepted(question, typed)
             if answer is not None:
                 return Answer("answered", answer, is_typed=True)
-            say(f"  {_wanted(question)}")
+            say(f"  {_wanted(question, typed.strip())}")
 
     def _choices(self, question: Question) -> str:
         """Return what the answers to a yes-or-no question mean."""
@@ -123,14 +122,14 @@ def accepted(question: Question, typed: str) -> str | None:
         return question.default
     if question.kind == "interrupt" and not text:  # an empty line could mean anything to the tool
         return None
-    if question.pattern is not None and re.fullmatch(question.pattern, text) is None:
-        return None
-    return text
+    return text if misfit(text, question) is None else None
 
 
-def _wanted(question: Question) -> str:
+def _wanted(question: Question, text: str) -> str:
     if question.kind == "approval":
         return "answer with one of these letters, or its word"
+    if question.only_words:
+        return misfit(text, question) or ""
     return f"the answer must match {question.pattern}" if question.pattern else "the tool needs an answer"
 
 

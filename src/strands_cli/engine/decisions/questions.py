@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from strands_cli.engine.decisions.cut_off_calls import store_worked
-from strands_cli.engine.effects import REUSED, mismatch
-from strands_cli.engine.journal import Answer, Clock, Journal, Row
-from strands_cli.engine.step_results import APPROVALS
+from strands_cli.engine.effects import REUSED
+from strands_cli.engine.journal import Answer, Clock, Journal, Question, Row, misfit, stored_question
 from strands_cli.errors import UsageError, suggest
+from strands_cli.phrases import joined
+from strands_cli.workflow.steps import APPROVALS, is_approval, is_refusal, meant_word
 
 
 def open_questions(journal: Journal) -> list[Row]:
@@ -53,26 +54,44 @@ def natural_answer(question: Row) -> str | None:
         return "yes"
     if question.detail.get("kind") == "interrupt":  # only the tool knows what a yes means there
         return None
-    pattern = question.detail.get("pattern")
-    return next((word for word in APPROVALS if pattern is None or mismatch(word, pattern) is None), None)
+    asked = stored_question(question)
+    known = [word for word in asked.words if is_approval(word)]
+    if not known and not all(is_refusal(word) for word in asked.words):
+        return None  # the workflow would take an approval for another answer than it waits for
+    return next((word for word in known or APPROVALS if misfit(word, asked) is None), None)
 
 
 def approving_text(question: Row, answer: str | None) -> str:
     """Return the text that approves a question.
 
     Raises:
-        UsageError: It does not match what the question accepts.
+        UsageError: It is not one that the question accepts, or none is known.
     """
     if question.detail.get("kind") == "approval" and answer not in (None, "yes", "y"):
         raise UsageError(f"{question.key} asks for a yes or a no", fix="use `strands reject` for a no")
     text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
-    pattern, default = question.detail.get("pattern"), question.detail.get("default")
+    asked = stored_question(question)
     if text is None:
-        needed = "a text, which the tool gets as it is" if pattern is None else f"an answer that matches {pattern}"
-        raise UsageError(f"{question.key} needs {needed}", fix="pass --answer TEXT")
-    if pattern is not None and text != default and mismatch(text, pattern) is not None:
-        raise UsageError(f"the answer {text!r} to {question.key} does not match {pattern}", fix="pass one that does")
+        raise UsageError(f"{question.key} needs {_needed(asked)}", fix="pass --answer TEXT")
+    if asked.kind != "approval" and (problem := misfit(text, asked)) is not None:
+        raise UsageError(f"the answer to {question.key}: {problem}", fix="pass --answer with one that does")
     return text
+
+
+def unknown_answer(question: Row, text: str) -> str | None:
+    """Return what to say of an answer that the workflow accepts but compares with no word, or None."""
+    asked = stored_question(question)
+    if not asked.words or asked.only_words or meant_word(text, asked.words) is not None:
+        return None
+    return f"none of {joined(asked.words)}: the workflow gets {text!r} as it is"
+
+
+def _needed(asked: Question) -> str:
+    if asked.words:
+        return f"one of the answers that the workflow knows: {joined(asked.words)}"
+    return (
+        "a text, which the tool gets as it is" if asked.pattern is None else f"an answer that matches {asked.pattern}"
+    )
 
 
 def needs_terminal(question: Row) -> bool:

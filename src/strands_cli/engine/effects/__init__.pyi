@@ -12,4 +12,3 @@ from strands_cli.engine.effects.effect import Effect as Effect
 from strands_cli.engine.effects.effect import EffectSpec as EffectSpec
 from strands_cli.engine.effects.effect import NeedsDecision as NeedsDecision
 from strands_cli.engine.effects.step_scope import StepScope as StepScope
-from strands_cli.engine.effects.step_scope import mismatch as mismatch

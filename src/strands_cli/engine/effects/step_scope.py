@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec
-from strands_cli.engine.journal import Answer, Question
+from strands_cli.engine.journal import Answer, Question, misfit
 from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
-from strands_cli.workflow.templates import SlowPattern, fullmatch
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
@@ -348,22 +347,11 @@ class StepScope:
         return answer
 
     async def _fitting_answer(self, question: Question) -> Answer:
-        """Ask until the answer matches the question's pattern; the default always fits."""
+        """Ask until the answer is one that the question accepts."""
         answer = await self._run.human.ask(question)
-        while answer.outcome == "answered" and answer.text != question.default and question.pattern is not None:
-            problem = mismatch(answer.text, question.pattern)
-            if problem is None:
-                break
+        while answer.outcome == "answered" and (problem := misfit(answer.text, question)) is not None:
             answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
         return answer
-
-
-def mismatch(text: str, pattern: str) -> str | None:
-    """Return why an answer does not fit the pattern of its question, or None."""
-    try:
-        return None if fullmatch(pattern, text) is not None else f"{text!r} does not match {pattern!r}"
-    except SlowPattern as error:
-        return str(error)
 
 
 def _recorded_answer(question: Question, answer: Answer) -> Answer:
@@ -385,4 +373,5 @@ def _detail_of(question: Question) -> dict[str, Any]:
     """Return what the journal stores of a question, for a later answer."""
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
     call = {"call": dataclasses.asdict(question.call)} if question.call is not None else {}
-    return {name: getattr(question, name) for name in names} | call
+    words = {"words": list(question.words), "only_words": question.only_words} if question.words else {}
+    return {name: getattr(question, name) for name in names} | words | call

@@ -1,3 +1,5 @@
+from strands_cli.engine.journal.answers import misfit as misfit
+from strands_cli.engine.journal.answers import stored_question as stored_question
 from strands_cli.engine.journal.journal_rows import Answer as Answer
 from strands_cli.engine.journal.journal_rows import Clock as Clock
 from strands_cli.engine.journal.journal_rows import Human as Human

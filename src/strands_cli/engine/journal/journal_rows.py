@@ -155,7 +155,7 @@ class Question:
     """A question to a person: a gate, the approval of a tool call, or a question of a tool (`interrupt`).
 
     A tool gets the answer to its question as it is. The approval of a call has the `call`, with all of its arguments;
-    one that must not wait is about code that ends with this process.
+    one that must not wait is about code that ends with this process. A gate has the `words` that its workflow knows.
     """
 
     key: str
@@ -168,6 +168,8 @@ class Question:
     problem: str | None = None
     call: PermissionQuestion | None = None
     may_wait: bool = True
+    words: tuple[str, ...] = ()
+    only_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.step_results import question_to
 from strands_cli.errors import InvalidAnswer, RunFailed
+from strands_cli.workflow.steps import meant_word
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.workflow.patterns import RoutingConfig
+    from strands_cli.workflow.steps import GateStep
 
 
 async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
@@ -17,11 +20,23 @@ async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
     route, response = await choose(run, config)
     names: dict[str, Any] = {"router": {"chosen_route": route, "response": response}}
     if config.router.review_router is not None:
-        answer = (await run.step("router.review", config.router.review_router, names)).response
-        # An answer that names a route chooses it; any other answer confirms.
-        route = answer if answer in config.routes else route
+        route, answer = await _reviewed(run, config.router.review_router, config, names)
         names = {"router": {"chosen_route": route, "response": response}, "hitl_response": answer}
     return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
+
+
+async def _reviewed(run: Run, review: GateStep, config: RoutingConfig, names: dict[str, Any]) -> tuple[str, str]:
+    """Return the route that a person's answer names, or the one that it confirms, and the answer.
+
+    Older versions took any text for a yes: such an answer counts where its route has begun, else it is asked again.
+    """
+    chosen: str = names["router"]["chosen_route"]
+    for key in itertools.chain(["router.review"], (f"router.review#{number}" for number in itertools.count(2))):
+        answer = (await run.step(key, review, names)).response
+        word = meant_word(answer, config.review_words)
+        if word is not None or run.has_begun(f"routes.{chosen}.steps.0"):
+            break
+    return word if word is not None and word in config.routes else chosen, answer
 
 
 async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json, digest_of
-from strands_cli.engine import is_approval
 from strands_cli.engine.journal import Question
 from strands_cli.errors import RunFailed
 from strands_cli.events import RunWarning
@@ -22,6 +21,7 @@ from strands_cli.tools.calls.object_values import (
     put_back,
     seen_in,
 )
+from strands_cli.workflow.steps import is_approval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,5 +1,6 @@
 from strands_cli.workflow.patterns.chain import Chain as Chain
 from strands_cli.workflow.patterns.chain import ChainConfig as ChainConfig
+from strands_cli.workflow.patterns.evaluator_optimizer import ENDS as ENDS
 from strands_cli.workflow.patterns.evaluator_optimizer import EvaluatorConfig as EvaluatorConfig
 from strands_cli.workflow.patterns.graph import EDGE_FORM as EDGE_FORM
 from strands_cli.workflow.patterns.graph import NO_ELSE as NO_ELSE

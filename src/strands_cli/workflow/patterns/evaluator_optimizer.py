@@ -10,7 +10,7 @@ from pydantic import Field
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
-from strands_cli.workflow.steps import AgentStep, GateStep, agent_step
+from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_step
 from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
 
 EVALUATION: Scope = scope_of("draft", "iteration", "evaluation")
@@ -19,6 +19,9 @@ REVIEW: Scope = {
     **scope_of("iteration_index", "current_draft", "current_evaluation"),
     "iterations": Items(ANY),
 }
+
+# The answers to the review that take the draft, in any case.
+ENDS = ("stop", "abort", "end", "accept")
 
 STARTER = """\
 agents:
@@ -68,7 +71,9 @@ class EvaluatorConfig(FormatModel):
     revise_prompt: str | None = Field(
         default=None, description="The message that asks for the next draft (a template)."
     )
-    review_gate: GateStep | None = Field(default=None, description="A gate between drafts.")
+    review_gate: GateStep | None = Field(
+        default=None, description="A gate between drafts; `stop`, `abort`, `end` and `accept` take the draft and end."
+    )
 
 
 class EvaluatorOptimizer(PatternModel):
@@ -91,7 +96,8 @@ class EvaluatorOptimizer(PatternModel):
         form = "`{score, issues, fixes}`"
         yield PlacedStep("iterations.N.evaluator", f"{CONFIG}/evaluator", config.evaluator, EVALUATION, answers=form)
         if config.review_gate is not None:
-            yield PlacedStep("iterations.N.review", f"{CONFIG}/review_gate", config.review_gate, REVIEW)
+            words = (APPROVALS[0], *ENDS)
+            yield PlacedStep("iterations.N.review", f"{CONFIG}/review_gate", config.review_gate, REVIEW, words=words)
 
     def names_at_end(self) -> Scope:
         """Return the iterations, the last draft and its score."""

@@ -12,7 +12,7 @@ from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import unknown
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, steps_in_order
-from strands_cli.workflow.steps import AgentStep, GateStep, Step
+from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, Step, meant_word
 from strands_cli.workflow.template_scope import STEP, Items, Scope, scope_of
 from strands_cli.workflow.yaml import escape
 
@@ -74,6 +74,15 @@ class RoutingConfig(FormatModel):
     routes: Named[Route] = Field(min_length=1, description="The routes, by name.")
     default: str | None = Field(default=None, description="The route if the router chooses no valid one.")
 
+    @property
+    def review_words(self) -> tuple[str, ...]:
+        """The answers to the review: words that confirm, unless they name a route; then the routes."""
+        routes = [name.casefold() for name in self.routes]
+        confirming = [word for word in APPROVALS if word not in routes]
+        words, review = (*confirming, *self.routes), self.router.review_router
+        default = review.default if review is not None else None
+        return words if default is None or meant_word(default, words) is not None else (*words, default)
+
 
 class Routing(PatternModel):
     """One of several routes."""
@@ -91,7 +100,10 @@ class Routing(PatternModel):
         router, review = self.config.router, self.config.router.review_router
         yield PlacedStep("router", f"{CONFIG}/router", router, answers='`{"route": name}`')
         if review is not None:
-            yield PlacedStep("router.review", f"{CONFIG}/router/review_router", review, ROUTER)
+            words = self.config.review_words
+            yield PlacedStep(
+                "router.review", f"{CONFIG}/router/review_router", review, ROUTER, words=words, only_words=True
+            )
         scope = {**ROUTER, **gate_scope([review])}
         for name, route in self.config.routes.items():
             pointer = f"{CONFIG}/routes/{escape(name)}/then"

@@ -1,3 +1,7 @@
+from strands_cli.workflow.steps.approvals import APPROVALS as APPROVALS
+from strands_cli.workflow.steps.approvals import is_approval as is_approval
+from strands_cli.workflow.steps.approvals import is_refusal as is_refusal
+from strands_cli.workflow.steps.approvals import meant_word as meant_word
 from strands_cli.workflow.steps.step_models import AgentStep as AgentStep
 from strands_cli.workflow.steps.step_models import CallStep as CallStep
 from strands_cli.workflow.steps.step_models import GateStep as GateStep

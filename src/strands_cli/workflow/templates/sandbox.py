@@ -345,6 +345,13 @@ def _require_product(left: Any, right: Any) -> None:
         raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_OUTPUT:,} characters")
 
 
+def _constant(node: nodes.Expr) -> str | int:
+    """Return a constant index, also a negative one; `*` for one that is computed."""
+    if isinstance(node, nodes.Neg) and isinstance(index := _constant(node.node), int):
+        return -index
+    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, (str, int)) else "*"
+
+
 def path_of(node: nodes.Node) -> Path:
     """Return the constant path of an expression, up to the first part that is computed."""
     if isinstance(node, nodes.Name):
@@ -354,8 +361,7 @@ def path_of(node: nodes.Node) -> Path:
         return (*before, node.attr) if before and before[-1] != "*" else before
     if isinstance(node, nodes.Getitem):
         before = path_of(node.node)
-        constant = isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, (str, int))
-        token = node.arg.value if constant and isinstance(node.arg, nodes.Const) else "*"
+        token = _constant(node.arg)
         return (*before, token) if before and before[-1] != "*" else before
     return ()
 

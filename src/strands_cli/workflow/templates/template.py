@@ -114,26 +114,42 @@ class Templates:
 
     def reads_in(self, text: str, name: str, *, is_condition: bool = False) -> frozenset[Path]:
         """Return every path under a name that a template or condition may read, also where it may be missing."""
-        if is_condition:
-            expression = _expression_of(text)
-            if expression == _ELSE or self.condition_error(text):
-                return frozenset()
-            text = "{{ " + expression + " }}"
-        text = _prepare(text)
-        if not is_template(text) or self.template_error(text):
+        tree = self._tree_of(text, is_condition=is_condition)
+        if tree is None:
             return frozenset()
         from strands_cli.workflow.templates.template_reads import reads_of
 
-        return reads_of(self.sandbox.tree(text), name)
+        return reads_of(tree, name)
+
+    def words_in(self, text: str, *, is_condition: bool = False) -> list[tuple[Path, str]]:
+        """Return each path that a template or condition compares with a constant text, with the text."""
+        if not any(mark in text for mark in "'\""):
+            return []
+        tree = self._tree_of(text, is_condition=is_condition)
+        if tree is None:
+            return []
+        from strands_cli.workflow.templates.template_words import compared_words
+
+        return list(compared_words(tree))
+
+    def _tree_of(self, text: str, *, is_condition: bool) -> Any:
+        """Return the tree of a template or condition, or None where it has none."""
+        if is_condition:
+            expression = _expression_of(text)
+            if expression == _ELSE or self.condition_error(text):
+                return None
+            text = "{{ " + expression + " }}"
+        text = _prepare(text)
+        return self.sandbox.tree(text) if is_template(text) and not self.template_error(text) else None
 
     def certain_reads_in(self, text: str, name: str) -> frozenset[Path]:
         """Return the children of a name without which rendering a template always fails."""
-        text = _prepare(text)
-        if not is_template(text) or self.template_error(text):
+        tree = self._tree_of(text, is_condition=False)
+        if tree is None:
             return frozenset()
         from strands_cli.workflow.templates.template_reads import certain_reads
 
-        return certain_reads(self.sandbox.tree(text), name)
+        return certain_reads(tree, name)
 
     def paths_in_condition(self, condition: str) -> frozenset[Path]:
         """Return the names a condition uses, as `paths_in`."""

@@ -1,0 +1,59 @@
+"""The words that a template or a condition compares a value with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jinja2 import nodes
+
+from strands_cli.workflow.templates.sandbox import path_of
+from strands_cli.workflow.templates.template_errors import Path
+
+_ORDERS = ("gt", "gteq", "lt", "lteq")
+_TESTS = ("eq", "equalto", "==", "ne", "!=", "in")
+_STARTS = ("startswith", "endswith")
+# What changes a text without changing which word it is.
+_METHODS = ("lower", "upper", "casefold", "strip")
+_FILTERS = ("lower", "upper", "trim", "string", "default", "d")
+
+
+def compared_words(tree: nodes.Template) -> Iterator[tuple[Path, str]]:
+    """Yield each path with each constant text that its value is compared with."""
+    for comparison in tree.find_all(nodes.Compare):
+        left = comparison.expr
+        for operand in comparison.ops:
+            if operand.op not in _ORDERS:
+                yield from _pairs(left, operand.expr)
+            left = operand.expr
+    for test in tree.find_all(nodes.Test):
+        if test.name in _TESTS and test.args:
+            yield from _pairs(test.node, test.args[0])
+    for call in tree.find_all(nodes.Call):
+        if isinstance(call.node, nodes.Getattr) and call.node.attr in _STARTS and call.args:
+            yield from _pairs(call.node.node, call.args[0])
+
+
+def _pairs(one: nodes.Expr, other: nodes.Expr) -> Iterator[tuple[Path, str]]:
+    for subject, constant in ((one, other), (other, one)):
+        path = path_of(_plain(subject))
+        if path:
+            yield from ((path, word) for word in _texts(constant))
+
+
+def _texts(node: nodes.Expr) -> Iterator[str]:
+    if isinstance(node, nodes.Const) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, (nodes.List, nodes.Tuple)):
+        for item in node.items:
+            yield from _texts(item)
+
+
+def _plain(node: nodes.Expr) -> nodes.Expr:
+    """Return what a text was before filters and methods that do not change its word."""
+    while True:
+        if isinstance(node, nodes.Filter) and node.name in _FILTERS and node.node is not None:
+            node = node.node
+        elif isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS:
+            node = node.node.node
+        else:
+            return node
