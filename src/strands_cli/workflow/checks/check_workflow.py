@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from strands_cli.errors import Code, Finding, did_you_mean, suggest
@@ -15,6 +16,7 @@ from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
 from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax
+from strands_cli.workflow.yaml import escape
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.
@@ -22,6 +24,15 @@ _WHOLES = ("input", "inputs", "variables", "vars", "params")
 UNDECLARED_VARIABLE = Code(
     "undeclared-variable", "A template uses a variable that no input declares.", "Declare it under `inputs`."
 )
+
+SINGLE_BRACES = Code(
+    "single-braces",
+    "A text has `{name}` with the name of an input or of another value that templates know, and stays as it is.",
+    "Write `{{ name }}`, or ignore this where the text is meant so.",
+)
+# A lone word in braces that is not part of a larger form, and the templates of a text, which have braces of their own.
+_SINGLE = re.compile(r"(?<![\w{$\\%}])\{[ \t]*([A-Za-z_]\w*)[ \t]*\}(?!\})")
+_TEMPLATES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -35,11 +46,20 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Compile every template and condition, and check the names that it uses."""
     templates = Templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
+    plain = [
+        Site(f"/agents/{escape(name)}/prompt", agent.prompt, {})
+        for name, agent in spec.agents.items()
+        if agent.prompt is not None and "{{" not in agent.prompt
+    ]
+    for site in plain:
+        yield from _single_braces(site, inputs, loaded)
     for site in template_sites(spec):
         error = templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
         if error is not None:
             yield _syntax(site, error, loaded)
             continue
+        if not site.is_condition:
+            yield from _single_braces(site, inputs, loaded)
         paths = sorted(_paths(templates, site), key=spoken_path)
         ends = {end for path in paths for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
         for path in paths:
@@ -48,6 +68,21 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             finding = _name(site, path, inputs, loaded)
             if finding is not None:
                 yield finding
+
+
+def _single_braces(site: Site, inputs: Iterable[str], loaded: Loaded) -> Iterator[Finding]:
+    """Report the braces of other languages' templates around a name that is known here, each name once."""
+    if "{" not in site.text:
+        return
+    # What templates take keeps its length, so that the line of the rest stays.
+    text = _TEMPLATES.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), site.text)
+    known, seen = {*inputs, *site.scope}, set[str]()
+    for found in _SINGLE.finditer(text):
+        if (name := found[1]) in known and name not in seen:
+            seen.add(name)
+            where = loaded.where_in_text(site.pointer, text.count("\n", 0, found.start()) + 1)
+            message = f"`{found[0]}` is plain text here, and `{name}` is a name that templates know"
+            yield Finding(SINGLE_BRACES, message, where, f"did you mean `{{{{ {name} }}}}`?", "warning")
 
 
 def _paths(templates: Templates, site: Site) -> frozenset[Path]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 
+DOCUMENT_TOO_LARGE = Code("document-too-large", "A text of more than 10 MB or 200,000 values.", "Split it.")
+
 Position = tuple[int, int]
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.phrases import shortened
-from strands_cli.workflow.yaml.document import Document, Position, escape, refused
+from strands_cli.workflow.yaml.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
 from strands_cli.workflow.yaml.syntax_errors import syntax_error
 
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
@@ -34,7 +34,9 @@ UNKNOWN_ALIAS = Code("unknown-alias", "A YAML alias without an anchor.", "Define
 ALIAS_LOOP = Code("alias-loop", "A YAML alias inside the node it names.", "Write the value out.")
 ALIAS_BOMB = Code("alias-bomb", "Aliases that expand the document beyond its limit.", "Use fewer aliases of aliases.")
 
+
 MAX_DEPTH = 100
+MAX_VALUES = 200_000
 MAX_ADDED_BY_ALIASES = 100_000
 MAX_CORRECTED = 20
 
@@ -126,6 +128,9 @@ class _Builder:
                 pointer = f"{parent.pointer}/{escape(parent.key)}"
                 self.keys[pointer] = parent.key_position
         self.positions[pointer] = position
+        if len(self.positions) > MAX_VALUES:
+            message = f"the document has more than {MAX_VALUES:,} values; this one is beyond"
+            raise refused(DOCUMENT_TOO_LARGE, message, self._where(position), "split the workflow")
         return pointer
 
     def _awaits_key(self) -> bool:
