@@ -33,7 +33,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "requires": "what the tool needs, as in the table below; without it the tool is listed as `unmet`",
         "config_schema": "JSON Schema of the `config` a workflow may give it, which is an object; a text with "
         '`"format": "secret-name"` names a declared secret',
-        "examples": "example calls, for people",
+        "examples": "example calls, for people: objects with `input`, and perhaps `output`, `title` and `description`",
         "family": "the group by which `list-tools --family` filters",
         "category": "the group by which `list-tools --category` filters",
         "deprecated": "that it will be removed, as in the table below",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -66,7 +67,15 @@ BAD_EXAMPLE = Code(
     "Correct the example or the schema.",
 )
 
+BAD_FAMILY = Code(
+    "bad-family",
+    "A tool's `family` or `category` is not a word by which tools can be listed and named.",
+    "Write a word such as `files`, with which `native:files.*` names the tools.",
+)
+
 MAX_DESCRIPTION = 1024
+_EXAMPLE_WORDS = frozenset({"input", "output", "title", "description"})
+_FAMILY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 SCHEMAS = ("input_schema", "output_schema", "config_schema")
 CAPABILITIES: Mapping[str, type] = {
     "network": list,
@@ -86,7 +95,7 @@ def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Fin
         tool: As in the manifest.
         file: The manifest, for findings.
     """
-    for part in (_texts, _schemas, _hints, _capabilities, _resources, _engines, _requires, _examples):
+    for part in (_texts, _schemas, _hints, _capabilities, _resources, _engines, _requires, _family, _examples):
         for code, message, inner, severity in part(tool):
             yield Finding(
                 code, f"the tool '{tool['name']}' {message}", Where(file, pointer=pointer + inner), None, severity
@@ -257,6 +266,14 @@ def specifier_fault(text: str) -> str | None:
     return None
 
 
+def _family(tool: Mapping[str, Any]) -> Iterator[Fault]:
+    family, category = tool.get("family"), tool.get("category")
+    if family is not None and not _FAMILY.fullmatch(family):
+        yield BAD_FAMILY, f"has the family {family!r}, which `native:FAMILY.*` cannot name", "/family", "error"
+    if category is not None and (not category or category != category.strip()):
+        yield BAD_FAMILY, f"has the category {category!r}, which is not a word", "/category", "error"
+
+
 def _examples(tool: Mapping[str, Any]) -> Iterator[Fault]:
     schema = tool.get("input_schema")
     if schema is None or schema_fault(schema):
@@ -269,6 +286,9 @@ def _examples(tool: Mapping[str, Any]) -> Iterator[Fault]:
         if not isinstance(example, dict) or not isinstance(example.get("input"), dict):
             yield BAD_EXAMPLE, "has an example without an object `input`", place, "error"
             continue
+        for word in sorted(set(map(str, example)) - _EXAMPLE_WORDS):
+            known = ", ".join(sorted(_EXAMPLE_WORDS))
+            yield BAD_EXAMPLE, f"has an example with {word!r}; an example has {known}", f"{place}/{word}", "error"
         for error in validator.iter_errors(example["input"]):
             inner = "".join(f"/{step}" for step in error.absolute_path)
             message = f"has an example that does not fit its input schema: {error.message[:200]}"
