@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
-from strands_cli.testing.plugin_harness import Given, LoadedPlugin, Outcome, load_plugin, run_coroutine, use_id
+from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, PluginSettings, load_plugin, run_coroutine, use_id
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
 from strands_cli.tools.calls import reads_only_now
@@ -43,7 +43,7 @@ def check_same(scene: Scene) -> Iterator[str]:
         yield f"{scene.title} returned a result, and the second time {type(second.value).__name__}"
 
 
-def check_concurrent(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+def check_concurrent(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Make the calls of all scenes at once, several times each, and compare each answer with that of the call alone.
 
     Only calls that answer the same shortly before and shortly after, in the same workspace, are compared: the time or
@@ -57,7 +57,7 @@ def check_concurrent(plugin: Any, given: Given, prepare: Prepare, scenes: Sequen
         outcomes = list(await asyncio.gather(*together))
         return [before, outcomes, [await loaded.invoke(_call(scene), "after", place) for scene in scenes]]
 
-    before, outcomes, after = _played(plugin, given, prepare, play) if scenes else ([], [], [])
+    before, outcomes, after = _played(plugin, settings, prepare, play) if scenes else ([], [], [])
     for number, (scene, outcome) in enumerate(zip(calls, outcomes, strict=True)):
         single_answers = {repr(_content(every[number % len(scenes)])) for every in (before, after)}
         problem = _mixed(scene, outcome, f"use-{number}", single_answers)
@@ -87,7 +87,7 @@ def _wrong_anyway(scene: Scene) -> bool:
     return next(check_shape(scene.first.value, "use-1"), None) is not None
 
 
-def cancelled(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+def cancelled(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Cancel the call of each tool's first scene and make it again."""
     for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
 
@@ -95,7 +95,7 @@ def cancelled(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scen
             ended = await loaded.cancel(_call(scene), "use-1", place)
             return ended, await loaded.invoke(_call(scene), "use-2", place) if ended else Outcome()
 
-        ended, again = _played(plugin, given, prepare, play)
+        ended, again = _played(plugin, settings, prepare, play)
         if not ended:
             yield f"{scene.title} continues after it was cancelled"
         elif again.raised is not None or again.late:
@@ -103,7 +103,7 @@ def cancelled(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scen
             yield f"{scene.title} {what} after an earlier call was cancelled"
 
 
-def refusals(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+def refusals(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Call each tool with inputs that its schema refuses."""
 
     async def play(loaded: LoadedPlugin, place: Path) -> list[tuple[str, Outcome]]:
@@ -113,7 +113,7 @@ def refusals(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene
             asked += [(f"{scene.tool} {what}", (scene.tool, value)) for what, value in bad]
         return [(title, await loaded.invoke(call, "use-1", place)) for title, call in asked]
 
-    for title, outcome in _played(plugin, given, prepare, play):
+    for title, outcome in _played(plugin, settings, prepare, play):
         if outcome.raised is not None:
             yield f"{title} raised {type(outcome.raised).__name__}: {outcome.raised}"
         elif outcome.late:
@@ -124,21 +124,25 @@ def refusals(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene
             yield f"{title} returned {outcome.value['status']}: {_short_content(outcome.value)}"
 
 
-def results_by_agent(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+def results_by_agent(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Let an agent of strands-cli make the calls of all scenes in one turn."""
     right = [scene for scene in scenes if not any(check_json(scene.first.value))]
-    yield from _by_agent(plugin, given, prepare, right, lambda loaded, at: loaded.call_by_agent(_calls(right), at))
+    yield from _by_agent(plugin, settings, prepare, right, lambda loaded, at: loaded.call_by_agent(_calls(right), at))
 
 
-def results_by_plain_agent(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
+def results_by_plain_agent(
+    plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]
+) -> Iterator[str]:
     """Let a plain Strands agent make the calls of all scenes in one turn."""
     right = [scene for scene in scenes if not _wrong_anyway(scene)]
-    yield from _by_agent(plugin, given, prepare, right, lambda loaded, _: loaded.call_by_plain_agent(_calls(right)))
+    yield from _by_agent(plugin, settings, prepare, right, lambda loaded, _: loaded.call_by_plain_agent(_calls(right)))
 
 
-def _by_agent(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scene], play: Play) -> Iterator[str]:
+def _by_agent(
+    plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene], play: Play
+) -> Iterator[str]:
     try:
-        results = _played(plugin, given, prepare, play) if scenes else []
+        results = _played(plugin, settings, prepare, play) if scenes else []
     except StrandsCliError as error:
         yield f"the agent stopped: {error}"
         return
@@ -154,11 +158,11 @@ def _by_agent(plugin: Any, given: Given, prepare: Prepare, scenes: Sequence[Scen
             yield f"{scene.title} returned {result.get('status')}: {_short_content(result)}"
 
 
-def _played(plugin: Any, given: Given, prepare: Prepare, play: Play) -> Any:
+def _played(plugin: Any, settings: PluginSettings, prepare: Prepare, play: Play) -> Any:
     """Load the plugin again, let `play` use it in a fresh workspace, and close it."""
 
     async def work() -> Any:
-        loaded = await load_plugin(plugin, given)
+        loaded = await load_plugin(plugin, settings)
         try:
             return await play(loaded, place)
         finally:

@@ -77,7 +77,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PluginSettings:
     """What a workflow would give a plugin: its configuration, and the values of secrets by name."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class LoadedPlugin:
 
     tools: dict[str, RawTool] = field(default_factory=dict)
     closers: list[Closer] = field(default_factory=list)
-    given: Given = field(default_factory=Given)
+    settings: PluginSettings = field(default_factory=PluginSettings)
     module: ModuleType | None = None
 
     async def invoke(self, call: Call, tool_use_id: str, workspace: Path) -> Outcome:
@@ -98,7 +98,7 @@ class LoadedPlugin:
         name, tool_input = call
         limit, over, started = timeout_of(self.tools[name].claims), threading.Event(), time.monotonic()
         declared = _secrets_of(self.tools[name])
-        contract = self._contract(workspace).keywords(self.given.config, started + limit, over, declared)
+        contract = self._contract(workspace).keywords(self.settings.config, started + limit, over, declared)
         tool_use = {"toolUseId": tool_use_id, "name": name, "input": tool_input}
         try:
             answer = await bounded(
@@ -157,17 +157,17 @@ class LoadedPlugin:
     def undeclared_secrets(self) -> list[str]:
         """Return a problem for each secret that is given and that no tool declares; no run would hand it out."""
         declared = {name for raw in self.tools.values() for name in _secrets_of(raw)}
-        names = [name for name in self.given.secrets if name not in declared]
+        names = [name for name in self.settings.secrets if name not in declared]
         return [f"no tool declares the secret {name!r} in its capabilities: a run gives it to none" for name in names]
 
     def _planned(self, name: str) -> PlannedTool:
         record = python_tool(ToolRef.parse(f"tested:{name}"), name).record
         allowed = Decision("allow", "the tool's own test")
-        return PythonTool(name=name, ref=f"native:{name}", record=record, decision=allowed, config=self.given.config)
+        return PythonTool(name=name, ref=f"native:{name}", record=record, decision=allowed, config=self.settings.config)
 
     def _contract(self, root: Path) -> Contract:
         """Return the calling contract with a workspace of one directory."""
-        return Contract({"root": str(root), "mounts": {}, "protected": []}, self.given.secrets)
+        return Contract({"root": str(root), "mounts": {}, "protected": []}, self.settings.secrets)
 
     def _plain(self) -> list[Any]:
         """Return what an author would give a plain agent: each tool of the SDK, else the module with its functions."""
@@ -203,15 +203,15 @@ def use_id(number: int) -> str:
     return f"{_STEP}.1.{number}"
 
 
-async def load_plugin(target: Any, given: Given) -> LoadedPlugin:
+async def load_plugin(target: Any, settings: PluginSettings) -> LoadedPlugin:
     """Load a plugin from an entry point's value (`package.module:attribute`), or from the object that it refers to.
 
     Raises:
         NotAToolError: It has none of the forms of a tool.
     """
-    loaded = LoadedPlugin(given=given)
+    loaded = LoadedPlugin(settings=settings)
     try:
-        found = await _read(target, given.config, loaded.closers)
+        found = await _read(target, settings.config, loaded.closers)
     except BaseException:
         await loaded.close()
         raise

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.testing.plugin_harness import Given, LoadedPlugin, Outcome, load_plugin, run_coroutine
+from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, PluginSettings, load_plugin, run_coroutine
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
 from strands_cli.tools.calls import timeout_of
 
@@ -93,23 +93,23 @@ ExamplesOf = Callable[[Iterable[str]], Mapping[str, tuple[Example, ...]]]
 Prepare = Callable[[Path], None]
 
 
-def rehearse(target: Any, given: Given, examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
+def rehearse(target: Any, settings: PluginSettings, examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
     """Load a plugin, make two calls of each example, and close it.
 
     Args:
         target: The plugin, or the value of its entry point.
-        given: What a workflow would give it.
+        settings: What a workflow would give it.
         examples_of: Returns the examples of each tool, for the names of the tools.
         prepare: Writes the files that the examples need into a fresh workspace.
     """
-    return run_coroutine(_rehearse(target, given, examples_of, prepare))
+    return run_coroutine(_rehearse(target, settings, examples_of, prepare))
 
 
-async def _rehearse(target: Any, given: Given, examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
+async def _rehearse(target: Any, settings: PluginSettings, examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
     before = set(threading.enumerate())
     try:
         with watched():
-            loaded = await load_plugin(target, given)
+            loaded = await load_plugin(target, settings)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - foreign code may raise anything while it is loaded

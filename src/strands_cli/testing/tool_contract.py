@@ -20,7 +20,7 @@ from strands_cli.testing.performed_calls import (
     results_by_agent,
     results_by_plain_agent,
 )
-from strands_cli.testing.plugin_harness import Given
+from strands_cli.testing.plugin_harness import PluginSettings
 from strands_cli.testing.rehearsal import Example, Rehearsal, Scene, rehearse
 from strands_cli.testing.standard_tests import require_standard_tests, skip, standard
 
@@ -67,7 +67,7 @@ class ToolContract:
         if rehearsal.problem is not None or not rehearsal.loaded.tools:
             yield f"it does not load: {rehearsal.problem or 'it has no tool'}"
         loaded, manifest = rehearsal.loaded, checks.manifest_beside(top_of(self._plugin()))
-        yield from (*loaded.undeclared_secrets(), *checks.check_config(loaded.given.config, loaded.tools, manifest))
+        yield from (*loaded.undeclared_secrets(), *checks.check_config(loaded.settings.config, loaded.tools, manifest))
 
     @standard
     def test_its_names_can_be_called(self) -> Iterator[str]:
@@ -252,7 +252,7 @@ class ToolContract:
         # A call that changes something may return another answer when it is repeated in one place.
         tools = self._loaded().loaded.tools
         yield from check_concurrent(
-            *self._plugin_given_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
+            *self._plugin_settings_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
         )
 
     @standard
@@ -262,7 +262,7 @@ class ToolContract:
         If it fails: let `asyncio.CancelledError` through (`except Exception`, not a bare `except`), and check
         `strands_cli["cancel"]` in code that runs in threads.
         """
-        yield from cancelled(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
+        yield from cancelled(*self._plugin_settings_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_bad_input_is_an_error_result(self) -> Iterator[str]:
@@ -271,7 +271,7 @@ class ToolContract:
         If it fails: check the input at the start of the tool, since a plain Strands agent does not do so for a module
         tool, and name the wrong field in the error.
         """
-        yield from refusals(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
+        yield from refusals(*self._plugin_settings_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_an_agent_can_call_it(self) -> Iterator[str]:
@@ -280,7 +280,7 @@ class ToolContract:
         If it fails: the message says what the check or the agent's loop did not accept; compare the direct call.
         """
         self._named()
-        yield from results_by_agent(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
+        yield from results_by_agent(*self._plugin_settings_and_prepare(), self._scenes(shaped=True))
 
     @standard
     def test_a_plain_agent_can_call_it(self) -> Iterator[str]:
@@ -290,7 +290,7 @@ class ToolContract:
         that streams as a `@tool` function, and work without `strands_cli` in the keywords: read it with `.get()`.
         """
         self._named()
-        yield from results_by_plain_agent(*self._plugin_given_and_prepare(), self._scenes(shaped=True))
+        yield from results_by_plain_agent(*self._plugin_settings_and_prepare(), self._scenes(shaped=True))
 
     # -- the side effects of its calls
 
@@ -357,8 +357,8 @@ class ToolContract:
     def _rehearsal(self) -> Rehearsal:
         """Return the outcomes of all calls, which are made once for all tests of a class."""
         if type(self)._rehearsed is None:
-            given = Given(self.config, self.secrets)
-            type(self)._rehearsed = rehearse(self._plugin(), given, self._examples, self.prepare)
+            settings = PluginSettings(self.config, self.secrets)
+            type(self)._rehearsed = rehearse(self._plugin(), settings, self._examples, self.prepare)
         rehearsal = type(self)._rehearsed
         assert rehearsal is not None  # noqa: S101 - it was just made
         return rehearsal
@@ -391,8 +391,8 @@ class ToolContract:
             skip("no call answered: see test_a_call_does_not_raise, ..._answers_in_time and test_an_answer_is_a_result")
         return chosen
 
-    def _plugin_given_and_prepare(self) -> tuple[Any, Given, Any]:
-        return self._plugin(), Given(self.config, self.secrets), self.prepare
+    def _plugin_settings_and_prepare(self) -> tuple[Any, PluginSettings, Any]:
+        return self._plugin(), PluginSettings(self.config, self.secrets), self.prepare
 
 
 def _as_examples(examples: Sequence[Any]) -> tuple[Example, ...]:

@@ -39,8 +39,8 @@ def with_hook(text: str, name: str, *, may_allow: bool) -> str:
         new = f"{text[: listed.start_mark.index]}[{item}]{text[listed.end_mark.index :]}"
     old = yaml.safe_load(text)
     others = [one for one in old.get("hooks") or [] if _same(one) != normalise(name)]
-    kept = [hooks[0] if _same(one) == normalise(name) else one for one in old.get("hooks") or []]
-    return _checked(new, {**old, "hooks": kept if same else [*others, *hooks]}, f"hooks: [{item}]")
+    replaced = [hooks[0] if _same(one) == normalise(name) else one for one in old.get("hooks") or []]
+    return _checked(new, {**old, "hooks": replaced if same else [*others, *hooks]}, f"hooks: [{item}]")
 
 
 def without_hook(text: str, name: str) -> str:

@@ -53,7 +53,7 @@ def without_repetition(
     text = "\n".join(block["text"] for block in content if "text" in block)
     if not text.strip():
         return list(content)
-    kept: list[Mapping[str, Any]] = []
+    remaining: list[Mapping[str, Any]] = []
     for block in content:
         rest = (
             _rest(_unmarked(block["json"], None if _is_error(block["json"]) else schema), text)
@@ -61,10 +61,10 @@ def without_repetition(
             else None
         )
         if "json" not in block:
-            kept.append(block)
+            remaining.append(block)
         elif rest not in (None, {}, []):
-            kept.append({**block, "json": rest})
-    return kept
+            remaining.append({**block, "json": rest})
+    return remaining
 
 
 def _is_error(value: Any) -> bool:
