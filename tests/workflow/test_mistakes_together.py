@@ -109,6 +109,20 @@ def test_every_key_that_is_missing_is_reported() -> None:
     assert said == ["add `version:`", "add `name:`", "add `runtime:`"]
 
 
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ("parallel\n  config: {branches: [{id: one, agent: a, input: go}, {id: two, steps: [{agent: a}]}]}", "steps"),
+        ("routing\n  config: {router: {agent: a}, routes: {one: {agent: a, input: go}}}", "then"),
+        ("chain\n  config: {agent: a, input: go}", "steps"),
+    ],
+    ids=["branch", "route", "chain"],
+)
+def test_what_belongs_into_a_list_of_steps_is_one_finding_for_each_key(config: str, key: str) -> None:
+    loaded = load_spec(read_document("flow.yaml", f"{HEAD}  type: {config}\n"))
+    assert [(str(one.code), f"`{key}: [" in (one.fix or "")) for one in loaded.findings] == [("unknown-key", True)] * 2
+
+
 def test_an_edge_with_a_mistake_hides_no_other_edge() -> None:
     text = """\
   type: graph

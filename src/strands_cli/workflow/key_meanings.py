@@ -74,6 +74,10 @@ def meant_key(key: str, known: Set[str], holder: Mapping[str, Any]) -> str | Non
     )
 
 
+# Keys of the three forms of steps.
+_OF_STEPS = frozenset({"agent", "tool", "input", "prompt"})
+
+
 def meant_at(key: str, model: type[FormatModel], loc: Loc, holder: Mapping[str, Any]) -> str | None:
     """Return the key at a place that a mistyped one means; None where it is rather the key of a section below."""
     meant = meant_key(key, keys_at(model, loc), holder)
@@ -116,6 +120,12 @@ def section_of(key: str, model: type[FormatModel], loc: Loc) -> Loc | None:
     if "pattern" in keys_at(model, loc) and any(key in keys_at(pattern, ("config",)) for pattern in PATTERNS.values()):
         return ("pattern", "config")
     return next((path for path in _sections(model, loc, 2) if key in keys_at(model, (*loc, *path))), None)
+
+
+def steps_below(key: str, model: type[FormatModel], loc: Loc) -> str | None:
+    """Return the list at a place in one of whose steps a key belongs; None if there is no such list."""
+    known = keys_at(model, loc)
+    return next((name for name in ("steps", "then") if name in known and key in _OF_STEPS - known), None)
 
 
 def _sections(model: type[FormatModel], loc: Loc, depth: int) -> list[Loc]:

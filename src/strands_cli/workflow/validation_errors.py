@@ -19,6 +19,7 @@ from strands_cli.workflow.key_meanings import (
     meant_pattern,
     mistyped_type,
     section_of,
+    steps_below,
 )
 from strands_cli.workflow.patterns import PATTERNS
 from strands_cli.workflow.yaml import Document, escape
@@ -100,6 +101,8 @@ def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[t
         pointer, _ = pointer_of(loc[:-1], root)
         if section := section_of(str(loc[-1]), model, loc[:-1]):
             found.add((pointer, str(section[0])))
+        if steps := steps_below(str(loc[-1]), model, loc[:-1]):
+            found.add((pointer, steps))
         if close := meant_at(str(loc[-1]), model, loc[:-1], value_at(root, pointer)):
             found.add((pointer, close))
     return found
@@ -188,7 +191,9 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     known = keys_at(model, loc)
     close = meant_at(key, model, loc, value_at(document.value, parent))
     fix = f"did you mean `{close}`?" if close else advice_on(key) or f"known here: {', '.join(sorted(known))}"
-    if close is None and (section := section_of(key, model, loc)):
+    if close is None and (steps := steps_below(key, model, loc)):
+        fix = f"write it in a step: `{steps}: [{{{key}: ...}}]`"
+    elif close is None and (section := section_of(key, model, loc)):
         fix = f"write it under `{'.'.join(map(str, section))}:`"
         if section[0] == "pattern" and "pattern" not in value_at(document.value, parent):
             fix += ", with `pattern.type` beside that"
