@@ -26,7 +26,7 @@ def read_variables(words: Sequence[str]) -> dict[str, str]:
     """
     bad = [word for word in words if "=" not in word or not word.partition("=")[0].strip()]
     if bad:
-        findings = [Finding(BAD_VAR, f"--var {word!r} is not NAME=VALUE", fix="write --var NAME=VALUE") for word in bad]
+        findings = [Finding(BAD_VAR, f"--var {word!r} is not NAME=VALUE") for word in bad]
         raise UsageError("the inputs cannot be read", findings=findings)
     return {name.strip(): value for name, _, value in (word.partition("=") for word in words)}
 

@@ -82,7 +82,7 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
     document = context.document
     if server.prefix is not None and not _PREFIX.fullmatch(server.prefix):
         message = f"the prefix {server.prefix!r} of '{server.id}' makes names that models cannot call"
-        yield Finding(BAD_IDENTIFIER, message, document.where(f"{pointer}/prefix"), "letters, digits, _ and - only")
+        yield Finding(BAD_IDENTIFIER, message, document.where(f"{pointer}/prefix"), "use letters, digits, _ and - only")
     for name in ("command", "args", "url", "prefix"):
         value = getattr(server, name)
         if secrets_in(list(value) if isinstance(value, tuple) else value):

@@ -137,7 +137,7 @@ def _recorded_by_others(name: str, site: str, catalog: Catalog) -> dict[str, str
 def _added(name: str, site: str, paths: list[str]) -> Iterator[Finding]:
     for path in paths:
         message = f"the packages of '{name}' contain a file that was not installed with it: {path}"
-        yield Finding(FILE_ADDED, message, Where(str(Path(site) / path)), "read it, then remove it")
+        yield Finding(FILE_ADDED, message, Where(str(Path(site) / path)))
 
 
 def _guests(name: str, site: str, rows: list[RecordedFile], hosts: dict[str, str]) -> Iterator[Finding]:

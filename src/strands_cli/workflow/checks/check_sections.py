@@ -146,7 +146,7 @@ def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Itera
     ]
     for place, name in names:
         message = f"`{name}` has another meaning in the templates of the tool {tool.id!r}"
-        yield Finding(RESERVED_NAME, message, loaded.where(place, key=True), "choose another name")
+        yield Finding(RESERVED_NAME, message, loaded.where(place, key=True))
 
 
 def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[Finding]:

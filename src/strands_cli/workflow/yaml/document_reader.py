@@ -68,4 +68,4 @@ def _decode(raw: bytes, name: str) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
         message = f"the text is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
-        raise refused(NOT_UTF8, message, Where(name, line, column), "save the file as UTF-8") from error
+        raise refused(NOT_UTF8, message, Where(name, line, column)) from error

@@ -196,7 +196,7 @@ class _Builder:
         self.added += target.size
         if self.added > MAX_ADDED_BY_ALIASES:
             message = f"aliases make this document grow by more than {MAX_ADDED_BY_ALIASES:,} nodes"
-            raise refused(ALIAS_BOMB, message, self._where(position), "use fewer aliases of aliases")
+            raise refused(ALIAS_BOMB, message, self._where(position))
         self._require_depth(len(self.stack) + target.depth, position)
         pointer = self._pointer(position)
         self.aliases[pointer] = target.pointer
@@ -371,4 +371,4 @@ def _character_error(file: str, text: str, error: Exception) -> InvalidInput:
     line = text.count("\n", 0, offset) + 1
     where = Where(file, line, offset - text.rfind("\n", 0, offset))
     shown = f"U+{ord(found[0]):04X}" if found else str(error)
-    return refused(BAD_CHARACTER, f"the character {shown} is not allowed in YAML", where, "remove the character")
+    return refused(BAD_CHARACTER, f"the character {shown} is not allowed in YAML", where)
