@@ -201,7 +201,9 @@ def test_a_tool_that_a_plugin_registers_twice_is_in_conflict_with_the_installed_
     assert {tool.status for tool in catalog.tools} == {"conflict"}
 
 
-@pytest.mark.parametrize("body", ["raise OSError('disk')", "return 3", "return [3]", "yield 1 / 0"])
+@pytest.mark.parametrize(
+    "body", ["raise OSError('disk')", "return 3", "return [3]", "yield 1 / 0", "yield ToolRecord.from_source(None)"]
+)
 def test_a_plugin_that_fails_to_register_does_not_hide_the_others(site: Path, body: str, wording: Wording) -> None:
     sound(site, "shout")
     hook_plugin(site, "strands-hooks-bad", f"@hookimpl\ndef strands_register_tools(context):\n    {body}\n")

@@ -265,6 +265,16 @@ def test_an_agent_that_a_tool_makes_with_its_own_agent_s_model_and_tools_is_part
     assert (host.budget.model_calls, host.budget.tool_calls) == (4, 2)
 
 
+def test_a_tool_that_a_tool_gives_to_an_agent_of_its_own_is_a_part_of_its_code(site: Site) -> None:
+    """The permission check is around the tools of the run; what the outer tool calls besides is its own work."""
+    own = "    from strands import tool\n    @tool\n    def own() -> str:\n        'Own.'\n        return 'own work'\n"
+    body = SUB_AGENT.replace("    tools = [agent.tool_registry.registry['inner']]\n", f"{own}    tools = [own]\n")
+    host, model = RunContext(), Script([("outer", {})], [("own", {})], "from below", "done")
+    assert asking(model, *install(site, body), host=host).text == "done"
+    assert sorted(host.rows("tool")) == [OUTER]
+    assert (host.budget.model_calls, host.budget.tool_calls) == (4, 1)
+
+
 @pytest.mark.parametrize("body", [SUB_AGENT, SUB_AGENT_IN_A_THREAD])
 def test_a_limit_stops_the_run_in_an_agent_that_a_tool_makes(site: Site, body: str) -> None:
     host = RunContext(budgets=Budgets(max_model_calls=2))

@@ -99,9 +99,14 @@ class ToolRecord:
 
         Args:
             source: A module's name, `module:attribute`, or the `TOOL_SPEC` of the module that calls this.
+
+        Raises:
+            TypeError: It is neither a text nor a mapping.
         """
         if isinstance(source, str):
             entry, name = "".join(source.split()), ""
+        elif not isinstance(source, Mapping):
+            raise TypeError(f"from_source takes a module's name or a TOOL_SPEC, not {type(source).__name__}")
         else:
             entry, name = str(sys._getframe(1).f_globals["__name__"]), str(source.get("name") or "")
         module, _, attribute = entry.partition(":")

@@ -156,8 +156,8 @@ class Hooks:
         lines: list[tuple[str, Check]] = []
         for plugin, answer in self._ask("strands_doctor_checks", context=context):
             good = _all_of(answer, Check)
-            if good is None:
-                problem = answer if isinstance(answer, Raised) else f"gave {type(answer).__name__}, not checks"
+            if not isinstance(good, list):
+                problem = good or f"gave {type(answer).__name__}, not checks"
                 good = [Check("hook plugin", "failed", f"strands_doctor_checks: {problem}", f"upgrade {plugin}")]
             lines += [(plugin, check) for check in good]
         return lines
@@ -223,8 +223,8 @@ class Hooks:
 def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:
     """Return the records that a plugin may register: of distributions that are installed."""
     records = _all_of(answer, ToolRecord)
-    if records is None:
-        problem = answer if isinstance(answer, Raised) else f"it gave {type(answer).__name__}, not tool records"
+    if not isinstance(records, list):
+        problem = records or f"it gave {type(answer).__name__}, not tool records"
         message = f"the hook plugin {plugin} registers no tools: {problem}"
         seen.findings.append(Finding(HOOK_FAILED, message, None, f"upgrade {plugin}"))
         return []
@@ -271,12 +271,14 @@ def _copied(value: Any) -> Any:
     return copy.deepcopy(dict(value)) if isinstance(value, Mapping) else value
 
 
-def _all_of(answer: Any, kind: type) -> list[Any] | None:
-    """Return the items where all are of the kind, None where the answer is something else."""
-    if isinstance(answer, (Raised, str, Mapping)) or not isinstance(answer, Iterable):
+def _all_of(answer: Any, kind: type) -> list[Any] | Raised | None:
+    """Return the items where all are of the kind, None where it is something else, or what making them raised."""
+    if isinstance(answer, Raised):
+        return answer
+    if isinstance(answer, (str, Mapping)) or not isinstance(answer, Iterable):
         return [] if answer is None else None
     try:
         items = list(answer)  # a generator runs the plugin's code only now
-    except Exception:  # noqa: BLE001 - foreign code
-        return None
+    except Exception as error:  # noqa: BLE001 - foreign code
+        return Raised(error)
     return items if all(isinstance(item, kind) for item in items) else None
