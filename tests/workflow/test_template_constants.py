@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
 import pytest
 
 from strands_cli.workflow.templates import TemplateError, Templates, bounds
@@ -35,6 +39,11 @@ def test_numbers_are_rounded_as_usual() -> None:
     assert rounded == "1.2 20 2"
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    output: Any
+
+
 COSTLY = {
     "statements": "{% for a in range(100) %}" + "{% set y = a %}" * 200 + "{% endfor %}",
     "conditions": "{% for a in range(500) if " + "a and " * 50 + "1 %}{% endfor %}",
@@ -46,14 +55,18 @@ COSTLY = {
     "fields": "{% for a in range(1000) %}{{ '{} {}'.format(a, a) }}{% endfor %}",
     "patterns": "{% for a in range(2000) %}{{ 'a' is search('b') }}{% endfor %}",
     "lists in lists": "{% for a in range(20) %}{{ [] in x }}{% endfor %}",
+    "comparison of results": "{% for a in range(20) %}{{ step == other }}{% endfor %}",
+    "json of results": "{% for a in range(9) %}{{ step | tojson | length }}{% endfor %}",
+    "comparison of mappings": "{% for a in range(20) %}{{ fixed == other }}{% endfor %}",
 }
 
 
 @pytest.mark.parametrize("template", COSTLY.values(), ids=COSTLY)
 def test_what_takes_longer_counts_as_more_steps(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "MAX_STEPS", 20_000)
+    names = {"x": [[1]] * 1000, "step": Result([[1]] * 1000), "other": Result([[1]] * 1000)}
     with pytest.raises(TemplateError, match="steps"):
-        Templates().render(template, {"x": [[1]] * 1000})
+        Templates().render(template, {**names, "fixed": MappingProxyType(names)})
 
 
 def test_a_list_is_sliced() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ _PARTS_A_STEP = 2
 # Steps of a filter, of the one that looks up an attribute, and of a macro besides its body.
 _FILTER, _ATTR, _MACRO = 3, 20, 6
 _SCALARS = frozenset({int, float, bool, type(None)})
+_SIMPLE = (int, float, type(None), Namespace)
 # Whole numbers from here on share their hash with smaller ones: a set or mapping of such numbers takes quadratic time.
 _EQUAL_HASHES = 2**60
 # Filters whose result is a part of what they get.
@@ -104,9 +105,8 @@ def size_of_all(value: Any) -> tuple[int, int]:
         inner = pending.pop()
         if isinstance(inner, str):
             characters += len(inner)
-        elif isinstance(inner, (list, tuple, Mapping)):
-            parts = (*inner.keys(), *inner.values()) if isinstance(inner, Mapping) else inner
-            items += len(inner)
+        elif (parts := _parts_of(inner)) is not None:
+            items += len(parts)
             containers += 1
             kinds = set(map(type, parts))
             if kinds == {str}:
@@ -121,13 +121,23 @@ def size_of_all(value: Any) -> tuple[int, int]:
     return items, characters
 
 
+def _parts_of(value: Any) -> Sequence[Any] | None:
+    """Return what a list, mapping or result of a step has inside; None for another value."""
+    if isinstance(value, (list, tuple)):
+        return value
+    if isinstance(value, Mapping):
+        return (*value.keys(), *value.values())
+    names = getattr(type(value), "__dataclass_fields__", None)
+    return None if names is None else [getattr(value, name) for name in names]
+
+
 def looked_at(value: Any) -> Any:
     """Return a value after counting the work of looking at all of it, as comparisons, tests and searches do."""
     if isinstance(value, str):
         spend(len(value) // _CHARACTERS_A_STEP)
     elif isinstance(value, range):
         spend(len(value) // _ITEMS_A_STEP)
-    elif isinstance(value, (list, tuple, dict)) and value:
+    elif not isinstance(value, _SIMPLE):
         spend(size_of_all(value)[1] // _CHARACTERS_A_STEP)
     return value
 

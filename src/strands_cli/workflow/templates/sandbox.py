@@ -126,7 +126,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
         filters = {**self.filters, **FILTERS}
         self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
-        self.tests.update({name: bounded_test(cast("Callable[..., Any]", test)) for name, test in self.tests.items()})
+        looking = {name: cast("Callable[..., Any]", test) for name, test in self.tests.items() if "defined" not in name}
+        self.tests.update({name: bounded_test(test) for name, test in looking.items()})
         self.tests["search"] = regex_found
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
