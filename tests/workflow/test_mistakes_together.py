@@ -147,3 +147,37 @@ def test_a_server_whose_address_has_a_wrong_type_is_one_mistake() -> None:
     assert found("  {type: chain, config: {steps: [{agent: a}]}}\ntools:\n  mcp: [{id: m, url: [5]}]\n") == [
         ("wrong-type", 8)
     ]
+
+
+SHORT_FORMS = {
+    "a task that is text among tasks in a mapping": (
+        "{type: workflow, config: {tasks: {one: {agent: zz}, two: go}}}",
+        ["step-form", "unknown-agent", "wrong-type"],
+    ),
+    "a route that is a list": (
+        "{type: routing, config: {router: zz, routes: {one: [{agent: yy}], two: {steps: [{agent: xx}]}}}}",
+        ["unknown-agent"] * 3 + ["unknown-key", "wrong-type", "wrong-type"],
+    ),
+    "one step instead of a list": (
+        "{type: routing, config: {router: {agent: a}, routes: {one: {then: {agent: zz}}}}}",
+        ["unknown-agent", "wrong-type"],
+    ),
+    "branches that are lists": (
+        "{type: parallel, config: {branches: {one: [{agent: zz}], two: {steps: [{agent: a}]}}, reduce: yy}}",
+        ["unknown-agent", "unknown-agent", "wrong-type", "wrong-type"],
+    ),
+    "a producer that is a step": (
+        "{type: evaluator_optimizer, config: {producer: {agent: zz}, evaluator: yy, accept: 80}}",
+        ["unknown-agent", "wrong-type", "wrong-type", "wrong-type"],
+    ),
+    "an edge that is a list": (
+        "{type: graph, config: {nodes: {one: {agent: a}, two: a}, edges: [[one, two], {from: one, to: thre}]}}",
+        ["unknown-node", "wrong-type", "wrong-type"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SHORT_FORMS)
+def test_a_short_form_of_another_program_is_read_as_it_is_meant(kind: str) -> None:
+    text, codes = SHORT_FORMS[kind]
+    assert [code for code, _ in found(f"  {text}\n")] == codes

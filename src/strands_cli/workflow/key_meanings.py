@@ -40,6 +40,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("response_format", "schema", "response_schema"), ("output_schema",)),
     "tools": ("tool_overrides",),
     "source": ("from",),
+    "steps": ("then",),
     **dict.fromkeys(("retry", "retries"), ("failure_policy",)),
 }
 

@@ -67,7 +67,8 @@ _REQUIRED: Mapping[str, Any] = {
     "tasks": [{"id": _UNNAMED, "tool": "agent:-"}],
     "agents": {_UNNAMED: {"prompt": ""}},
 }
-_STEPS = ("steps", "nodes", "routes", "producer", "evaluator", "orchestrator", "worker_template", "router")
+_ROLES = ("router", "evaluator", "orchestrator", "worker_template", "reduce", "writeup")
+_STEPS = ("steps", "nodes", "routes", "evaluator", "orchestrator", "worker_template", "router")
 
 # Codes about relations between parts, by the pointer of a part: they are untrue where another value replaces the part.
 _UNTRUE = {
@@ -188,11 +189,13 @@ class _Repair:
         """Read one text, or a mapping of mappings, as the list that is required."""
         place, key = _split(pointer)
         holder, value = value_at(self.value, place), value_at(self.value, pointer)
-        if isinstance(value, str):
+        if isinstance(value, str) or (isinstance(value, dict) and value.keys() & {*STEP_WORDS}):
             items: dict[str, Any] = {"": value}
-        elif isinstance(value, dict) and value and all(isinstance(item, dict) for item in value.values()):
-            has_ids = key in ("mcp", "http_executors", "composite", "tasks", "branches")
-            items = {f"/{escape(name)}": {"id": name, **part} if has_ids else part for name, part in value.items()}
+        elif isinstance(value, dict) and any(isinstance(item, (dict, list)) for item in value.values()):
+            items = {f"/{escape(name)}": self._item(key, name, part) for name, part in value.items()}
+            if key == "branches":  # before those of the items, which are the outer places
+                short = [index for index, part in enumerate(value.values()) if isinstance(part, list)]
+                self.renamed |= {f"{pointer}/{index}/steps": f"{pointer}/{index}" for index in short}
         else:
             return False
         holder[int(key) if isinstance(holder, list) else key] = list(items.values())
@@ -200,10 +203,22 @@ class _Repair:
             self.renamed[f"{pointer}/{index}"] = f"{pointer}{written}"
         return True
 
+    @staticmethod
+    def _item(key: str, name: str, part: Any) -> Any:
+        """Return the item of a list that an entry of a mapping means."""
+        if key not in ("mcp", "http_executors", "composite", "tasks", "branches"):
+            return part
+        inner = part if isinstance(part, dict) else {"steps": part} if key == "branches" else {}
+        return {"id": name, **inner}
+
     def _mapping(self, pointer: str) -> bool:
         """Read a list as the mapping that is required: of parts that have their names in them, or of names."""
         place, key = _split(pointer)
         value, holder = value_at(self.value, pointer), value_at(self.value, place)
+        if (word := self._only_part(place, key, value)) is not None:
+            holder[int(key) if isinstance(holder, list) else key] = {word: value}
+            self.renamed[f"{pointer}/{word}"] = pointer
+            return True
         if not isinstance(value, list) or not value or isinstance(holder, list):
             return False
         if pointer == "/tools":
@@ -217,6 +232,12 @@ class _Repair:
         for index, name in enumerate(named):
             self.renamed[f"{section}/{escape(name)}"] = f"{pointer}/{index}"
         return True
+
+    def _only_part(self, place: str, key: str, value: Any) -> str | None:
+        """Return the key of a mapping whose value is written in place of the whole: the agent, or the steps."""
+        if isinstance(value, str) and (key in _ROLES or value in self._agents()):
+            return "agent" if place.startswith("/pattern/config") else None
+        return "then" if isinstance(value, list) and place == "/pattern/config/routes" else None
 
     def _rename(self, pointer: str, key: str, loc: Loc, known: frozenset[str] = frozenset()) -> None:
         """Give a key its right name or its right place, or remove one that means nothing."""
@@ -247,14 +268,19 @@ class _Repair:
     def _give_form(self, pointer: str) -> bool:
         """Read a step that has none of the three forms as the one that its other keys mean."""
         step = value_at(self.value, pointer)
-        if pointer == "/pattern" or not isinstance(step, dict):
+        if pointer == "/pattern":
             return False
+        if not isinstance(step, dict):
+            return self._mapping(pointer)
         if mistyped := next((key for key in step if did_you_mean(key, STEP_WORDS)), None):
             self._rename(pointer, mistyped, (), frozenset(STEP_WORDS))
             return True
         form = _form_of(step, has_agents=bool(self._agents()))
-        step[form] = "hitl" if form == "type" else self._fitting_value(form, "", None)
-        self.replaced.add(f"{pointer}/{form}")
+        given = (
+            {"type": "hitl", "prompt": "-", **step} if form == "type" else {form: self._fitting_value(form, "", None)}
+        )
+        self.replaced |= {f"{pointer}/{word}" for word in given.keys() - step.keys()}
+        step.update(given)
         return True
 
     def _replace(self, pointer: str) -> None:
@@ -284,7 +310,11 @@ class _Repair:
             return "string"
         if section == "agents":
             return {"prompt": ""}
-        if key == "agent":
+        if section == "edges":
+            return {"from": _UNNAMED, "to": [_UNNAMED]}
+        if key == "producer" and isinstance(old, dict) and isinstance(old.get("agent"), str):
+            return old["agent"]
+        if key in ("agent", "producer"):
             return next(iter(self._agents()), _UNNAMED)
         if section in ("steps", "nodes", "routes"):
             return self._step(old)
