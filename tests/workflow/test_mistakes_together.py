@@ -170,6 +170,10 @@ SHORT_FORMS = {
         "{type: evaluator_optimizer, config: {producer: {agent: zz}, evaluator: yy, accept: 80}}",
         ["unknown-agent", "wrong-type", "wrong-type", "wrong-type"],
     ),
+    "one choice instead of a list, and a mistyped form beside a mistyped key": (
+        "{type: graph, config: {nodes: {one: {agnet: a, ipnut: x}}, edges: {from: one, choose: {when: x, too: on}}}}",
+        ["step-form", "unknown-key", "unknown-key", "unknown-node", "wrong-type", "wrong-type"],
+    ),
     "an edge that is a list": (
         "{type: graph, config: {nodes: {one: {agent: a}, two: a}, edges: [[one, two], {from: one, to: thre}]}}",
         ["unknown-node", "wrong-type", "wrong-type"],

@@ -68,6 +68,7 @@ _REQUIRED: Mapping[str, Any] = {
     "agents": {_UNNAMED: {"prompt": ""}},
 }
 _ROLES = ("router", "evaluator", "orchestrator", "worker_template", "reduce", "writeup")
+_LISTS_OF_MAPPINGS = ("edges", "choose", "artifacts", "secrets")
 _STEPS = ("steps", "nodes", "routes", "evaluator", "orchestrator", "worker_template", "router")
 
 # Codes about relations between parts, by the pointer of a part: they are untrue where another value replaces the part.
@@ -189,7 +190,8 @@ class _Repair:
         """Read one text, or a mapping of mappings, as the list that is required."""
         place, key = _split(pointer)
         holder, value = value_at(self.value, place), value_at(self.value, pointer)
-        if isinstance(value, str) or (isinstance(value, dict) and value.keys() & {*STEP_WORDS}):
+        is_item = isinstance(value, dict) and (key in _LISTS_OF_MAPPINGS or value.keys() & {*STEP_WORDS})
+        if isinstance(value, str) or (is_item and not all(isinstance(item, dict) for item in value.values())):
             items: dict[str, Any] = {"": value}
         elif isinstance(value, dict) and any(isinstance(item, (dict, list)) for item in value.values()):
             items = {f"/{escape(name)}": self._item(key, name, part) for name, part in value.items()}
@@ -274,6 +276,7 @@ class _Repair:
             return self._mapping(pointer)
         if mistyped := next((key for key in step if did_you_mean(key, STEP_WORDS)), None):
             self._rename(pointer, mistyped, (), frozenset(STEP_WORDS))
+            self.revealed.add(pointer)
             return True
         form = _form_of(step, has_agents=bool(self._agents()))
         given = (
