@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from strands_cli.errors import RunFailed
+from strands_cli.events import StepFinished, StepStarted
 from tests.covers.kit import CLAIMED, Ran, World, covers, pointers_of_format
 from tests.fakes.model_server import Turn
 
@@ -177,15 +179,29 @@ def test_the_tools_of_workers_are_configured(world: World) -> None:
 
 
 @covers("/pattern/config/orchestrator/limits/max_workers")
-def test_there_are_no_more_workers(world: World) -> None:
+def test_workers_beyond_the_limit_wait_for_those_before(world: World) -> None:
     limits = "{max_workers: 1, max_rounds: 1}"
     ran = orchestrated(
         world, f"{{orchestrator: {{agent: j, input: go, limits: {limits}}}, worker_template: {{agent: b}}}}", TWO_TASKS
     )
     workers = [
-        event for event in ran.events if type(event).__name__ == "StepStarted" and event.key.startswith("workers")
+        f"{type(event).__name__} {event.key}"
+        for event in ran.events
+        if isinstance(event, (StepStarted, StepFinished)) and event.key.startswith("workers")
     ]
-    assert len(workers) == 1
+    one_by_one = [f"{what} workers.{n}" for n in range(2) for what in ("StepStarted", "StepFinished")]
+    assert workers == one_by_one
+
+
+@covers("/pattern/config/orchestrator/limits/max_tasks")
+def test_there_are_no_more_tasks(world: World) -> None:
+    ran = orchestrated(
+        world,
+        "{orchestrator: {agent: j, input: go, limits: {max_tasks: 1}}, worker_template: {agent: b}}",
+        TWO_TASKS,
+    )
+    assert isinstance(ran.error, RunFailed)
+    assert len(world.requests) == 1
 
 
 @covers("/pattern/config/orchestrator/limits/max_rounds")

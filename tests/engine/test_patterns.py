@@ -609,15 +609,83 @@ config:
 """
 
 
-def test_a_thousand_tasks_are_cut_to_what_is_allowed_with_a_warning(tmp_path: Path, wording: Wording) -> None:
-    tasks = [{"task": f"t{n}"} for n in range(1000)]
-    play = Playing(ORCHESTRATOR.replace("LIMITS", "{max_workers: 7}"), tmp_path / "a", {"orchestrator": say(tasks)})
-    assert play.run().response == "<t6>"
+def tasks_of(count: int) -> dict[str, list[Say]]:
+    return {"orchestrator": say([{"task": f"t{n}"} for n in range(count)])}
+
+
+@pytest.mark.parametrize("limits", ["{}", "{max_workers: 7}", "{max_tasks: 100}"])
+def test_every_task_is_done(limits: str, tmp_path: Path) -> None:
+    play = Playing(ORCHESTRATOR.replace("LIMITS", limits), tmp_path, tasks_of(100))
+    assert play.run().response == "<t99>"
+    assert play.of(RunWarning) == []
+
+
+class InPairs(Answering):
+    """Workers that end only when two of them work; the last one works alone."""
+
+    open = most = 0
+
+    async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
+        if not scope.key.startswith("workers."):
+            return await super().run_agent(request, scope)
+        if self.open == 0:
+            self.both = asyncio.Event()
+        self.open, both = self.open + 1, self.both
+        self.most = max(self.most, self.open)
+        if self.open == 2 or scope.key == "workers.4":
+            both.set()
+        await both.wait()
+        answer = await super().run_agent(request, scope)
+        self.open -= 1
+        return answer
+
+
+def test_no_more_workers_than_allowed_work_at_the_same_time(tmp_path: Path) -> None:
+    play = Playing(ORCHESTRATOR.replace("LIMITS", "{max_workers: 2}"), tmp_path)
+    agents = InPairs(tasks_of(5))
+    ports = Ports(play.journal, agents, ScriptedTools(), ScriptedHuman([]), FakeClock())
+    asyncio.run(execute(play.plan, ports, "run-1", play.events.append, lambda _: []))
+    assert agents.most == 2
+    assert {f"workers.{n}" for n in range(5)} < play.left()
+
+
+def test_more_tasks_than_the_limit_fail_before_the_first_worker(tmp_path: Path, wording: Wording) -> None:
+    play = Playing(ORCHESTRATOR.replace("LIMITS", "{max_tasks: 4}"), tmp_path, tasks_of(5))
+    error = play.fails(RunFailed)
+    wording(error.message)
+    wording(error.fix)
+    assert not any(key.startswith("workers") for key in play.left())
+
+
+def test_the_limit_on_tasks_counts_those_of_all_rounds(tmp_path: Path) -> None:
+    further = {"orchestrator#2": say([{"task": "x"}, {"task": "y"}])}
+    limits = "{max_tasks: 4, max_rounds: 2}"
+    play = Playing(ORCHESTRATOR.replace("LIMITS", limits), tmp_path, {**tasks_of(3), **further})
+    play.fails(RunFailed)
+    assert "workers.2" in play.left()
+    assert "workers.3" not in play.left()
+
+
+@pytest.mark.parametrize(("limits", "last"), [("{max_workers: 2}", "<t1>"), ("{}", "<t9>")])
+def test_a_run_of_an_older_version_does_the_tasks_that_it_began_with(
+    limits: str, last: str, tmp_path: Path, wording: Wording
+) -> None:
+    play = Playing(ORCHESTRATOR.replace("LIMITS", limits), tmp_path, tasks_of(12))
+    play.journal.put(plan_digest="d")
+    assert play.run().response == last
     (warned,) = play.of(RunWarning)
-    assert all(part in warned.message for part in ("1000", "7", "max_workers"))
-    wording(warned.message)
-    play = Playing(ORCHESTRATOR.replace("LIMITS", "{}"), tmp_path / "b", {"orchestrator": say(tasks)})
-    assert play.run().response == "<t9>"
+    if limits == "{}":
+        wording(warned.message)
+
+
+def test_gates_and_steps_know_the_numbers_of_tasks_and_workers(tmp_path: Path) -> None:
+    text = "{{ task_count }} {{ worker_count }}"
+    gates = '  decomposition_review: {type: hitl, prompt: "{{ task_count }}?"}\n'
+    gates += f'  reduce_review: {{type: hitl, prompt: "{text}?"}}\n  reduce: {{agent: editor, input: "{text}"}}\n'
+    play = Playing(ORCHESTRATOR.replace("LIMITS", "{}") + gates, tmp_path / "a", tasks_of(3), ["yes", "yes"])
+    assert play.run().response == "<3 3>"
+    rows = {row.key: row.detail.get("prompt") for row in play.journal.rows("human")}
+    assert set(rows) == {"decomposition_review", "reduce_review"}
 
 
 def test_no_task_at_all_ends_the_run_with_a_warning(tmp_path: Path, wording: Wording) -> None:

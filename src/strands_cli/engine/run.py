@@ -240,6 +240,10 @@ class Run:
         """Return the rows of what a step or a call was made of; all of the run without a key."""
         return self.ports.journal.rows(kind, key)
 
+    def unless_inputs(self, **names: Any) -> dict[str, Any]:
+        """Return names of the runtime without those of inputs, which templates mean then."""
+        return {name: value for name, value in names.items() if name not in self.plan.inputs}
+
     def has_begun(self, key: str) -> bool:
         """Return whether the journal has a step of this key."""
         return self.ports.journal.row(self._prefix + key) is not None

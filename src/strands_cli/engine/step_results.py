@@ -11,7 +11,7 @@ from strands_cli.workflow.steps import CallStep, GateStep
 
 if TYPE_CHECKING:
     from strands_cli.events import StepKind
-    from strands_cli.workflow.steps import AgentStep, Step
+    from strands_cli.workflow.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,6 @@ def after(step: Step, result: StepResult) -> dict[str, Any]:
     """Return the names that a step leaves to those that follow it."""
     names = {"last_response": result.response}
     return {**names, "hitl_response": result.response} if isinstance(step, GateStep) else names
-
-
-def question_to(step: AgentStep, prompt: str) -> str:
-    """Return the template of the message to a step's agent: its input, else the agent's prompt."""
-    if step.input is not None:
-        return step.input
-    return prompt if "{{" in prompt else "{% raw %}" + prompt + "{% endraw %}"
 
 
 def text_of(result: Mapping[str, Any]) -> str:

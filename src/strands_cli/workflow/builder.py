@@ -188,6 +188,7 @@ class WorkerOptions(TypedDict, total=False):
     worker_tools: Sequence[ToolName] | None
     max_workers: int | None
     max_rounds: int | None
+    max_tasks: int | None
     decomposition_review: StepPart | None
     reduce_review: StepPart | None
     reduce: StepPart | None
@@ -196,7 +197,11 @@ class WorkerOptions(TypedDict, total=False):
 
 def orchestrator_workers(orchestrator: StepPart, worker: str, **options: Unpack[WorkerOptions]) -> PatternPart:
     """Let an agent split the work, and the agent `worker` do each part."""
-    limits = _without_none(max_workers=options.pop("max_workers", None), max_rounds=options.pop("max_rounds", None))
+    limits = _without_none(
+        max_workers=options.pop("max_workers", None),
+        max_rounds=options.pop("max_rounds", None),
+        max_tasks=options.pop("max_tasks", None),
+    )
     template = _without_none(agent=worker, tools=options.pop("worker_tools", None))
     first = _without_none(**orchestrator, limits=limits or None)
     return _pattern("orchestrator_workers", orchestrator=first, worker_template=template, **options)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.orchestrator_inputs import unread_inputs
 from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.yaml import escape
 
@@ -78,5 +79,19 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the same",
         "",
         _gates,
+    ),
+    Difference(
+        "The inputs of an orchestrator",
+        "they are appended to its message where neither that nor its prompt names one",
+        "it gets those that its message or prompt names",
+        "`unread-inputs`",
+        lambda loaded: ["/pattern/config/orchestrator"] if loaded.spec and unread_inputs(loaded.spec) else (),
+    ),
+    Difference(
+        "`max_workers` of an orchestrator",
+        "how many tasks are done at the same time; all are done",
+        "the same; `limits.max_tasks` fails a run with more tasks",
+        "",
+        lambda loaded: _written(loaded, "/pattern/config/orchestrator/limits/max_workers"),
     ),
 )

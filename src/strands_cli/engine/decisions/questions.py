@@ -9,7 +9,10 @@ from strands_cli.engine.effects import REUSED
 from strands_cli.engine.journal import Answer, Clock, Journal, Question, Row, misfit, stored_question
 from strands_cli.errors import UsageError, suggest
 from strands_cli.phrases import joined
-from strands_cli.workflow.steps import APPROVALS, is_approval, is_refusal, meant_word
+from strands_cli.workflow.steps import APPROVALS, is_approval, meant_word
+
+# What a condition compares with to refuse; any other answer then approves.
+REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")
 
 
 def open_questions(journal: Journal) -> list[Row]:
@@ -56,7 +59,7 @@ def natural_answer(question: Row) -> str | None:
         return None
     asked = stored_question(question)
     known = [word for word in asked.words if is_approval(word)]
-    if not known and not all(is_refusal(word) for word in asked.words):
+    if not known and not all(word.strip().lower() in REFUSALS for word in asked.words):
         return None  # the workflow would take an approval for another answer than it waits for
     return next((word for word in known or APPROVALS if misfit(word, asked) is None), None)
 

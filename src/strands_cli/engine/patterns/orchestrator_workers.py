@@ -6,17 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Job, Outcome
-from strands_cli.engine.step_results import after, question_to
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.engine.step_results import after
+from strands_cli.errors import RunFailed
+from strands_cli.workflow.steps import AgentStep, question_to
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.workflow.patterns import OrchestratorConfig
+    from strands_cli.workflow.patterns import OrchestratorConfig, OrchestratorLimits
 
 _TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
 TASKS = {"type": "array", "items": _TASK}
-DEFAULT_WORKERS, DEFAULT_ROUNDS = 10, 1
+DEFAULT_ROUNDS = 1
+# How many tasks of a round older versions did where `max_workers` was not given.
+OLDER_LIMIT = 10
 NEXT_ROUND = """
 
 Done so far:
@@ -28,6 +31,7 @@ Answer with further tasks, or with an empty list if nothing is left to do."""
 async def orchestrator_workers(run: Run, config: OrchestratorConfig) -> dict[str, Any]:
     """Hand out tasks until the orchestrator returns none or the last round is over; then reduce and write up."""
     names: dict[str, Any] = {"workers": [], "num_workers": 0, "subtasks": [], "round_count": 0, "last_response": ""}
+    names |= run.unless_inputs(task_count=0, worker_count=0)
     for number in range(1, (config.orchestrator.limits.max_rounds or DEFAULT_ROUNDS) + 1):
         tasks, names = await _hand_out(run, config, number, names)
         if not tasks:
@@ -49,26 +53,43 @@ async def orchestrator_workers(run: Run, config: OrchestratorConfig) -> dict[str
 async def _hand_out(
     run: Run, config: OrchestratorConfig, number: int, names: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Ask for the tasks of one round; more than `max_workers` are cut off."""
+    """Ask for the tasks of one round."""
     step, key = config.orchestrator, "orchestrator"
     if number > 1:
         question = question_to(step, run.plan.agents[step.agent].prompt)
         step, key = step.model_copy(update={"input": question + NEXT_ROUND}), f"orchestrator#{number}"
     answer = await run.decide(key, step, TASKS, names)
-    tasks = answer.output[: config.orchestrator.limits.max_workers or DEFAULT_WORKERS]
-    if len(tasks) < len(answer.output):
-        run.warn(f"{key} handed out {len(answer.output)} tasks; only the first {len(tasks)} are done (max_workers)")
-    elif number == 1 and not tasks:
+    tasks = _tasks_to_do(run, key, answer.output, config.orchestrator.limits)
+    if number == 1 and not tasks:
         run.warn("the orchestrator handed out no task, so no worker runs")
     subtasks = [*names["subtasks"], *tasks]
+    _require_few(len(subtasks), key, config.orchestrator.limits)
     rounds = number if tasks else names["round_count"]
-    return tasks, {**names, "orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
+    found = {"orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
+    return tasks, {**names, **found, **run.unless_inputs(task_count=len(subtasks))}
+
+
+def _tasks_to_do(run: Run, key: str, tasks: list[dict[str, Any]], limits: OrchestratorLimits) -> list[dict[str, Any]]:
+    """Return the tasks of a round: all, but those that an older version did in a run that it began."""
+    is_older = run.ports.journal.get("plan_digest") is not None and not run.ports.journal.get("does_all_tasks")
+    first = tasks[: limits.max_workers or OLDER_LIMIT] if is_older else tasks
+    if len(first) < len(tasks):
+        run.warn(f"{key} handed out {len(tasks)} tasks; this run began when only {len(first)} of them were done")
+    return first
+
+
+def _require_few(number: int, key: str, limits: OrchestratorLimits) -> None:
+    if limits.max_tasks is not None and number > limits.max_tasks:
+        raise RunFailed(
+            f"with those of {key} there are {number} tasks; `limits.max_tasks` is {limits.max_tasks}",
+            fix="raise it in the orchestrator, or have the orchestrator hand out fewer, and start a new run",
+        )
 
 
 async def _work(
     run: Run, config: OrchestratorConfig, tasks: list[dict[str, Any]], names: dict[str, Any]
 ) -> dict[str, Any]:
-    """Run one worker for each task; the numbers of workers continue through all rounds."""
+    """Run one worker for each task, `max_workers` at a time; their numbers continue through all rounds."""
     template, first = config.worker_template, len(names["workers"])
     done: dict[str, StepResult] = {}
 
@@ -79,7 +100,10 @@ async def _work(
     def keep(name: str, outcome: Outcome) -> None:
         done[name] = outcome.value
 
-    await run.jobs({str(n): Job(partial(perform, n, one["task"])) for n, one in enumerate(tasks, first)}, keep)
+    jobs = [(str(n), Job(partial(perform, n, one["task"]))) for n, one in enumerate(tasks, first)]
+    width = config.orchestrator.limits.max_workers or len(jobs)
+    for start in range(0, len(jobs), width):
+        await run.jobs(dict(jobs[start : start + width]), keep)
     workers = [
         {
             "task": one["task"],
@@ -92,4 +116,5 @@ async def _work(
         for n, one in enumerate(tasks, first)
     ]
     joined = [*names["workers"], *workers]
-    return {**names, "workers": joined, "num_workers": len(joined), "last_response": workers[-1]["response"]}
+    counts = {"num_workers": len(joined), **run.unless_inputs(worker_count=len(joined))}
+    return {**names, "workers": joined, **counts, "last_response": workers[-1]["response"]}

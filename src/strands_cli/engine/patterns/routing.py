@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.step_results import question_to
 from strands_cli.errors import InvalidAnswer, RunFailed
-from strands_cli.workflow.steps import meant_word
+from strands_cli.workflow.steps import meant_word, question_to
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

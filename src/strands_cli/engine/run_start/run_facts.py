@@ -230,7 +230,9 @@ def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], st
 def surroundings_of(plan: Plan) -> dict[str, Any]:
     """Return facts of a new run: where its paths lead, digests of the variables of its models, an earlier meaning."""
     facts = {"places": _places(plan), "variables": _variables(plan), "meaning": _meaning(plan)}
-    return {name: found for name, found in facts.items() if found}
+    # Older versions did not do all tasks of an orchestrator.
+    hands_out = any(part.spec.pattern.type == "orchestrator_workers" for part in _parts(plan))
+    return {name: found for name, found in {**facts, "does_all_tasks": hands_out}.items() if found}
 
 
 def surroundings_changed(plan: Plan, journal: Journal) -> list[str]:

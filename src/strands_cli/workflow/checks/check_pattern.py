@@ -10,6 +10,7 @@ from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.orchestrator_inputs import unread_inputs
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.templates import SlowPattern, fullmatch
@@ -24,6 +25,11 @@ CONCURRENT_MEMORY = Code(
     "An agent with `memory: run` in steps that may run at the same time.",
     "Use an agent for each step.",
 )
+UNREAD_INPUTS = Code(
+    "unread-inputs",
+    "A workflow with inputs, whose orchestrator reads none of them.",
+    "Name the inputs in its message; version 0 lists them there.",
+)
 
 
 def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -32,6 +38,7 @@ def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from _check_gates(spec, loaded)
     yield from check_memory(spec, loaded)
     yield from _check_schemas(spec, loaded)
+    yield from _check_inputs(spec, loaded)
     yield from spec.pattern.check(loaded)
 
 
@@ -80,6 +87,15 @@ def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         answers = f"it answers {placed.answers}"
         message = f"`output_schema` of the agent {name!r} has no effect where it is the {role}: {answers}"
         yield no_effect(message, where, f"remove it, or use an agent of its own as the {role}")
+
+
+def _check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Report inputs that never reach the agent that splits the work."""
+    if names := unread_inputs(spec):
+        message = f"the orchestrator gets none of the inputs: {', '.join(names)}"
+        where = loaded.where("/pattern/config/orchestrator", key=True)
+        fix = f'name them in its message, for example `input: "... {{{{ {names[0]} }}}}"`'
+        yield Finding(UNREAD_INPUTS, message, where, fix, "warning")
 
 
 def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

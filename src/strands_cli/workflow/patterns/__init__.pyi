@@ -9,6 +9,7 @@ from strands_cli.workflow.patterns.graph import UNREACHABLE_NODE as UNREACHABLE_
 from strands_cli.workflow.patterns.graph import Edge as Edge
 from strands_cli.workflow.patterns.graph import GraphConfig as GraphConfig
 from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig as OrchestratorConfig
+from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorLimits as OrchestratorLimits
 from strands_cli.workflow.patterns.parallel import Branch as Branch
 from strands_cli.workflow.patterns.parallel import ParallelConfig as ParallelConfig
 from strands_cli.workflow.patterns.pattern_models import PATTERNS as PATTERNS

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator
 
 WORKER: Scope = scope_of("response", "output", "agent", "status", "task", "index")
-ORCHESTRATION: Scope = {**scope_of("orchestrator_response", "round_count"), "subtasks": Items(ANY)}
-WORK: Scope = {**ORCHESTRATION, "workers": Items(WORKER), "num_workers": ANY}
+ORCHESTRATION: Scope = {**scope_of("orchestrator_response", "round_count", "task_count"), "subtasks": Items(ANY)}
+WORK: Scope = {**ORCHESTRATION, "workers": Items(WORKER), **scope_of("num_workers", "worker_count")}
 
 STARTER = """\
 agents:
@@ -57,8 +57,11 @@ steps:
 class OrchestratorLimits(FormatModel):
     """How many tasks an orchestrator may assign."""
 
-    max_workers: int | None = Field(default=None, ge=1, description="Most workers in one round.")
+    max_workers: int | None = Field(default=None, ge=1, description="Most workers at the same time.")
     max_rounds: int | None = Field(default=None, ge=1, description="Most rounds.")
+    max_tasks: int | None = Field(
+        default=None, ge=1, description="Most tasks in all rounds; with more the run fails before it does any of them."
+    )
 
 
 class Orchestrator(AgentStep):
@@ -135,6 +138,10 @@ class OrchestratorWorkers(PatternModel):
     def limits(self) -> Iterator[str]:
         """Yield how many tasks the orchestrator may assign."""
         limits = self.config.orchestrator.limits
-        named = {"workers in a round": limits.max_workers, "rounds": limits.max_rounds}
+        named = {
+            "workers at the same time": limits.max_workers,
+            "rounds": limits.max_rounds,
+            "tasks": limits.max_tasks,
+        }
         if words := [f"{limit} {what}" for what, limit in named.items() if limit is not None]:
             yield f"At most {', '.join(words)}."

@@ -1,12 +1,12 @@
 from strands_cli.workflow.steps.approvals import APPROVALS as APPROVALS
 from strands_cli.workflow.steps.approvals import is_approval as is_approval
-from strands_cli.workflow.steps.approvals import is_refusal as is_refusal
 from strands_cli.workflow.steps.approvals import meant_word as meant_word
 from strands_cli.workflow.steps.step_models import AgentStep as AgentStep
 from strands_cli.workflow.steps.step_models import CallStep as CallStep
 from strands_cli.workflow.steps.step_models import GateStep as GateStep
 from strands_cli.workflow.steps.step_models import Step as Step
 from strands_cli.workflow.steps.step_models import agent_step as agent_step
+from strands_cli.workflow.steps.step_models import question_to as question_to
 from strands_cli.workflow.steps.step_models import step_form as step_form
 from strands_cli.workflow.steps.tool_entries import CompositeTool as CompositeTool
 from strands_cli.workflow.steps.tool_entries import HttpExecutor as HttpExecutor

@@ -1,4 +1,4 @@
-"""The words with which a person answers a gate: those that approve, those that refuse, and what a text means."""
+"""The words with which a person answers a gate: those that approve, and what a text means."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from collections.abc import Sequence
 
 # The answers to a gate that approve, in any case; without --answer, `approve` gives the first that fits.
 APPROVALS = ("approved", "approve", "yes", "y", "ok")
-REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")
 _PREFIX = "route:"
 
 
 def is_approval(answer: str) -> bool:
     """Return whether an answer to a gate approves."""
     return answer.strip().lower() in APPROVALS
-
-
-def is_refusal(answer: str) -> bool:
-    """Return whether an answer to a gate refuses."""
-    return answer.strip().lower() in REFUSALS
 
 
 def meant_word(text: str, words: Sequence[str]) -> str | None:

@@ -70,6 +70,13 @@ def agent_step(agent: str, text: str | None = None, tools: tuple[ToolEntry, ...]
     return AgentStep.model_construct(agent=agent, input=text, vars={}, tool_overrides=tools)
 
 
+def question_to(step: AgentStep, prompt: str) -> str:
+    """Return the template of the message to a step's agent: its input, else the agent's prompt."""
+    if step.input is not None:
+        return step.input
+    return prompt if "{{" in prompt else "{% raw %}" + prompt + "{% endraw %}"
+
+
 def step_form(value: Any) -> str | None:
     """Return which of the three step forms a value has, judged by its keys; None when it has none."""
     keys = value if isinstance(value, dict) else {name for name in ("agent", "tool", "type") if hasattr(value, name)}
