@@ -418,17 +418,26 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     ),
     # -- orchestrator_workers
     "unknown worker": (
-        pattern("orchestrator_workers", "orchestrator: {agent: alpha}\nworker_template: {agent: gamma}"),
+        pattern(
+            "orchestrator_workers",
+            "orchestrator: {agent: alpha, input: '{{ topic }}'}\nworker_template: {agent: gamma}",
+        ),
         "unknown-agent",
         10,
     ),
     "review of no reduce": (
         pattern(
             "orchestrator_workers",
-            "orchestrator: {agent: alpha}\nworker_template: {agent: beta}\nreduce_review: {type: hitl, prompt: x}",
+            "orchestrator: {agent: alpha, input: '{{ topic }}'}\nworker_template: {agent: beta}\n"
+            "reduce_review: {type: hitl, prompt: x}",
         ),
         "no-effect",
         11,
+    ),
+    "inputs that do not reach the orchestrator": (
+        pattern("orchestrator_workers", "orchestrator: {agent: alpha}\nworker_template: {agent: beta}"),
+        "unread-inputs",
+        9,
     ),
     # -- graph
     "edge from nowhere": (
@@ -509,9 +518,9 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         14,
     ),
     "memory of workers": (
-        pattern("orchestrator_workers", "orchestrator: {agent: beta}\nworker_template: {agent: alpha}").replace(
-            "{prompt: A}", "{prompt: A, memory: run}"
-        ),
+        pattern(
+            "orchestrator_workers", "orchestrator: {agent: beta, input: '{{ topic }}'}\nworker_template: {agent: alpha}"
+        ).replace("{prompt: A}", "{prompt: A, memory: run}"),
         "concurrent-memory",
         10,
     ),
