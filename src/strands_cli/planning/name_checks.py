@@ -76,7 +76,7 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
 
 def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
     """Yield what is wrong with the files and directories that a workflow names."""
-    from strands_cli.planning.checks import check_mounts, check_notes, check_recordings
+    from strands_cli.planning.checks import check_compaction, check_mounts, check_notes, check_recordings
     from strands_cli.planning.plan import places_of
 
     document, folder = loaded.document, _folder(loaded)
@@ -84,6 +84,8 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
         yield from filter(None, map(_of_file, check_mounts(spec, document, folder, places_of(spec, folder))))
     if spec.context_policy.notes is not None:
         yield from check_notes(spec, document)
+    if spec.context_policy.compaction is not None:
+        yield from check_compaction(spec, document)
     if spec.outputs.artifacts:
         yield from _artifact_findings(spec, document)
     recording = folder / spec.runtime.recording if spec.runtime.recording else None

@@ -7,8 +7,10 @@ import itertools
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from strands_cli.graph_paths import reach_of
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.placed_steps import PlacedStep, Site
+from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.template_scope import Scope
 
 if TYPE_CHECKING:
@@ -84,6 +86,19 @@ class PatternModel(FormatModel):
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
         """Yield those of the agents that may work on two steps at the same time."""
         yield from ()
+
+    def messages_again(self) -> Iterator[tuple[str, Site]]:
+        """Yield each agent that has certainly worked before, with the message that it then gets."""
+        placed = {one.key: one for one in self.steps()}
+        agents = {key: one.step.agent for key, one in placed.items() if isinstance(one.step, AgentStep)}
+        followers: dict[str, list[str]] = {key: [] for key in placed}
+        for edge in self.edges():
+            if edge.before in placed and edge.after in placed:
+                followers[edge.before].append(edge.after)
+        reach = reach_of(followers)
+        for key, agent in agents.items():
+            if any(key in reach[other] for other in agents if agents[other] == agent):
+                yield from ((agent, site) for site in placed[key].sites() if site.pointer == placed[key].at("input"))
 
     def limits(self) -> Iterator[str]:
         """Yield sentences about repetition and defaults, for a person."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow.checks import CONCURRENT_MEMORY, UNDECLARED_VARIABLE, UNUSED_AGENT
+from strands_cli.workflow.checks import CONCURRENT_MEMORY, LOST_CONVERSATION, UNDECLARED_VARIABLE, UNUSED_AGENT
 from strands_cli.workflow.files import BAD_RECORDING
 from strands_cli.workflow.findings import (
     DUPLICATE_ID,
@@ -79,6 +79,7 @@ _UNTRUE = {
     r"/inputs(/required|/optional|/values)?|/tools/composite.*|/pattern.*/vars": (UNDECLARED_VARIABLE,),
     r"/env/secrets.*": (NO_EFFECT,),
     r"/tools.*": (UNKNOWN_SERVER, UNUSED_AGENT),
+    r"/(pattern|agents|version|context_policy).*": (LOST_CONVERSATION,),
     r"/pattern(/type|/config(/(steps|nodes|routes|tasks|branches))?)?": (
         *(UNUSED_AGENT, UNKNOWN_NAME, UNKNOWN_NODE, UNREACHABLE_NODE, UNKNOWN_TASK, UNKNOWN_ROUTE),
         *(MISSING_DEPENDENCY, DUPLICATE_ID, CONCURRENT_MEMORY, BAD_RECORDING),

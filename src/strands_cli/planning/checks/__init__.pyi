@@ -1,5 +1,6 @@
 from strands_cli.planning.checks.artifact_paths import check_outputs as check_outputs
 from strands_cli.planning.checks.call_inputs import check_call_input as check_call_input
+from strands_cli.planning.checks.context_checks import check_compaction as check_compaction
 from strands_cli.planning.checks.context_checks import check_context as check_context
 from strands_cli.planning.checks.context_checks import check_notes as check_notes
 from strands_cli.planning.checks.context_checks import summarizer_of as summarizer_of

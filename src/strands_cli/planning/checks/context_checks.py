@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs import place_notes
+from strands_cli.phrases import counted
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.providers import ModelSettings
-from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow import NO_EFFECT, PlacedStep, WorkflowSpec
+from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.yaml import Document, escape
 
 NOTES_OUTSIDE = Code(
@@ -39,7 +42,7 @@ def summarizer_of(spec: WorkflowSpec, model: ModelSettings) -> ModelSettings | N
 
 def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], document: Document) -> list[Finding]:
     """Return a finding for a notes file outside the working directory and for memory that a provider keeps itself."""
-    findings = check_notes(spec, document)
+    findings = [*check_notes(spec, document), *check_compaction(spec, document)]
     for agent in agents.values():
         if agent.keeps_conversation and agent.model.options.get("stateful"):
             message = f"the agent '{agent.id}' cannot keep its conversation: its model does, on its server"
@@ -47,6 +50,43 @@ def check_context(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], docume
             fix = "remove the option `stateful`, or use `memory: step`"
             findings.append(Finding(STATEFUL_MEMORY, message, where, fix))
     return findings
+
+
+def check_compaction(spec: WorkflowSpec, document: Document) -> list[Finding]:
+    """Return a finding where no conversation can get as long as what compaction leaves as it is."""
+    compaction = spec.context_policy.compaction
+    has_window = spec.context_policy.window is not None
+    if compaction is None or not compaction.enabled or has_window or not spec.agents:
+        return []
+    longest = max(_most_messages(name, spec) for name in spec.agents)
+    # A summary replaces two messages or more, and the latest one always remains.
+    if longest - max(compaction.preserve_recent_messages, 1) >= 2:
+        return []
+    where = document.where("/context_policy/compaction", key=True)
+    message = (
+        f"`compaction` never acts: no conversation has more than {counted(int(longest), 'message')}, and the latest "
+        f"{max(compaction.preserve_recent_messages, 1)} always stay"
+    )
+    fix = "lower `preserve_recent_messages`, or leave `compaction` out; `memory: run` makes conversations of steps"
+    return [Finding(NO_EFFECT, message, where, fix, "warning")]
+
+
+def _most_messages(name: str, spec: WorkflowSpec) -> float:
+    """Return how many messages the last request of an agent can have at most, as far as the workflow bounds it."""
+    agent, placed = spec.agents[name], [one for one in spec.pattern.steps() if _is_of(one, name)]
+    given = spec.tools.model_fields_set or spec.skills or spec.context_policy.retrieval
+    has_tools = agent.tools or (agent.tools is None and given)
+    # The corrections of an answer are messages too.
+    may_call = any(getattr(one.step, "tool_overrides", None) or one.answers is not None for one in placed)
+    if has_tools or may_call or agent.output_schema is not None:
+        return inf
+    if agent.memory == "step":
+        return 1
+    return 2 * len(placed) - 1 if spec.pattern.is_bounded else inf
+
+
+def _is_of(placed: PlacedStep, name: str) -> bool:
+    return isinstance(placed.step, AgentStep) and placed.step.agent == name
 
 
 def check_notes(spec: WorkflowSpec, document: Document) -> list[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding
+from strands_cli.workflow.checks.check_memory import check_memory
 from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown
 from strands_cli.workflow.loaded import Loaded
@@ -17,14 +18,6 @@ from strands_cli.workflow.templates import SlowPattern, fullmatch
 from strands_cli.workflow.yaml import escape
 
 UNUSED_AGENT = Code("unused-agent", "An agent that no step uses.", "Use it or remove it.")
-WINDOW_AND_COMPACTION = Code(
-    "window-and-compaction", "A window leaves out the messages that compaction would summarize.", "Keep one of the two."
-)
-CONCURRENT_MEMORY = Code(
-    "concurrent-memory",
-    "An agent with `memory: run` in steps that may run at the same time.",
-    "Use an agent for each step.",
-)
 UNREAD_INPUTS = Code(
     "unread-inputs",
     "A workflow with inputs, whose orchestrator reads none of them.",
@@ -125,26 +118,3 @@ def _check_default(default: str, pattern: str, placed: PlacedStep, loaded: Loade
     if not fits:
         message = f"the default {default!r} does not match the pattern {pattern!r}"
         yield Finding(BAD_VALUE, message, loaded.where(placed.at("default")), "change one of the two")
-
-
-def check_memory(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    """Report agents with `memory: run` in steps that may run together, and two ways to shorten a conversation."""
-    policy = spec.context_policy
-    if policy.window is not None and policy.compaction is not None and policy.compaction.enabled:
-        message = "`window` removes the messages that `compaction` would summarize"
-        where = loaded.where("/context_policy/window", key=True)
-        fix = "keep one of the two, or set `compaction.enabled: false`"
-        yield Finding(WINDOW_AND_COMPACTION, message, where, fix)
-    keeping = {name for name, agent in spec.agents.items() if agent.memory == "run"}
-    for shared in spec.pattern.shared_agents(keeping) if keeping else ():
-        where, fix = loaded.where(shared.pointer), "use an agent for each, or `memory: step`"
-        if not spec.is_earlier:
-            message = (
-                f"the agent {shared.agent!r} keeps its conversation (`memory: run`) but may work on two steps at once"
-            )
-            yield Finding(CONCURRENT_MEMORY, message, where, fix, shared.severity)
-        elif not shared.is_worker:
-            message = (
-                f"the agent {shared.agent!r} may work on two steps at once; neither sees the conversation of the other"
-            )
-            yield Finding(CONCURRENT_MEMORY, message, where, fix, "warning")

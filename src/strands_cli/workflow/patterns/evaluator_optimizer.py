@@ -114,6 +114,11 @@ class EvaluatorOptimizer(PatternModel):
             scope = {**EVALUATION, **gate_scope([self.config.review_gate])}
             yield Site(f"{CONFIG}/revise_prompt", self.config.revise_prompt, scope)
 
+    def messages_again(self) -> Iterator[tuple[str, Site]]:
+        """Yield the message that asks for the next draft, and the one that asks for its evaluation."""
+        yield from ((self.config.producer, site) for site in self.templates())
+        yield from (again for again in super().messages_again() if again[1].pointer.startswith(f"{CONFIG}/evaluator/"))
+
     def limits(self) -> Iterator[str]:
         """Yield when a draft is accepted."""
         accept = self.config.accept
