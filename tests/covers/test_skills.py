@@ -48,6 +48,19 @@ def test_agents_see_no_more_than_the_id(world: World) -> None:
     assert "tidy" in offered_tool(world)
 
 
+@covers("/agents/*/skills")
+def test_skills_come_beside_a_list_of_tools_unless_the_agent_has_none(world: World) -> None:
+    (world.folder / "kept").mkdir()
+    (world.folder / "kept" / "SKILL.md").write_text("# Tidy")
+    world.run(
+        "skills: [{id: tidy, path: kept, description: d}]\n"
+        "agents: {a: {prompt: p, tools: [current_time]}, b: {prompt: p, tools: [current_time], skills: []}}\n"
+        "pattern: {type: chain, config: {steps: [{agent: a, input: x}, {agent: b, input: x}]}}"
+    )
+    assert [world.tools(number) for number in (0, 1)] == [["current_time", "Skill"], ["current_time"]]
+    assert "Skills" not in json.dumps(world.requests[0]["messages"]), "version 1 has the list in the tool only"
+
+
 @covers("/context_policy/retrieval/jit_tools")
 def test_every_agent_has_the_tools_for_retrieval(world: World) -> None:
     steps = "[{agent: a, input: x}, {agent: b, input: x}]"

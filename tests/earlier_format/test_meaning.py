@@ -19,8 +19,9 @@ SRC = Path(__file__).parents[2] / "src" / "strands_cli"
 READERS = {
     "engine/conversations.py",
     "engine/run_start/run_facts.py",
+    "planning/planned_agents.py",
     "planning/resolve/composed_tools.py",
-    "workflow/checks/check_pattern.py",
+    "workflow/checks/check_memory.py",
     "workflow/loader.py",
     "workflow/model.py",
 }

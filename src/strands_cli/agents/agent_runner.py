@@ -69,7 +69,7 @@ class SdkAgentRunner:
         agent = Agent(
             model=journaled,
             tools=tools.planned,
-            system_prompt=self._check.redactor.text(await self._context.noted(request.system_prompt, scope)),
+            system_prompt=self._check.redactor.text(await self._context.noted(_system_prompt(request), scope)),
             messages=restored(request.history),
             state=dict(request.state),
             name=request.agent.id,
@@ -142,6 +142,12 @@ def _without_secrets(request: AgentRequest, redactor: Redactor) -> AgentRequest:
     """Return the request with secrets redacted from its prompts, also those from files and persons."""
     prompt, system_prompt = redactor.text(request.prompt), redactor.text(request.system_prompt)
     return replace(request, prompt=prompt, system_prompt=system_prompt)
+
+
+def _system_prompt(request: AgentRequest) -> str:
+    """Return the system prompt, with the list of the skills that this step can load where the agent gets one."""
+    skills = [tool.record.description for tool in request.tools if tool.record.kind == "skill"]
+    return "\n\n".join((request.system_prompt, *(skills if request.agent.lists_skills else ())))
 
 
 def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | None:

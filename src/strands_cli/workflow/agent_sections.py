@@ -104,7 +104,7 @@ class AgentBudgets(FormatModel):
 class AgentSpec(FormatModel):
     """One agent: its prompt, its tools and its model."""
 
-    restricting: ClassVar[frozenset[str]] = frozenset({"tools"})
+    restricting: ClassVar[frozenset[str]] = frozenset({"tools", "skills"})
 
     prompt: str | None = Field(default=None, description="The system prompt; inputs may be used in it as templates.")
     ref: str | None = Field(
@@ -114,6 +114,11 @@ class AgentSpec(FormatModel):
     )
     tools: tuple[ToolEntry, ...] | None = Field(
         default=None, description="The agent's tools. Absent: every tool of the workflow; empty: none."
+    )
+    skills: tuple[str, ...] | None = Field(
+        default=None,
+        max_length=0,
+        description="`[]`: none of the skills. Absent: the tool `Skill` for all of them, also beside `tools`.",
     )
     provider: str | None = Field(default=None, description="Provider of this agent; that of `runtime` if not given.")
     model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")

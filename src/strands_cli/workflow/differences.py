@@ -60,6 +60,13 @@ DIFFERENCES: tuple[Difference, ...] = (
         _agents_without_memory,
     ),
     Difference(
+        "The list of skills",
+        "the system prompt of an agent with skills ends with their list",
+        "the list is in the description of the tool `Skill` only",
+        "",
+        lambda loaded: _written(loaded, "/skills"),
+    ),
+    Difference(
         "The review of a route",
         "a route's name or `route:NAME` chooses it; an approval confirms; any other answer is asked again",
         "the same",

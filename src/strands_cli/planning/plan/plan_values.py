@@ -116,6 +116,7 @@ class PlannedAgent:
     """An agent with everything resolved: its prompt as written, its model, its tools.
 
     `keeps_conversation` is `memory: run`; `summarizer` the model of its summaries where that is another one.
+    `lists_skills` says whether its system prompt ends with the list of its skills, as in the earlier format.
     """
 
     id: str
@@ -126,6 +127,7 @@ class PlannedAgent:
     input_schema: Mapping[str, Any] | None = None
     output_schema: Mapping[str, Any] | None = None
     keeps_conversation: bool = False
+    lists_skills: bool = False
     summarizer: ModelSettings | None = None
     limits: AgentLimits | None = None
     budgets: AgentBudgets | None = None

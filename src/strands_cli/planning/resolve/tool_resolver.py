@@ -107,16 +107,25 @@ class ToolResolver:
         self.workflow_tools = (*self.workflow_tools, *self.composed.composites())
         self._is_complete = True
 
-    def agent_tools(self, entries: Sequence[ToolEntry] | None, pointer: str) -> tuple[PlannedTool, ...]:
-        """Return an agent's tools: all of the workflow's without a list, else those listed; names must be unique."""
+    def agent_tools(
+        self, entries: Sequence[ToolEntry] | None, pointer: str, *, has_skills: bool = True
+    ) -> tuple[PlannedTool, ...]:
+        """Return an agent's tools: all of the workflow's without a list, else those listed; names must be unique.
+
+        With `has_skills` the skills of the workflow come with either.
+        """
         if entries is None and not self._is_complete:
             message = "an agent that is one of the workflow's tools has no `tools`, so it would be one of its own"
             fix = "list the tools that it may use: `tools: []` for none"
             self.context.omit(TOOL_CYCLE, message, self.context.document.where(pointer), fix)
             return ()
-        if entries is None:
-            return self.distinct((*self.workflow_tools, *self._for_retrieval()), "/tools/python")
-        return self.distinct((*self.resolve_all(entries, pointer), *self._for_retrieval()), pointer)
+        own = self.workflow_tools if entries is None else self.resolve_all(entries, pointer)
+        others = tuple(tool for tool in own if tool.record.kind != "skill")
+        if not has_skills:
+            own = others
+        elif own == others and self._skill is not None:
+            own = (*own, self._skill)
+        return self.distinct((*own, *self._for_retrieval()), "/tools/python" if entries is None else pointer)
 
     def _for_retrieval(self) -> tuple[PlannedTool, ...]:
         """Return the tools and the servers that every agent has besides its own list."""
