@@ -16,7 +16,7 @@ from tests.agents.resumable import going, lines_of, rows, workflow
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
-KEEPING = "{one: {prompt: be one, tools: [native:echo], memory: run}, two: {prompt: be two, tools: []}}"
+KEEPING = "{one: {prompt: be one, tools: [native:echo], memory: run}, two: {prompt: be two, tools: [], memory: step}}"
 STEPS = "{agent: one, input: first}, {agent: two, input: between}, {agent: one, input: second}"
 
 

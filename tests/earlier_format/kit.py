@@ -3,6 +3,7 @@
 A case is one YAML file in `cases/`:
 
     workflow   its text; a line `runtime:` that omits provider, model and host gets those of the test's server
+    place      its folder in the working directory; the default is that itself
     files      further files by their path beside it
     inputs     the values of its inputs
     turns      what the model answers: in order, or by the last message or the system prompt; each a text, or
@@ -37,7 +38,7 @@ from strands_cli.events import Event, RunStarted
 from tests.fakes.model_server import ModelServer, Turn
 
 CASES = Path(__file__).parent / "cases"
-KEYS = {"workflow", "files", "inputs", "turns", "answers", "fresh", "any_order"}
+KEYS = {"workflow", "place", "files", "inputs", "turns", "answers", "fresh", "any_order"}
 MODEL = "m"
 _NOT_SETTINGS = ("messages", "tools", "model", "stream", "stream_options")
 COMPARED = ("sends", "asks", "writes", "warns", "refused")
@@ -126,7 +127,8 @@ def _written(case: Mapping[str, Any], folder: Path, server: ModelServer) -> Path
     base = {"provider": "openai", "model_id": MODEL, "host": server.url, "failure_policy": {"retries": 0}}
     filled = f"runtime: {json.dumps({**base, **written})}"
     lines = [filled if line.startswith("runtime:") else line for line in case["workflow"].splitlines()]
-    for name, text in {**case.get("files", {}), "flow.yaml": "\n".join(lines) + "\n"}.items():
+    folder /= case.get("place", "")
+    for name, text in {"flow.yaml": "\n".join(lines) + "\n", **case.get("files", {})}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return folder / "flow.yaml"

@@ -116,13 +116,15 @@ def test_a_model_is_shown_the_ids_and_what_the_front_matter_says(tmp_path: Path)
     ("tools", "names"),
     [
         ("", ["Skill"]),
-        ("tools: []", []),
+        ("tools: []", ["Skill"]),
         ("tools: [Skill]", ["Skill"]),
         ("tools: [{tool: Skill, as: load}]", ["load"]),
-        ("tools: [python]", []),
+        ("tools: [python]", ["Skill"]),
+        ("skills: []", []),
+        ("tools: [Skill], skills: []", []),
     ],
 )
-def test_every_agent_has_it_unless_its_list_says_otherwise(tools: str, names: list[str], tmp_path: Path) -> None:
+def test_every_agent_has_it_unless_it_has_no_skills(tools: str, names: list[str], tmp_path: Path) -> None:
     write(tmp_path / "tidy")
     plan = app.plan(flow(tmp_path, agent=tools))
     assert [tool.name for tool in plan.agents["a"].tools] == names

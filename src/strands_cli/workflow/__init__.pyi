@@ -6,7 +6,6 @@ from strands_cli.workflow.agent_sections import Inference as Inference
 from strands_cli.workflow.agent_sections import Window as Window
 from strands_cli.workflow.base_model import NOTE_PREFIX as NOTE_PREFIX
 from strands_cli.workflow.findings import BAD_IDENTIFIER as BAD_IDENTIFIER
-from strands_cli.workflow.findings import BAD_PATH as BAD_PATH
 from strands_cli.workflow.findings import BAD_SCHEMA as BAD_SCHEMA
 from strands_cli.workflow.findings import BAD_VALUE as BAD_VALUE
 from strands_cli.workflow.findings import DUPLICATE_ID as DUPLICATE_ID
@@ -20,4 +19,5 @@ from strands_cli.workflow.loaded import Loaded as Loaded
 from strands_cli.workflow.loader import load_spec as load_spec
 from strands_cli.workflow.model import WorkflowSpec as WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep as PlacedStep
+from strands_cli.workflow.project_files import named_file as named_file
 from strands_cli.workflow.template_places import template_sites as template_sites

@@ -61,7 +61,7 @@ class Skill(FormatModel):
     """A folder of instructions that the tool `Skill` loads on demand."""
 
     id: Identifier = Field(description="Name by which a model loads the skill.")
-    path: str = Field(min_length=1, description="The folder, relative to the workflow; nothing outside it is read.")
+    path: str = Field(min_length=1, description="The folder, relative to the workflow and inside its project.")
     description: str | None = Field(
         default=None, description="When to use the skill; default: the description in the front matter of its SKILL.md."
     )

@@ -26,7 +26,9 @@ UNKNOWN_NAME = Code(
 )
 BAD_SCHEMA = Code("bad-schema", "A JSON Schema is not valid.", "Correct the schema.")
 BAD_PATH = Code(
-    "bad-path", "A path is outside the workflow's folder, or is not a path.", "Use a path inside the folder."
+    "bad-path",
+    "A path leads out of the workflow's project or to credentials, or is not a path.",
+    "Use a path below the repository's root, or below the working directory.",
 )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import Code, InvalidInput, UsageError, Where, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where, suggest
 from strands_cli.phrases import shortened
 from strands_cli.planning.checks import check_call_input
 from strands_cli.planning.plan import (
@@ -23,7 +23,7 @@ from strands_cli.planning.plan import (
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
 from strands_cli.planning.workflow_tools import annotations_of, workflow_record
-from strands_cli.workflow import BAD_PATH, NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec
+from strands_cli.workflow import NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec, named_file
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, ToolEntry
@@ -161,16 +161,10 @@ class ComposedTools:
         return self._planned(entry, record, made, where)
 
     def _file(self, path: str, where: Where) -> Path | None:
-        folder = self.context.around.base_dir
-        try:
-            file = (folder / path).resolve()
-            is_inside = file.is_relative_to(folder.resolve())
-        except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self.context.report(BAD_PATH, f"{path!r} is not a usable path: {error}", where, "name a file")
-            return None
-        if not is_inside:
-            message = f"{path!r} is outside the folder of the workflow"
-            self.context.report(BAD_PATH, message, where, f"move the file below {folder.resolve()}")
+        around = self.context.around
+        file = named_file(path, around.base_dir, around.base_dir, where, around.snapshot)
+        if isinstance(file, Finding):
+            self.context.findings.append(file)
             return None
         return file
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from strands_cli.errors import Code, Finding, InvalidInput, Severity
 from strands_cli.workflow.agent_sections import Skill
-from strands_cli.workflow.findings import BAD_PATH, NO_EFFECT
+from strands_cli.workflow.findings import NO_EFFECT
+from strands_cli.workflow.project_files import ENTRY as ENTRY
+from strands_cli.workflow.project_files import named_file
 from strands_cli.workflow.yaml import FILE_NOT_READ, NO_SNAPSHOT, Document, FileSnapshot
 
 MISSING_SKILL = Code(
@@ -23,7 +25,6 @@ SKILL_TOO_LARGE = Code(
     "skill-too-large", "A skill's folder holds more text than agents may read.", "Remove files that no agent needs."
 )
 
-ENTRY = "SKILL.md"
 # The limits of a file and of a folder: a run stores them, and a model reads them.
 MAX_FILE_BYTES = 128 * 1024
 MAX_FOLDER_BYTES = 2 * 1024 * 1024
@@ -78,16 +79,11 @@ class _Reader:
         return SkillFolder(self.skill.id, root, described, self.skill.preload_metadata, texts)
 
     def _root(self) -> Path | None:
-        """Return the folder, which must be inside that of the workflow after links are followed."""
-        try:
-            inside, root = self.folder.resolve(), (self.folder / self.skill.path).resolve()
-            is_inside = root.is_relative_to(inside)
-        except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self._report(BAD_PATH, f"{self.skill.path!r} is not a usable path: {error}", "name a folder")
-            return None
-        if not is_inside:
-            message = f"{self.skill.path!r} is outside the folder of the workflow"
-            self._report(BAD_PATH, message, f"move the skill below {inside}")
+        """Return the folder, which must be inside the project of the workflow after links are followed."""
+        where = self.document.where(f"{self.pointer}/path")
+        root = named_file(self.skill.path, self.folder, self.folder, where, self.snapshot)
+        if isinstance(root, Finding):
+            self.findings.append(root)
             return None
         return root
 
@@ -184,7 +180,7 @@ def read_skills(
     """Read the folders of skills.
 
     Args:
-        folder: The workflow's folder; those of the skills must be inside it.
+        folder: The workflow's folder; those of the skills must be inside its project.
 
     Returns:
         The skills that can be used, in the order of the file, and the findings.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,9 +13,10 @@ from pydantic import ValidationError
 
 from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where
 from strands_cli.workflow.agent_sections import AgentSpec
-from strands_cli.workflow.findings import BAD_PATH, BAD_SCHEMA, MISSING_KEY
+from strands_cli.workflow.findings import BAD_SCHEMA, MISSING_KEY
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
+from strands_cli.workflow.project_files import named_file
 from strands_cli.workflow.validation_errors import findings_of, value_at
 from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
 
@@ -35,7 +37,7 @@ class Resolved:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads files inside one folder, each once."""
+    """Reads files that one workflow names, each once."""
 
     folder: Path
     shown: Path
@@ -46,19 +48,15 @@ class _Reader:
 
     def document(self, name: str, beside: Path, where: Where) -> tuple[Path, Document] | None:
         """Return the file a path names, or report why not."""
-        try:
-            path = (beside / name).resolve()
-            is_inside = path.is_relative_to(self.folder)
-        except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
-            self.findings.append(Finding(BAD_PATH, f"{name!r} is not a usable path: {error}", where))
-            return None
-        if not is_inside:
-            message = f"{name!r} is outside the folder of the workflow"
-            self.findings.append(Finding(BAD_PATH, message, where, f"move the file below {self.folder}"))
+        path = named_file(name, beside, self.folder, where, self.snapshot)
+        if isinstance(path, Finding):
+            self.findings.append(path)
             return None
         if path not in self.read:
             try:
-                self.read[path] = self.snapshot.read(path, self.shown / path.relative_to(self.folder))
+                self.read[path] = self.snapshot.read(
+                    path, Path(os.path.normpath(self.shown / os.path.relpath(path, self.folder)))
+                )
             except UsageError as error:
                 reason = error.findings[0].message if error.findings else error.message
                 self.findings.append(Finding(FILE_UNREADABLE, reason, where, "correct the path"))
@@ -159,7 +157,7 @@ class _Reader:
 
 
 def resolve_references(spec: WorkflowSpec, document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Resolved:
-    """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside the workflow's folder."""
+    """Read every file that agents name by `$ref`, `input_schema` or `output_schema`, inside its project."""
     path = Path(document.file)
     beside = snapshot.folder or (path.parent if path.is_file() else Path())
     reader = _Reader(beside.resolve(), beside, snapshot)

@@ -1,0 +1,52 @@
+"""The files that a workflow may name: those of its project, after links are followed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from strands_cli.errors import Finding, Where
+from strands_cli.protected_names import secret_in
+from strands_cli.workflow.findings import BAD_PATH
+from strands_cli.workflow.yaml import FileSnapshot, stored_name
+
+# The file that makes a folder a skill.
+ENTRY = "SKILL.md"
+
+
+def project_root(folder: Path) -> Path:
+    """Return the folder below which a workflow may name files.
+
+    It is the repository of the workflow's folder, else the working directory where the folder is below it, else the
+    folder itself. One that contains the home directory is none: a workflow must not reach everything of a person.
+    """
+    own, here = folder.resolve(), Path.cwd().resolve()
+    repository = next((above for above in (own, *own.parents) if (above / ".git").exists()), None)
+    root = repository or (here if own.is_relative_to(here) else own)
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home() raises where there is none
+    return own if home.is_relative_to(root) else root
+
+
+def named_file(name: str, beside: Path, folder: Path, where: Where, snapshot: FileSnapshot) -> Path | Finding:
+    """Return what a path leads to, or why a workflow may not name it.
+
+    Args:
+        beside: The folder that the path starts from.
+        folder: The folder of the workflow.
+        snapshot: The files that a run has stored; it was checked when it began.
+    """
+    own = folder.resolve()
+    try:
+        path = (beside / name).resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a loop of links, or a NUL in the path
+        return Finding(BAD_PATH, f"{name!r} is not a usable path: {error}", where, "name a file or a folder")
+    is_stored = any(stored_name(one) in snapshot.texts for one in (path, path / ENTRY))
+    if is_stored or path.is_relative_to(own):
+        return path
+    if not path.is_relative_to(root := project_root(own)):
+        message = f"{name!r} is outside the project of the workflow"
+        return Finding(BAD_PATH, message, where, f"move it below {root}")
+    if secret := secret_in(path.relative_to(os.path.commonpath((own, path))).parts):
+        message = f"{name!r} leads to {secret!r}, which may hold credentials"
+        return Finding(BAD_PATH, message, where, "name another file")
+    return path
