@@ -87,7 +87,7 @@ def test_without_a_repository_the_working_directory_is_the_project(
     assert codes(project) == ["bad-path"]
 
 
-def test_a_folder_that_contains_the_home_directory_is_no_project(
+def test_a_folder_that_contains_the_home_directory_cannot_be_the_project(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in (project.parent, project.parent.parent):

@@ -23,8 +23,9 @@ from strands_cli.planning.plan import (
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
 from strands_cli.planning.workflow_tools import annotations_of, workflow_record
-from strands_cli.workflow import NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec, named_file
+from strands_cli.workflow import NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
+from strands_cli.workflow.files import named_file
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, ToolEntry
 from strands_cli.workflow.yaml import FILE_UNREADABLE, Document, stored_name

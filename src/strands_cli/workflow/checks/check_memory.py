@@ -20,7 +20,7 @@ CONCURRENT_MEMORY = Code(
 LOST_CONVERSATION = Code(
     "lost-conversation",
     "An agent without `memory` comes again, and its message has nothing of what was before.",
-    "Give it what it has to know in `input`, or write `memory: run`; `memory: step` says that it begins anew.",
+    "Give it what it has to know in `input`, or write `memory: run`; `memory: step` says that it needs none.",
 )
 
 
@@ -59,5 +59,5 @@ def _lost_conversations(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
             continue
         if not any(templates.reads_in(site.text, known) for known in site.scope):
             message = f"the agent {name!r} comes again with nothing of what was before, and begins a new conversation"
-            fix = "to go on with it: `memory: run` in the agent; to begin anew: `memory: step`"
+            fix = "to go on with it: `memory: run` in the agent; if it needs none of it: `memory: step`"
             yield Finding(LOST_CONVERSATION, message, loaded.where(site.pointer), fix, "warning")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from strands_cli.errors import Code, Finding, InvalidInput, Severity
 from strands_cli.workflow.agent_sections import Skill
+from strands_cli.workflow.files.project_files import ENTRY as ENTRY
+from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT
-from strands_cli.workflow.project_files import ENTRY as ENTRY
-from strands_cli.workflow.project_files import named_file
 from strands_cli.workflow.yaml import FILE_NOT_READ, NO_SNAPSHOT, Document, FileSnapshot
 
 MISSING_SKILL = Code(

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where
 from strands_cli.workflow.agent_sections import AgentSpec
+from strands_cli.workflow.files import named_file
 from strands_cli.workflow.findings import BAD_SCHEMA, MISSING_KEY
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
-from strands_cli.workflow.project_files import named_file
 from strands_cli.workflow.validation_errors import findings_of, value_at
 from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
 
