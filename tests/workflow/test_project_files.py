@@ -76,6 +76,21 @@ def test_links_are_followed_before_the_check(project: Path, target: str) -> None
     assert codes(project, "$ref: inside.yaml") == []
 
 
+def test_a_folder_behind_a_link_has_the_files_beside_its_target(project: Path) -> None:
+    assert codes(project) == []
+    here = project / "elsewhere"
+    (here / "linked").symlink_to(project / "flows", target_is_directory=True)
+    (here / "agents").mkdir()
+    (here / "agents/one.yaml").write_text("prompt: Another one.")
+    for folder in ("linked", "../flows"):
+        spec = app.load(Path(folder, "flow.yaml")).spec
+        assert spec is not None
+        assert spec.agents["a"].prompt == "You help."
+    (project / "agents/one.yaml").write_text("prompt: You help.\nnope: 1")
+    shown = [one.where.file for one in app.load("../flows/flow.yaml").findings if one.where]
+    assert shown == ["../agents/one.yaml"]
+
+
 def test_without_a_repository_the_working_directory_is_the_project(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,8 @@ def named_file(name: str, beside: Path, folder: Path, where: Where, snapshot: Fi
         return path
     if not path.is_relative_to(root := project_root(own)):
         message = f"{name!r} is outside the project of the workflow"
-        return Finding(BAD_PATH, message, where, f"move it below {root}")
+        elsewhere = ", or begin in a working directory above both" if root == own else ""
+        return Finding(BAD_PATH, message, where, f"move it below {root}{elsewhere}")
     if secret := secret_in(path.relative_to(os.path.commonpath((own, path))).parts):
         message = f"{name!r} leads to {secret!r}, which may hold credentials"
         return Finding(BAD_PATH, message, where, "name another file")

@@ -54,9 +54,7 @@ class _Reader:
             return None
         if path not in self.read:
             try:
-                self.read[path] = self.snapshot.read(
-                    path, Path(os.path.normpath(self.shown / os.path.relpath(path, self.folder)))
-                )
+                self.read[path] = self.snapshot.read(path, self._shown(path))
             except UsageError as error:
                 reason = error.findings[0].message if error.findings else error.message
                 self.findings.append(Finding(FILE_UNREADABLE, reason, where, "correct the path"))
@@ -66,6 +64,12 @@ class _Reader:
                 return None
             self.findings.extend(self.read[path].findings)
         return path, self.read[path]
+
+    def _shown(self, path: Path) -> Path:
+        """Return how findings call a file: short, unless `..` behind a link would then lead elsewhere."""
+        shown = self.shown / os.path.relpath(path, self.folder)
+        short = Path(os.path.normpath(shown))
+        return short if short.resolve() == path else shown
 
     def agent(
         self, spec: AgentSpec, pointer: str, document: Document, path: Path | None, seen: tuple[Path, ...]
