@@ -81,6 +81,13 @@ DIFFERENCES: tuple[Difference, ...] = (
         lambda loaded: _written(loaded, "/pattern/config/review_gate"),
     ),
     Difference(
+        "`timeout_seconds: 0` of a gate",
+        "no limit",
+        "the same",
+        "",
+        lambda loaded: (gate for gate in _gates(loaded) if loaded.is_written(f"{gate}/timeout_seconds")),
+    ),
+    Difference(
         "`strands approve` without `--answer`",
         "the approval that the conditions after the gate compare with; it asks which where they compare with none",
         "the same",

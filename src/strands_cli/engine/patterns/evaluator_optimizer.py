@@ -29,6 +29,20 @@ EVALUATE = """Judge this draft: a score from 0 to 100, its issues, and how to fi
 {{ draft }}"""
 
 
+PREVIEW = 200
+
+
+class _WithMore(dict[str, Any]):
+    """A mapping with more names than its text has: a template that prints the whole makes the same prompt as before."""
+
+    def __init__(self, shown: dict[str, Any], **more: Any) -> None:
+        super().__init__(shown)
+        self._more = more
+
+    def __missing__(self, name: str) -> Any:
+        return self._more[name]
+
+
 async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, Any]:
     """Write, judge and revise; the last draft is the response, accepted or not."""
     names: dict[str, Any] = {"iterations": []}
@@ -55,13 +69,18 @@ async def _iterate(
     producer = AgentStep(agent=config.producer, input=message)
     draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
     names = {**names, "draft": draft, "iteration": index + 1}
-    names.setdefault("evaluation", {"score": 0, "issues": [], "fixes": []})
+    names.setdefault("evaluation", _WithMore({"score": 0, "issues": [], "fixes": []}, feedback=""))
     evaluator = config.evaluator
     if evaluator.input is None:
         evaluator = evaluator.model_copy(update={"input": EVALUATE})
     answer = await run.decide(f"iterations.{index}.evaluator", evaluator, EVALUATION, names)
-    evaluation = {"issues": [], "fixes": [], **answer.output}
-    iteration = {"draft": draft, "score": evaluation["score"], "evaluation": evaluation}
+    evaluation = _WithMore({"issues": [], "fixes": [], **answer.output}, feedback="")
+    iteration = _WithMore(
+        {"draft": draft, "score": evaluation["score"], "evaluation": evaluation},
+        draft_preview=draft if len(draft) <= PREVIEW else f"{draft[:PREVIEW]}...",
+        iteration=index + 1,
+        **{name: evaluation[name] for name in ("issues", "fixes", "feedback")},
+    )
     return {
         **names,
         "evaluation": evaluation,

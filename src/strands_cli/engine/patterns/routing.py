@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 
 async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
-    """Choose a route and run it; its steps see `router.chosen_route` and `router.response`."""
+    """Choose a route and run it; its steps see `chosen_route` and `router.response`."""
     route, response = await choose(run, config)
-    names: dict[str, Any] = {"router": {"chosen_route": route, "response": response}}
+    names = _chosen(run, route, response)
     if config.router.review_router is not None:
         route, answer = await _reviewed(run, config.router.review_router, config, names)
-        names = {"router": {"chosen_route": route, "response": response}, "hitl_response": answer}
+        names = {**_chosen(run, route, response), "hitl_response": answer}
     return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
+
+
+def _chosen(run: Run, route: str, response: str) -> dict[str, Any]:
+    return {"router": {"chosen_route": route, "response": response}, **run.unless_inputs(chosen_route=route)}
 
 
 async def _reviewed(run: Run, review: GateStep, config: RoutingConfig, names: dict[str, Any]) -> tuple[str, str]:

@@ -14,10 +14,11 @@ from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_ste
 from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
 
 EVALUATION: Scope = scope_of("draft", "iteration", "evaluation")
+ITERATION: Scope = scope_of("draft", "score", "evaluation", "draft_preview", "feedback", "issues", "fixes", "iteration")
 REVIEW: Scope = {
     **EVALUATION,
     **scope_of("iteration_index", "current_draft", "current_evaluation"),
-    "iterations": Items(ANY),
+    "iterations": Items(ITERATION),
 }
 
 # The answers to the review that take the draft, in any case.
@@ -111,7 +112,7 @@ class EvaluatorOptimizer(PatternModel):
     def templates(self) -> Iterator[Site]:
         """Yield the message that asks for the next draft."""
         if self.config.revise_prompt is not None:
-            scope = {**EVALUATION, **gate_scope([self.config.review_gate])}
+            scope = {**REVIEW, **gate_scope([self.config.review_gate])}
             yield Site(f"{CONFIG}/revise_prompt", self.config.revise_prompt, scope)
 
     def messages_again(self) -> Iterator[tuple[str, Site]]:

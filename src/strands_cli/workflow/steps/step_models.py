@@ -43,8 +43,17 @@ class GateStep(FormatModel):
         default=None, description="What the person sees with the question (a template)."
     )
     default: str | None = Field(default=None, description="The answer if the person gives none, or the time is over.")
-    timeout_seconds: float | None = Field(default=None, gt=0, description="How long to wait before `default` is taken.")
+    timeout_seconds: float | None = Field(
+        default=None, ge=0, description="How long to wait before `default` is taken; 0 and nothing: without a limit."
+    )
     validation: GateValidation | None = Field(default=None, description="What the answer must look like.")
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a time of 0 as none."""
+        if isinstance(value, dict) and value.get("timeout_seconds") == 0 and value["timeout_seconds"] is not False:
+            return {name: one for name, one in value.items() if name != "timeout_seconds"}
+        return value
 
 
 class CallStep(FormatModel):
