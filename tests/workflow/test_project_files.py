@@ -125,3 +125,15 @@ def test_a_stored_run_has_its_files_wherever_it_is_continued(project: Path, monk
     assert loaded.findings == ()
     assert loaded.spec is not None
     assert loaded.spec.agents["a"].prompt == "You help."
+
+
+def test_a_skill_shares_no_file_that_may_hold_credentials(project: Path) -> None:
+    for name in ("SKILL.md", "words.md", "server.pem", "id_rsa"):
+        (project / name).write_text("text")
+    file = project / "flows/flow.yaml"
+    assert codes(project, rest="skills: [{id: all, path: .., description: d}]") == []
+    shared = {Path(name).relative_to(project).as_posix() for name in app.plan(file).files}
+    assert shared == {
+        *("SKILL.md", "words.md", "schema.json", "agents/one.yaml"),
+        *("flows/flow.yaml", "flows/sub.yaml", "skills/tidy/SKILL.md"),
+    }

@@ -21,7 +21,7 @@ def project_root(folder: Path) -> Path:
     folder itself. One that contains the home directory is none: a workflow must not reach everything of a person.
     """
     own, here = folder.resolve(), Path.cwd().resolve()
-    repository = next((above for above in (own, *own.parents) if (above / ".git").exists()), None)
+    repository = next((above for above in (own, *own.parents) if os.path.exists(above / ".git")), None)  # noqa: PTH110 - Path.exists raises
     root = repository or (here if own.is_relative_to(here) else own)
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home() raises where there is none
     return own if home.is_relative_to(root) else root

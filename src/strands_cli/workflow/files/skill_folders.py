@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, InvalidInput, Severity
+from strands_cli.protected_names import secret_in
 from strands_cli.workflow.agent_sections import Skill
 from strands_cli.workflow.files.project_files import ENTRY as ENTRY
 from strands_cli.workflow.files.project_files import named_file
@@ -244,13 +245,20 @@ def without_front_matter(text: str) -> str:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield the files below a folder in the order of their paths; hidden ones and links are skipped."""
+    """Yield the files below a folder in the order of their paths.
+
+    Hidden ones, links, and names of what may hold credentials are skipped.
+    """
     for above, folders, names in os.walk(root, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_LISTED)
+        folders[:] = sorted(name for name in folders if _is_listed(name) and name not in _NOT_LISTED)
         for name in sorted(names):
             path = Path(above, name)
-            if not name.startswith(".") and not path.is_symlink():
+            if _is_listed(name) and not path.is_symlink():
                 yield path
+
+
+def _is_listed(name: str) -> bool:
+    return not name.startswith(".") and secret_in([name]) is None
 
 
 def _names(root: Path) -> list[str]:
