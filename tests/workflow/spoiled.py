@@ -416,6 +416,15 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         "unknown-name",
         10,
     ),
+    "review that takes no route": (
+        pattern(
+            "routing",
+            "router:\n  agent: alpha\n  review_router: {type: hitl, prompt: x, validation: {pattern: '[12]'}}\n"
+            "routes: {x: {then: [{agent: beta}]}}",
+        ),
+        "bad-value",
+        11,
+    ),
     # -- orchestrator_workers
     "unknown worker": (
         pattern(

@@ -16,15 +16,14 @@ def misfit(text: str, question: Question) -> str | None:
     """Return why an answer does not fit its question, or None; the default always fits."""
     if text == question.default:
         return None
-    if question.only_words and meant_word(text, question.words) is None:
-        return f"{text!r} is none of {joined(question.words)}"
-    if question.pattern is None:
-        return None
     try:
-        fits = fullmatch(question.pattern, text) is not None
+        if question.pattern is not None and fullmatch(question.pattern, text) is None:
+            return f"{text!r} does not match {question.pattern!r}"
     except SlowPattern as error:
         return str(error)
-    return None if fits else f"{text!r} does not match {question.pattern!r}"
+    if question.only_words and meant_word(text, question.words) is None:
+        return f"{text!r} is none of {joined(question.words)}"
+    return None
 
 
 def stored_question(row: Row) -> Question:

@@ -105,6 +105,10 @@ def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         problem = check_regex(pattern, loaded.where(placed.at("validation/pattern")))
         if problem is not None:
             yield problem
+        elif placed.only_words and not spec.words_of_gate(placed.key)[0]:
+            message = f"no answer that the pattern {pattern!r} accepts names a route or approves"
+            fix = f"let it accept some of: {', '.join(placed.words)}"
+            yield Finding(BAD_VALUE, message, loaded.where(placed.at("validation/pattern")), fix)
         elif gate.default is not None:
             yield from _check_default(gate.default, pattern, placed, loaded)
 
