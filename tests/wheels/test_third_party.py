@@ -144,7 +144,9 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     # Gone: the command named before what needs it, and a run names afterwards how to get it back.
     said = strands(operator, "plugin", "uninstall", "strands-tool-units", "--yes")
     assert "trip.yaml uses convert, define_unit, list_units" in said
-    assert "pip install" in strands(operator, "run", "trip.yaml", code=3)
+    gone = strands(operator, "run", "trip.yaml", code=3)
+    assert "strands-tool-units 0.2.0" in gone
+    assert "pip install" not in gone, "a lock may name a stranger's distribution"
     assert not (operator.site / "strands_tool_units").exists()
 
 

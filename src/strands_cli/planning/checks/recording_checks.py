@@ -86,8 +86,9 @@ def _place(found: Finding, named: Where) -> Where:
     return named if found.where is None or found.code == FILE_UNREADABLE else found.where
 
 
-# The `N` of a repeated step's key, which is a number in the run.
-_NUMBER = r"(?<=^iterations\.)N|(?<=^workers\.)N|(?<=#)N$"
+# The `N` of a repeated step's key, which is a number in the run; behind these words an `N` is a name of the author's.
+_NAMED = ("nodes", "tasks", "branches", "routes")
+_NUMBER = "".join(rf"(?<!^{word}\.)" for word in _NAMED) + r"(?<=\.)N(?=\.|$)|(?<=#)N$"
 
 
 def _written_form(key: str) -> str:
