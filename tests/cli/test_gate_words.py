@@ -55,10 +55,11 @@ def test_approve_asks_which_where_no_word_approves(folder: Folder, wording: Word
     wording(other.err)
 
 
-def test_a_word_that_the_condition_knows_is_stored_without_a_remark(folder: Folder) -> None:
-    graph(folder, "nodes.ask.response == 'ship it'")
-    ran = folder.strands("approve", "last", "--answer", "ship it")
-    assert ran.out == "ship\n"
+@pytest.mark.parametrize(("answer", "out"), [("ship it", "ship\n"), ("later", "rejected\n")])
+def test_a_word_that_the_condition_knows_and_the_default_have_no_remark(folder: Folder, answer: str, out: str) -> None:
+    graph(folder, "nodes.ask.response == 'ship it'", default="later")
+    ran = folder.strands("approve", "last", "--answer", answer)
+    assert ran.out == out
     assert "as it is" not in ran.err
 
 

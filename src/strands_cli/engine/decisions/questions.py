@@ -84,7 +84,7 @@ def approving_text(question: Row, answer: str | None) -> str:
 def unknown_answer(question: Row, text: str) -> str | None:
     """Return what to say of an answer that the workflow accepts but compares with no word, or None."""
     asked = stored_question(question)
-    if not asked.words or asked.only_words or meant_word(text, asked.words) is not None:
+    if not asked.words or asked.only_words or meant_word(text, (*asked.words, asked.default or "")) is not None:
         return None
     return f"none of {joined(asked.words)}: the workflow gets {text!r} as it is"
 
