@@ -237,7 +237,9 @@ def _check_key(
 ) -> Iterator[Finding]:
     """Yield a finding for a key that is missing, written in the file, or sent to another service."""
     for place in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
-        if place is not None and value_at(settings.options, place):
+        if place is not None and (value := value_at(settings.options, place)):
+            if "${secrets." in str(value):
+                return
             field_name = "/".join(("options", *place))
             fix = f"remove it and set {' or '.join(provider.keys) or 'an environment variable'}"
             yield Finding(LITERAL_KEY, "a key is written in the workflow file", locate(field_name), fix, "warning")

@@ -168,7 +168,6 @@ def test_without_the_tool_a_run_is_not_equipped_and_says_what_to_install() -> No
         ("{id: a, base_url: 'https://x.test', headers: {a: \"b\\nc\"}}", "bad-value", "headers/a", "printable"),
         ("{id: a, base_url: 'http://x.test', headers: {a: '${secrets.TOKEN}'}}", "bad-value", "headers/a", "plain"),
         ("{id: a, base_url: 'https://x.test', timeout_ms: 99999}", "tool-config", "", "timeout_ms"),
-        ("{id: a, base_url: 'https://x.test', headers: {a: '${secrets.TOKN}'}}", "unknown-secret", "", "'TOKN'"),
     ],
 )
 def test_what_is_wrong_with_an_executor_is_found_where_it_is(

@@ -291,7 +291,7 @@ def test_a_call_is_a_row_and_a_resumed_run_starts_the_server_again(site: Site) -
     [
         ({"args": ["${secrets.KEY}"]}, "bad-value", "args"),
         ({"prefix": "a b"}, "bad-identifier", "prefix"),
-        ({"env": {"A": "${secrets.NOPE}"}}, "unknown-secret", ""),
+        ({"env": {"A": "${secrets.NOPE}"}}, "unknown-secret", "env/A"),
         ({"command": None, "args": [], "url": "ftp://x"}, "bad-value", "url"),
         (
             {"command": None, "args": [], "url": "http://far.example/mcp", "headers": {"X": "${secrets.KEY}"}},

@@ -21,6 +21,7 @@ from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
 from strands_cli.planning.data_flow import require_unwritten, secrets_declared
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
+from strands_cli.planning.planned_tools import secrets_in
 from strands_cli.planning.watch import mounts_of
 from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy.rules import Rule
@@ -167,7 +168,9 @@ class _Assembly:
                 parts=parts,
                 is_typed=self.is_typed,
             )
-            return _joined(plan, toolbox, check, context_of(plan, workspace), tuple(inner.values()), below)
+            return _joined(
+                plan, toolbox, check, context_of(plan, workspace, contract.secrets), tuple(inner.values()), below
+            )
         except BaseException:
             await toolbox.close()
             raise
@@ -183,7 +186,7 @@ def _joined(
         if agent.recording
     }
     live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
-    models = {agent.id: model_of(agent.model, plan.hooks) for agent in live}
+    models = {agent.id: model_of(agent.model, plan.hooks, check.contract.secrets) for agent in live}
     # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
     source = model_source(models, recordings, below=below and plan.spec.runtime.recording is not None)
     models |= {f"{name}, summaries": model for name, model in context.summarizers.items()}
@@ -191,7 +194,7 @@ def _joined(
     return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner)
 
 
-def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
+def context_of(plan: Plan, workspace: Mapping[str, Any], values: Mapping[str, str]) -> Context:
     """Return the context policy of a plan, with its models for summaries and its notes file.
 
     Raises:
@@ -204,7 +207,9 @@ def context_of(plan: Plan, workspace: Mapping[str, Any]) -> Context:
     return Context(
         compaction=policy.compaction,
         summarizers={
-            agent.id: model_of(agent.summarizer, plan.hooks) for agent in plan.agents.values() if agent.summarizer
+            agent.id: model_of(agent.summarizer, plan.hooks, values)
+            for agent in plan.agents.values()
+            if agent.summarizer
         },
         window=policy.window,
         notes=notes,
@@ -239,7 +244,7 @@ def redactor_of(plan: Plan) -> Redactor:
         place = provider.key_place if provider else None
         written.add(value_at(agent.model.options, place) if place else None)
     personal = plan.spec.security.guardrails.pii_redaction
-    keys = Redactor((key for key in written if isinstance(key, str)), personal=personal)
+    keys = Redactor((key for key in written if isinstance(key, str) and not secrets_in(key)), personal=personal)
     return Redactor.of_environment(os.environ).union(keys)
 
 

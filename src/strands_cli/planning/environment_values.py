@@ -22,6 +22,7 @@ BAD_VARIABLE = Code(
 )
 
 FIELDS = ("provider", "model_id", "region", "host")
+_OF_SECRET = re.compile(r"\$\{secrets\.[^{}]+\}")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^{}$]*))?\}")
 # The settings are shown, stored and sent; a workflow must not be able to send a key to a host that it names.
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
@@ -62,7 +63,7 @@ def _value(found: re.Match[str], environ: Mapping[str, str]) -> str | None:
 def _findings(text: str, pointer: str, document: Document, environ: Mapping[str, str]) -> list[Finding]:
     where, field = document.where(pointer), pointer.rpartition("/")[2]
     findings = []
-    if "${" in _VARIABLE.sub("", text):
+    if "${" in _VARIABLE.sub("", _OF_SECRET.sub("", text)):
         message = f"`runtime.{field}` has a malformed variable: {text!r}"
         findings.append(Finding(BAD_VARIABLE, message, where, "write ${NAME} or ${NAME:-default}"))
     for found in _VARIABLE.finditer(text):

@@ -11,6 +11,7 @@ from strands_cli.workflow.findings import BAD_VALUE as BAD_VALUE
 from strands_cli.workflow.findings import DUPLICATE_ID as DUPLICATE_ID
 from strands_cli.workflow.findings import NO_EFFECT as NO_EFFECT
 from strands_cli.workflow.findings import UNKNOWN_AGENT as UNKNOWN_AGENT
+from strands_cli.workflow.findings import UNKNOWN_SECRET as UNKNOWN_SECRET
 from strands_cli.workflow.findings import UNKNOWN_SERVER as UNKNOWN_SERVER
 from strands_cli.workflow.format_schema import agent_schema as agent_schema
 from strands_cli.workflow.format_schema import offer_tools as offer_tools
@@ -19,4 +20,5 @@ from strands_cli.workflow.loaded import Loaded as Loaded
 from strands_cli.workflow.loader import load_spec as load_spec
 from strands_cli.workflow.model import WorkflowSpec as WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep as PlacedStep
+from strands_cli.workflow.secret_places import mapped as mapped
 from strands_cli.workflow.template_places import template_sites as template_sites

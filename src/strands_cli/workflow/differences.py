@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.orchestrator_inputs import unread_inputs
+from strands_cli.workflow.secret_places import references_in
 from strands_cli.workflow.steps import AgentStep, GateStep
 from strands_cli.workflow.yaml import escape
 
@@ -51,6 +52,10 @@ def _gates(loaded: Loaded) -> Iterator[str]:
     yield from (placed.pointer for placed in steps if isinstance(placed.step, GateStep))
 
 
+def _with_references(loaded: Loaded) -> Iterator[str]:
+    yield from references_in(loaded.spec) if loaded.spec is not None else ()
+
+
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "What an agent remembers",
@@ -93,6 +98,13 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the same",
         "",
         _gates,
+    ),
+    Difference(
+        "Secrets in headers, addresses, servers' `env` and `runtime`",
+        "`${NAME}` is the value of the declared secret",
+        "the same, also as `${secrets.NAME}`; one that is not declared is an error",
+        "`unknown-secret`",
+        _with_references,
     ),
     Difference(
         "The inputs of an orchestrator",

@@ -19,6 +19,11 @@ UNKNOWN_AGENT = Code(
 UNKNOWN_SERVER = Code(
     "unknown-server", "An MCP server is named that is not defined.", "Correct the name or define the server."
 )
+UNKNOWN_SECRET = Code(
+    "unknown-secret",
+    "The configuration of a tool or of a model names a secret that `env.secrets` does not have.",
+    "Correct the name, or name the secret under `env.secrets`.",
+)
 DUPLICATE_ID = Code("duplicate-id", "Two parts of one kind have the same name.", "Give each a name of its own.")
 NO_EFFECT = Code("no-effect", "A field has no effect at its place.", "Remove it, or add what it needs.")
 UNKNOWN_NAME = Code(

@@ -48,6 +48,10 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         from strands_cli.workflow.earlier import as_earlier
 
         candidate = as_earlier(candidate)
+    if candidate is not None and candidate.env.secrets:
+        from strands_cli.workflow.secret_places import with_secret_names
+
+        candidate = with_secret_names(candidate)
     if candidate is not None and candidate.skills:
         from strands_cli.workflow.files import check_skills
 

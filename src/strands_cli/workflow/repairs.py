@@ -17,6 +17,7 @@ from strands_cli.workflow.findings import (
     NO_EFFECT,
     UNKNOWN_AGENT,
     UNKNOWN_NAME,
+    UNKNOWN_SECRET,
     UNKNOWN_SERVER,
 )
 from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pattern, mistyped_type, section_of
@@ -77,7 +78,7 @@ _UNTRUE = {
     r"/agents/[^/]+(/tools.*)?": (UNUSED_AGENT,),
     r"/agents/[^/]+/\$ref": (MISSING_KEY,),
     r"/inputs(/required|/optional|/values)?|/tools/composite.*|/pattern.*/vars": (UNDECLARED_VARIABLE,),
-    r"/env/secrets.*": (NO_EFFECT,),
+    r"/env(/secrets.*)?": (NO_EFFECT, UNKNOWN_SECRET),
     r"/tools.*": (UNKNOWN_SERVER, UNUSED_AGENT),
     r"/(pattern|agents|version|context_policy).*": (LOST_CONVERSATION,),
     r"/pattern(/type|/config(/(steps|nodes|routes|tasks|branches))?)?": (

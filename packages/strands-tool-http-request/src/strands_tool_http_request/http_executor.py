@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -89,7 +90,7 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
     shared = {name: value for name, value in config.items() if name not in _OWN_KEYS}
     policy = Policy.of(shared | {"timeout_s": config.get("timeout_ms", 30_000) / 1000})
     try:
-        scope = UrlScope.of(str(config.get("base_url") or ""))
+        scope = UrlScope.of(_address(str(config.get("base_url") or ""), secrets))
         headers = require_headers(config.get("headers") or {})
     except ToolError as error:
         raise ToolError("unavailable", f"the configuration of the tool is wrong: {error}", reason="config") from None
@@ -135,6 +136,21 @@ def _with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str], url: h
         return value
 
     return {name: _SECRET.sub(value_of, value) for name, value in headers.items()}
+
+
+def _address(base_url: str, secrets: Mapping[str, str]) -> str:
+    """Put the values of declared secrets into the path of a base URL; one in its host stays unfilled.
+
+    Raises:
+        ToolError: `unavailable`; the secret is missing, or would go over plain http.
+    """
+    scheme, separator, rest = base_url.partition("://")
+    host, slash, path = rest.partition("/")
+    if not _SECRET.search(path):
+        return base_url
+    url = httpx.URL(f"{scheme}{separator}{host}")
+    values = _with_secrets({name: f"${{secrets.{name}}}" for name in _SECRET.findall(path)}, secrets, url)
+    return f"{scheme}{separator}{host}{slash}{_SECRET.sub(lambda found: quote(values[found[1]], safe=''), path)}"
 
 
 def _is_this_machine(url: httpx.URL) -> bool:

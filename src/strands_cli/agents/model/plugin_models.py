@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from strands.models import Model
 
 from strands_cli.agents.model.models import build_model, copied
 from strands_cli.errors import InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.hooks import Hooks, import_named
+from strands_cli.planning.planned_tools import SECRET_REFERENCE
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import SETTING_FIELDS, ModelSettings
+from strands_cli.workflow import mapped
 
 _FIX = "upgrade it, or take another provider"
 
 
-def model_of(settings: ModelSettings, hooks: Hooks | None) -> Model:
+def model_of(settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str, str] = MappingProxyType({})) -> Model:
     """Return the model for one set of settings, from the SDK's own class or from a hook plugin's function.
+
+    The values of secrets that the settings name are filled in here, so that no plan and no record has them.
 
     Raises:
         NotEquipped: The plugin's code cannot be imported, raises, or does not return a model of the SDK.
         InvalidInput: The function does not accept one of the settings.
     """
+    settings = _with_values(settings, secrets)
     found = None if settings.provider in PROVIDERS or hooks is None else hooks.providers().get(settings.provider)
     if found is None:
         return build_model(settings)
@@ -40,6 +48,17 @@ def model_of(settings: ModelSettings, hooks: Hooks | None) -> Model:
     if not isinstance(model, Model):
         raise NotEquipped(f"{who} ({reference}) returned {type(model).__name__}, not a model of the SDK", fix=_FIX)
     return model
+
+
+def _with_values(settings: ModelSettings, secrets: Mapping[str, str]) -> ModelSettings:
+    def whole(text: str) -> str:
+        return SECRET_REFERENCE.sub(lambda found: secrets[found[1]], text)
+
+    def in_address(text: str) -> str:
+        return SECRET_REFERENCE.sub(lambda found: quote(secrets[found[1]], safe=""), text)
+
+    host = in_address(settings.host) if settings.host else settings.host
+    return replace(settings, host=host, options=mapped(settings.options, whole))
 
 
 def arguments_for(make: Callable[..., Any], settings: ModelSettings, who: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.planning.plan import Plan, place_of
-from strands_cli.planning.planned_tools import SECRET_REFERENCE, reached_by
+from strands_cli.planning.planned_tools import SECRET_REFERENCE, reached_by, secrets_in
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.yaml import escape
 
@@ -64,7 +64,7 @@ class Use:
 
 def uses_in(plan: Plan) -> tuple[Use, ...]:
     """Return what a workflow names, without the workflows among its tools."""
-    spec, getting = plan.spec, _getting(plan.spec)
+    spec, getting = plan.spec, [*_getting(plan.spec), *_models_getting(plan)]
     found = [
         *(_of_secret(secret, getting, plan) for secret in spec.env.secrets),
         *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
@@ -127,9 +127,14 @@ def _getting(spec: WorkflowSpec) -> list[tuple[str, tuple[str, ...]]]:
     """Return who gets secrets by the file, each with every text in which a secret may be named."""
     return [
         *((f"the MCP server {one.id}", _texts([dict(one.env), dict(one.headers)])) for one in spec.tools.mcp),
-        *((f"the executor {one.id}", _texts(dict(one.headers))) for one in spec.tools.http_executors),
+        *((f"the executor {one.id}", _texts([one.base_url, dict(one.headers)])) for one in spec.tools.http_executors),
         *((f"the tool {entry.as_ or entry.tool}", _texts(entry.config)) for _, entry in entries_of(spec)),
     ]
+
+
+def _models_getting(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, agent in plan.agents.items():
+        yield f"the model of {name}", secrets_in([agent.model.host, agent.model.options])
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Literal
 from strands_cli.planning.data_flow.authority import host_and_port
 from strands_cli.planning.data_flow.secret_values import secrets_declared
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
-from strands_cli.planning.planned_tools import EVERY, HOSTS, McpTool, listed, reached_by
+from strands_cli.planning.planned_tools import EVERY, HOSTS, McpTool, listed, reached_by, secrets_in
 from strands_cli.planning.workflow_tools import agents_in, with_parts
 from strands_cli.providers import ModelSettings
 
@@ -72,7 +72,11 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
         host = host_of(provider, settings, environ) or provider.default_host
         hosts = (host_and_port(host),) if host else ()
         keys = tuple(name for name in key_variables(provider, settings) if environ.get(name))
-        keys = (*keys, *(("the credentials of AWS",) if provider.aws else ()))
+        keys = (
+            *keys,
+            *secrets_in([settings.host, settings.options]),
+            *(("the credentials of AWS",) if provider.aws else ()),
+        )
         yield Outgoing("model", who, settings.provider, hosts, bool(host) and is_local(host or ""), keys)
 
 

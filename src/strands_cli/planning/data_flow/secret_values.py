@@ -115,6 +115,7 @@ def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, ModelSettings]) ->
 
     variables = {secret.key: secret_name(secret) for secret in spec.env.secrets if secret.source == "env"}
     for name, model in models.items():
+        yield from ((secret, f"the model of {name}") for secret in secrets_in([model.host, model.options]))
         if provider := PROVIDERS.get(model.provider):
             for variable in key_variables(provider, model):
                 if variable in variables:

@@ -23,6 +23,11 @@ _CREDENTIALS = frozenset({"authorization", "cookie", "x-api-key", "api-key", "x-
 _THIS_MACHINE = re.compile(r"localhost|127\.\d+\.\d+\.\d+|\[::1\]")
 
 
+def is_this_machine(host: str) -> bool:
+    """Return whether nothing sent to a host leaves this machine."""
+    return _THIS_MACHINE.fullmatch(host.lower()) is not None
+
+
 def check_headers(
     owner: str, headers: Mapping[str, str], scheme: str, host: str, pointer: str, document: Document
 ) -> Iterator[Finding]:
@@ -37,6 +42,6 @@ def check_headers(
             message = f"the header {name!r} of '{owner}' is written in the workflow"
             fix = "declare the value under `env.secrets` and write ${secrets.NAME}"
             yield Finding(PLAIN_CREDENTIAL, message, at, fix, "warning")
-        if scheme == "http" and secrets_in(value) and not _THIS_MACHINE.fullmatch(host.lower()):
+        if scheme == "http" and secrets_in(value) and not is_this_machine(host):
             message = f"the header {name!r} of '{owner}' would carry a secret over plain http"
             yield Finding(BAD_VALUE, message, at, "take an https:// address")

@@ -11,8 +11,8 @@ from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import TOOL_UNMET, UNKNOWN_TOOL, ToolRecord
 from strands_cli.catalog.definitions import MEMBER_NAME
 from strands_cli.errors import Finding, has_errors
-from strands_cli.planning.planned_tools import InstalledTool, secrets_in
-from strands_cli.planning.resolve.headers import check_headers
+from strands_cli.planning.planned_tools import SECRET_REFERENCE, InstalledTool, secrets_in
+from strands_cli.planning.resolve.headers import check_headers, is_this_machine
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE
@@ -110,12 +110,16 @@ def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> It
         message = f"`base_url` of '{executor.id}' is not http(s)://host[:port][/path]"
         fix = "leave out user name, query and fragment; a secret goes into `headers` as ${secrets.NAME}"
         yield Finding(BAD_VALUE, message, where(f"{pointer}/base_url"), fix)
+    if scheme == "http" and secrets_in(executor.base_url) and not is_this_machine(host):
+        message = f"the address of '{executor.id}' would carry a secret over plain http"
+        yield Finding(BAD_VALUE, message, where(f"{pointer}/base_url"), "take an https:// address")
     yield from check_headers(executor.id, executor.headers, scheme, host, pointer, context.document)
 
 
 def description_of(executor: HttpExecutor) -> str:
-    """Return what the model reads of an executor: all that the workflow says of it, and no header."""
-    lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {executor.base_url}."]
+    """Return what the model reads of an executor: all that the workflow says of it, no header and no secret."""
+    shown = SECRET_REFERENCE.sub("***", executor.base_url)
+    lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {shown}."]
     lines += _listed("Endpoints:", map(_endpoint, executor.common_endpoints))
     lines += _listed("Examples:", map(_example, executor.examples))
     if executor.response_format:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")
 _PREFIX = re.compile(r"[a-zA-Z0-9_-]{1,32}")
-_REFERENCE = re.compile(r"\$\{[^{}]*\}")
 
 
 def planned_servers(context: ResolveContext) -> dict[str, McpTool | None]:
@@ -89,23 +88,10 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
             message = f"`{name}` of '{server.id}' would carry a secret where others can read it"
             fix = "put it into `env`" if server.url is None else "put it into `headers`"
             yield Finding(BAD_VALUE, message, document.where(f"{pointer}/{name}"), fix)
-    yield from _unfilled(server, pointer, context)
     if server.url is not None:
         yield from _address_faults(server, pointer, context)
     elif server.command is not None:
         yield from _command_faults(server, pointer, context)
-
-
-def _unfilled(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
-    """Yield a warning for each `${NAME}` of other clients' configurations, which nothing fills in here."""
-    parts = {"env": server.env, "headers": server.headers}
-    for part, texts in parts.items():
-        for name, text in texts.items():
-            others = [found for found in _REFERENCE.findall(text) if not found.startswith("${secrets.")]
-            if others:
-                at = context.document.where(f"{pointer}/{part}/{name.replace('~', '~0').replace('/', '~1')}")
-                fix = "declare it under `env.secrets` and write ${secrets.NAME}"
-                yield Finding(NO_EFFECT, f"nothing fills in {others[0]} of '{server.id}'", at, fix, "warning")
 
 
 def _address_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:

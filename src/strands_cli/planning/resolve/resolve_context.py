@@ -11,12 +11,12 @@ from strands_cli.canonical_json import json_object
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
-from strands_cli.planning.planned_tools import AnyTool, secrets_in
+from strands_cli.planning.planned_tools import AnyTool, McpTool, secrets_in
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
 from strands_cli.policy.rules import Rule
-from strands_cli.workflow import WorkflowSpec
+from strands_cli.workflow import UNKNOWN_SECRET, WorkflowSpec
 from strands_cli.workflow.steps import ToolEntry
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
     from strands_cli.hooks import Hooks
 
-UNKNOWN_SECRET = Code(
-    "unknown-secret",
-    "The configuration of a tool names a secret that `env.secrets` does not have.",
-    "Correct the name, or name the secret under `env.secrets`.",
-)
 TWIN_TOOL_NAMES = Code(
     "twin-tool-names", "Two tools of one agent have the same name for the model.", "Rename one of them with `as:`."
 )
@@ -101,7 +96,10 @@ class ResolveContext:
     def decide(self, tool: Kind, where: Where) -> Kind:
         """Return a tool with the decision of policy; a denial, and secrets that it cannot have, become findings."""
         known = [secret.name or secret.key for secret in self.spec.env.secrets]
-        for name in (name for name in secrets_in(tool.config, tool.record.config_schema) if name not in known):
+        # Those of servers and executors are reported where they are written.
+        is_checked = isinstance(tool, McpTool) or (where.pointer or "").startswith("/tools/http_executors/")
+        named = () if is_checked else secrets_in(tool.config, tool.record.config_schema)
+        for name in (name for name in named if name not in known):
             fix = suggest(name, known, f"name it: env: {{secrets: [{{key: {name}}}]}}")
             message = f"the config of '{tool.name}' names the secret '{name}', which `env.secrets` does not have"
             self.report(UNKNOWN_SECRET, message, where, fix)

@@ -40,6 +40,10 @@ def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from check_tools(spec, loaded)
     yield from _check_runtime(spec, loaded)
     yield from _check_env(spec, loaded)
+    if spec.tools.mcp or spec.tools.http_executors or spec.runtime.options or spec.runtime.host:
+        from strands_cli.workflow.secret_places import check_secret_places
+
+        yield from check_secret_places(spec, loaded)
     yield from duplicates("skill", [skill.id for skill in spec.skills], "/skills", loaded)
     yield from _check_retrieval(spec, loaded)
     yield from _check_artifacts(spec, loaded)
