@@ -15,9 +15,8 @@ from strands_cli.workflow.yaml import escape
 
 _REFERENCE = re.compile(r"\$\{([^{}]+)\}")
 _IN_HOST = re.compile(r"[^/]*//[^/?#]*\$\{secrets\.")
-# What is in the text of a reference that has another form than `${NAME}`.
 _NAME = re.compile(r"[\w.-]+")
-_OF_SECRET = "secrets."
+_PREFIX = "secrets."
 
 
 def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
@@ -27,7 +26,7 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
         return spec
 
     def whole(text: str) -> str:
-        return _REFERENCE.sub(lambda found: f"${{{_OF_SECRET}{found[1]}}}" if found[1] in names else found[0], text)
+        return _REFERENCE.sub(lambda found: f"${{{_PREFIX}{found[1]}}}" if found[1] in names else found[0], text)
 
     servers = [_server(server, whole) for server in spec.tools.mcp]
     executors = [_executor(executor, whole) for executor in spec.tools.http_executors]
@@ -51,7 +50,7 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
     """Yield an error for each reference in a place that sends to a secret that is not declared, or in a host."""
     for pointer, text in _texts(spec):
         for name in _REFERENCE.findall(text):
-            if name.removeprefix(_OF_SECRET) not in _declared(spec):
+            if name.removeprefix(_PREFIX) not in _declared(spec):
                 yield _undeclared(name, pointer, spec, loaded)
     for pointer, address in _addresses(spec):
         if _IN_HOST.match(address):
@@ -62,12 +61,12 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
 def references_in(spec: WorkflowSpec) -> Iterator[str]:
     """Yield the JSON pointers of the texts that name a secret."""
     yield from (pointer for pointer, text in _texts(spec) if _REFERENCE.search(text))
-    if f"${{{_OF_SECRET}" in (spec.runtime.host or ""):
+    if f"${{{_PREFIX}" in (spec.runtime.host or ""):
         yield "/runtime/host"
 
 
 def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Finding:
-    plain = name.removeprefix(_OF_SECRET)
+    plain = name.removeprefix(_PREFIX)
     message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
     fix: str | None = "write ${NAME}, the name of a secret of `env.secrets`"
     if _NAME.fullmatch(plain):
