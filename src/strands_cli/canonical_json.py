@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 
@@ -54,3 +54,12 @@ def _as_json(value: Any) -> Any:
 # Made once: `json` makes one for each value that is not read or written in its default form.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_as_json)
+
+
+def mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: mapped(item, change) for name, item in value.items()}
+    return [mapped(item, change) for item in value] if isinstance(value, (list, tuple)) else value

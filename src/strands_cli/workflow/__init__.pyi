@@ -20,5 +20,4 @@ from strands_cli.workflow.loaded import Loaded as Loaded
 from strands_cli.workflow.loader import load_spec as load_spec
 from strands_cli.workflow.model import WorkflowSpec as WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep as PlacedStep
-from strands_cli.workflow.secret_places import mapped as mapped
 from strands_cli.workflow.template_places import template_sites as template_sites

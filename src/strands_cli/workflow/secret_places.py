@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from strands_cli.canonical_json import mapped
 from strands_cli.errors import Finding, suggest
 from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_SECRET
 from strands_cli.workflow.loaded import Loaded
@@ -35,15 +36,6 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
         runtime["host"] = whole(spec.runtime.host)
     tools = spec.tools.model_copy(update={"mcp": tuple(servers), "http_executors": tuple(executors)})
     return spec.model_copy(update={"tools": tools, "runtime": spec.runtime.model_copy(update=runtime)})
-
-
-def mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a value with every text in it changed."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {name: mapped(item, change) for name, item in value.items()}
-    return [mapped(item, change) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

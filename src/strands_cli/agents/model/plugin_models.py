@@ -12,12 +12,12 @@ from urllib.parse import quote
 from strands.models import Model
 
 from strands_cli.agents.model.models import build_model, copied
+from strands_cli.canonical_json import mapped
 from strands_cli.errors import InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.hooks import Hooks, import_named
 from strands_cli.planning.planned_tools import SECRET_REFERENCE
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import SETTING_FIELDS, ModelSettings
-from strands_cli.workflow import mapped
 
 _FIX = "upgrade it, or take another provider"
 
