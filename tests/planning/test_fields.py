@@ -127,6 +127,7 @@ ACTS = {
     "context_policy.notes.include_last",
     "context_policy.notes.format",
     "agents.memory",
+    "agents.skills",
     "agents.input_schema",
     "agents.output_schema",
     "runtime.max_parallel",

@@ -106,7 +106,10 @@ def test_a_later_task_that_only_a_branch_reads_is_a_warning() -> None:
 DECIDING = {
     "router": ("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}"),
     "evaluator": ("evaluator_optimizer", "producer: beta\nevaluator: {agent: alpha}\naccept: {min_score: 5}"),
-    "orchestrator": ("orchestrator_workers", "orchestrator: {agent: alpha}\nworker_template: {agent: beta}"),
+    "orchestrator": (
+        "orchestrator_workers",
+        'orchestrator: {agent: alpha, input: "{{ topic }}"}\nworker_template: {agent: beta}',
+    ),
 }
 
 
