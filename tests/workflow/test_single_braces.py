@@ -52,6 +52,9 @@ def test_names_of_the_step_are_known_too() -> None:
         "{other}",
         "{topic, other}",
         "{{ {'topic': topic} }}",
+        "{% raw %}/users/{topic}{% endraw %} of {{ topic }}",
+        "{{ '{topic}' }}",
+        "{%- raw -%} {topic} {%- endraw -%} of {{ topic }}",
     ],
 )
 def test_other_braces_are_left_alone(text: str) -> None:

@@ -28,11 +28,12 @@ UNDECLARED_VARIABLE = Code(
 SINGLE_BRACES = Code(
     "single-braces",
     "A text has `{name}` with the name of an input or of another value that templates know, and stays as it is.",
-    "Write `{{ name }}`, or ignore this where the text is meant so.",
+    "Write `{{ name }}`, or `{{ '{name}' }}` where the text is meant so.",
 )
 # A lone word in braces that is not part of a larger form, and the templates of a text, which have braces of their own.
 _SINGLE = re.compile(r"(?<![\w{$\\%}])\{[ \t]*([A-Za-z_]\w*)[ \t]*\}(?!\})")
-_TEMPLATES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_RAW = r"\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}"
+_TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
