@@ -49,7 +49,7 @@ ADVICE = {
     "allow": "a workflow cannot allow its own tools: pass --allow NAME, or name a policy file: --policy FILE",
     "api_key": "remove it, and set the variable of the provider: strands explain live-models",
     "start": "leave it out: a graph starts at its first node",
-    "when": "write `choose: [{when: CONDITION, to: NODE}, {when: else, to: OTHER}]`",
+    "when": "conditions are on the edges of a graph: `choose: [{when: CONDITION, to: NODE}, {when: else, to: OTHER}]`",
     "native": "write `tool: native:NAME`",
 }
 
