@@ -96,6 +96,12 @@ def test_a_tool_that_policy_denies_takes_no_secret(tmp_path: Path) -> None:
     assert found(plan, "unused-secret") != []
 
 
+def test_a_tool_that_could_not_be_planned_may_take_every_secret(tmp_path: Path) -> None:
+    plan = with_secret("{key: t, source: file, path: none.txt}", tmp_path, tools="tools: {python: ['native:gone']}")
+    assert "unused-secret" not in [finding.code for finding in plan.findings]
+    assert found(plan, "unknown-tool") != []
+
+
 def test_a_variable_that_no_one_takes_is_hidden_and_need_not_be_set() -> None:
     plan = with_secret("{key: TOKEN}", taken=False)
     assert found(plan, "missing-secret") == []

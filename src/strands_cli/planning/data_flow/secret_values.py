@@ -70,7 +70,8 @@ def _check_named(plan: Plan, document: Document, environ: Mapping[str, str]) -> 
         else:
             if secret_name(secret) in taken or secret.source == "env":  # a variable is hidden in any case
                 continue
-        yield unused_secret(secret, where)
+        if plan.is_complete:  # what could not be planned may take it
+            yield unused_secret(secret, where)
 
 
 def unused_secret(secret: Secret, where: Where) -> Finding:
