@@ -48,6 +48,10 @@ class Conversations:
         self._has_one_order = not plan.spec.is_earlier
         self._speaking: dict[str, str] = {}
 
+    def has_one(self, step: Step) -> bool:
+        """Return whether a step is one of an agent with `memory: run`."""
+        return isinstance(step, AgentStep) and step.agent in self._done
+
     def history(self, agent_id: str, remembers: Sequence[str] | None) -> tuple[Any, ...]:
         """Return the messages so far; none for an agent with `memory: step`.
 
@@ -69,7 +73,9 @@ class Conversations:
         return next((one.state for one in reversed(self._remembered(agent_id, remembers).values())), {})
 
     def _remembered(self, agent_id: str, remembers: Sequence[str] | None) -> dict[str, _Exchange]:
-        done = self._done.get(agent_id, {})
+        done = self._done.get(agent_id)
+        if not done:  # of thousands of steps few have an agent that remembers
+            return {}
         if remembers is None:
             return {key: one for key, one in done.items() if one.in_order}
         return {key: done[key] for key in remembers if key in done}

@@ -104,7 +104,8 @@ class _Walk:
     def _add(self, node: str, result: StepResult) -> None:
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
         seen = {**fields, "iteration": self.visits[node]}
-        self.finished = (*self.finished, self._key(node))
+        if self._run.step_inputs.conversations.has_one(self._config.nodes[node]):
+            self.finished = (*self.finished, self._key(node))
         if isinstance(self._config.nodes[node], GateStep):
             seen["approved"] = result.approved
         self.names = {

@@ -66,7 +66,7 @@ class WaitingNodes:
     def _shares_conversation(self, node: str) -> bool:
         """Return whether an open node uses the same conversation (`memory: run`), whose order must be defined."""
         step = self._config.nodes[node]
-        if not isinstance(step, AgentStep) or not self._run.plan.agents[step.agent].keeps_conversation:
+        if not isinstance(step, AgentStep) or not self._run.step_inputs.conversations.has_one(step):
             return False
         others = (self._config.nodes[other] for other in self._open)
         return any(isinstance(other, AgentStep) and other.agent == step.agent for other in others)
