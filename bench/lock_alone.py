@@ -62,7 +62,7 @@ def spent() -> Spent:
     from strands_cli.catalog import discover_catalog
     from strands_cli.planning.machine import lock_check as lock
 
-    gc.set_threshold(50_000, 20, 20)  # as the command does (cli/__init__.py)
+    gc.set_threshold(200_000, 20, 20)  # as the command does (cli/__init__.py)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lay_out(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 def main() -> None:
     """Load the tools of the workflow and print their names."""
-    gc.set_threshold(50_000, 20, 20)  # as the command does, and the freezing below (cli/__init__.py)
+    gc.set_threshold(200_000, 20, 20)  # as the command does, and the freezing below (cli/__init__.py)
     from strands_cli import app
 
     planned = app.plan(Path(sys.argv[1]))

@@ -25,6 +25,11 @@ class Usage:
         """The sum of input and output tokens, as budgets count them."""
         return self.input_tokens + self.output_tokens
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether a model has reported none."""
+        return not (self.total_tokens or self.cache_read_tokens or self.cache_write_tokens)
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input_tokens + other.input_tokens,

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, NotEquipped, Where
-from strands_cli.events import Usage
+
+if TYPE_CHECKING:
+    from strands_cli.events import Usage
 
 BAD_PRICES = Code(
     "bad-prices",
@@ -47,7 +49,7 @@ class Price:
 
         An unknown price never counts as zero.
         """
-        if usage == Usage() and self != FREE:
+        if usage.is_unknown and self != FREE:
             return None
         read, written, uncached = usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens
         if (read and self.cache_read is None) or (written and self.cache_write is None):
