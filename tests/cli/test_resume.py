@@ -191,6 +191,9 @@ def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder
     assert "strands resume" not in ran.err
     assert folder.strands("resume", run_id(folder)).code == 10
     assert folder.strands("approve", run_id(folder), "steps.0").code == 2
+    late = folder.strands("approve", run_id(folder))
+    assert (late.code, "strands resume" in late.err) == (2, False)
+    assert f"strands rerun {run_id(folder)} --from steps.0" in late.err
 
 
 def test_an_answer_must_match_the_pattern_of_its_gate(folder: Folder) -> None:

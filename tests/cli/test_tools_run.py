@@ -25,6 +25,14 @@ def test_a_tool_can_be_named_in_every_form(folder: Folder, name: str) -> None:
     assert folder.strands("tools", "run", name, "--input", SUM).out == "42\n"
 
 
+def test_a_workflow_in_place_of_a_tool_is_answered_with_run(folder: Folder) -> None:
+    folder.workflow([{"tool": "native:calculator", "input": {"expression": "1"}}])
+    ran = folder.strands("tools", "run", "flow.yaml")
+    assert ran.code == 2
+    assert "strands run flow.yaml" in ran.err
+    assert "ALLOWLIST" not in ran.err
+
+
 def test_json_is_the_whole_result(folder: Folder) -> None:
     ran = folder.strands("tools", "run", "calculator", "--input", SUM, "--json")
     assert ran.code == 0

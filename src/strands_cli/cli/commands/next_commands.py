@@ -16,7 +16,7 @@ MANY = 10
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strands_cli.engine.journal import Journal, Row
+    from strands_cli.engine.journal import Journal
 
 
 def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[dict[str, Any]]:
@@ -56,6 +56,7 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
 
 def how_to_continue(error: StrandsCliError, run_id: str, runs_dir: Path) -> str:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
+    from strands_cli.engine.decisions import refused_gate
     from strands_cli.engine.journal import SqliteJournal
 
     if isinstance(error, FileAtFault):
@@ -67,15 +68,11 @@ def how_to_continue(error: StrandsCliError, run_id: str, runs_dir: Path) -> str:
     except RunRecordError:  # the error reports the broken journal already
         return resume
     with contextlib.closing(journal):
-        refused = [row for row in journal.rows("human") if row.detail.get("kind") == "gate" and _is_refused(row)]
-        if journal.get("status") != "failed" or not refused:
+        refused = refused_gate(journal)
+        if refused is None:
             return resume
-    again = command("rerun", run_id, "--from", refused[-1].key, runs_dir=runs_dir)
+    again = command("rerun", run_id, "--from", refused.key, runs_dir=runs_dir)
     return f"the refusal is final; to ask again in a new run: {again}"
-
-
-def _is_refused(question: Row) -> bool:
-    return question.status == "done" and "reason" in question.output
 
 
 def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:

@@ -83,6 +83,8 @@ def run_tool(
         if not declared.is_empty():
             raise UsageError("--watch watches an installed tool", fix="leave out --config and --of")
         return watch_tool(name, chosen.request().policy, typed)
+    if name.endswith((".yaml", ".yml")):
+        raise UsageError(f"{name} is a file, not a tool", fix=f"strands run {shlex.quote(name)}")
     try:
         result = call(name, typed, chosen.request(), declared)
     except StrandsCliError as error:

@@ -11,4 +11,5 @@ from strands_cli.engine.decisions.questions import granted_tools as granted_tool
 from strands_cli.engine.decisions.questions import natural_answer as natural_answer
 from strands_cli.engine.decisions.questions import needs_terminal as needs_terminal
 from strands_cli.engine.decisions.questions import open_questions as open_questions
+from strands_cli.engine.decisions.questions import refused_gate as refused_gate
 from strands_cli.engine.decisions.questions import unknown_answer as unknown_answer

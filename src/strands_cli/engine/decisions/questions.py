@@ -32,9 +32,7 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
         if len(waiting) == 1:
             return waiting[0]
         if not waiting:
-            run = journal.get("id")
-            ways = f"to continue: strands resume {run}; what it did: strands runs show {run}"
-            raise UsageError("no question of the run waits for an answer", fix=ways)
+            raise UsageError("no question of the run waits for an answer", fix=_instead(journal))
         raise UsageError(f"{len(waiting)} questions of the run wait", fix=f"name one of them:\n{listed}")
     for row in waiting:
         # The key of a call also names the question about it.
@@ -49,6 +47,22 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
         )
     fix = suggest(key, [row.key for row in waiting], f"these wait:\n{listed}" if waiting else "no question waits")
     raise UsageError(f"{key} is not a question that waits", fix=fix)
+
+
+def refused_gate(journal: Journal) -> Row | None:
+    """Return the gate whose refusal has ended the run; it is final."""
+    if journal.get("status") != "failed":
+        return None
+    gates = [row for row in journal.rows("human") if row.detail.get("kind") == "gate" and row.status == "done"]
+    return next((row for row in reversed(gates) if "reason" in row.output), None)
+
+
+def _instead(journal: Journal) -> str:
+    run, refused = journal.get("id"), refused_gate(journal)
+    first = f"to continue: strands resume {run}"
+    if refused is not None:
+        first = f"the refusal is final; to ask again in a new run: strands rerun {run} --from {refused.key}"
+    return f"{first}; what it did: strands runs show {run}"
 
 
 def natural_answer(question: Row) -> str | None:
