@@ -1,4 +1,4 @@
-"""The earlier meaning of a workflow, in words of the present format; `differences.py` says it to people."""
+"""The earlier meaning of a workflow, in words of the present format."""
 
 from __future__ import annotations
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from strands_cli.errors import Finding, Where, has_errors
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.validation_errors import value_at
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 
@@ -83,13 +81,6 @@ class Loaded:
 
         true = filter(None, map(self.repairs.as_written, findings))
         return replace(self, findings=tuple(sorted(dict.fromkeys((*self.findings, *true)), key=place)))
-
-    def is_written(self, pointer: str) -> bool:
-        """Return whether a node is in the workflow, or in the file that `$ref` names."""
-        document, place = self._written(pointer)
-        with contextlib.suppress(LookupError, TypeError, ValueError):
-            return value_at(document.value, place) is not None
-        return False
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node: in the workflow, or in the file that `$ref` names."""

@@ -48,7 +48,7 @@ class WorkflowSpec(FormatModel):
 
     @property
     def is_earlier(self) -> bool:
-        """Whether the file means what an earlier strands-cli did; `DIFFERENCES` has what that is."""
+        """Whether the file means what an earlier strands-cli did; `workflow/earlier.py` writes it out."""
         return str(self.version) in _EARLIER
 
     def words_of_gate(self, key: str) -> tuple[tuple[str, ...], bool]:

@@ -50,13 +50,6 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
             yield Finding(BAD_VALUE, message, loaded.where(pointer), "write the host out; a path may name a secret")
 
 
-def references_in(spec: WorkflowSpec) -> Iterator[str]:
-    """Yield the JSON pointers of the texts that name a secret."""
-    yield from (pointer for pointer, text in _texts(spec) if _REFERENCE.search(text))
-    if f"${{{_PREFIX}" in (spec.runtime.host or ""):
-        yield "/runtime/host"
-
-
 def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Finding:
     plain = name.removeprefix(_PREFIX)
     message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
