@@ -270,6 +270,20 @@ def test_an_editable_requirement_is_locked_by_its_version(requiring: Path) -> No
     assert [finding.code for finding in errors(requiring)] == ["lock-changed"]
 
 
+@pytest.mark.parametrize("place", ["elsewhere/deep/__init__.py", "elsewhere/deep.py", "site/deep/__init__.so"])
+def test_what_python_would_import_in_place_of_a_requirement_is_a_difference(place: str, requiring: Path) -> None:
+    file = requiring.parent / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("stolen = True\n", encoding="utf-8")
+    catalog = discover_catalog([str(requiring.parent / "elsewhere"), str(requiring)])
+    plan = app.plan(requiring.parent / "flow.yaml", RunRequest(), catalog=catalog)
+    (found,) = [finding for finding in plan.findings if finding.severity == "error"]
+    assert found.code == "lock-changed"
+    assert {DIST, "deep"} <= set(re.findall(r"[\w-]+", found.message))
+    assert place.partition("/")[2] in found.message
+    assert DIST not in plan.locked
+
+
 def differences_with_the_lock(site: Path) -> list[str | None]:
     lock = read_lock(site.parent / "strands.lock")
     assert lock is not None

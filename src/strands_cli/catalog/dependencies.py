@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 
 from strands_cli.catalog.distributions import Scan, normalise, record_version
 from strands_cli.catalog.files import open_distribution, read_origin, read_record
-from strands_cli.catalog.installed_files import is_locked, lock_path
+from strands_cli.catalog.import_files import files_to_import, modules_of
+from strands_cli.catalog.installed_files import digest_of_file, is_locked, lock_path
 
 HOST = "strands-cli"
 
@@ -29,13 +31,26 @@ def pin_of(name: str, seen: Scan) -> str | None:
     """Return the version of an installed distribution, and the digest of what its RECORD lists; None if it is absent.
 
     The digest covers the paths and hashes that two installations of one wheel share. An editable installation has only
-    a version, because its RECORD does not list its code.
+    a version, because its RECORD does not list its code. What Python would import in place of a listed file follows,
+    each after a `+`, as its path below the directory of `sys.path` and its digest.
     """
     copies = seen.records.get(name)
     if not copies:
         return None
-    record = copies[0][1]
-    return " ".join(filter(None, (record_version(record) or "unknown", _digest_of_record(record))))
+    site, record = copies[0]
+    digest = _digest_of_record(record)
+    instead = _instead(site, record, list(seen.listings)) if digest else ()
+    return " ".join(filter(None, (record_version(record) or "unknown", digest, *instead)))
+
+
+def _instead(site: str, dist_info: str, path: Sequence[str]) -> Iterator[str]:
+    folder = os.path.basename(dist_info) + "/"
+    own = {row.path for row in read_record(dist_info) or () if is_locked(row.path, folder)}
+    modules = modules_of({name for name in own if not name.startswith(folder)})
+    for module in sorted(one for one in modules if one not in sys.stdlib_module_names):
+        for name, file in files_to_import(module, path):
+            if name not in own or file != f"{site}{os.sep}{name}":
+                yield f"+{name} {digest_of_file(file)}"
 
 
 def _closure(name: str, seen: Scan) -> set[str]:

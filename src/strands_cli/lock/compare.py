@@ -196,6 +196,8 @@ def _compare_requirements(owner: str, old: Mapping[str, str], new: Mapping[str, 
             message = f"{owner} requires {name} {after}, which the lock does not have"
         elif before != after:
             message = f"{name}, which {owner} requires, is version {after}, locked is {before}"
+        elif instead := [word[1:] for word in now.split() if word[0] == "+" and word not in locked]:
+            message = f"Python would import {_listed(instead)} in place of {name} {after}, which {owner} requires"
         else:
             message = f"files of {name} {after}, which {owner} requires, are not what was locked"
         yield Difference(owner, message, field=f"requires/{name}", old=locked or None, new=now or None)
