@@ -132,11 +132,13 @@ class StrandsCliError(Exception):
         findings: Every known problem, when there are several or when they have places.
         fix: What to do about it.
 
-    `brief` replaces the message for a person who has just read it in the lines of the run.
+    `brief` replaces the message for a person who has just read it in the lines of the run. `run_id` is the run that has
+    stopped, for `Workflow.resume` and `strands resume`; it is empty where none had begun.
     """
 
     exit_code: ExitCode = ExitCode.INTERNAL
     brief: str | None = None
+    run_id: str = ""
 
     def __init__(self, message: str, *, findings: Iterable[Finding] = (), fix: str | None = None) -> None:
         super().__init__(message)

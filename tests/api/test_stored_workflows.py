@@ -20,6 +20,7 @@ from strands_cli.errors import (
     BudgetExceeded,
     InvalidInput,
     NotEquipped,
+    RunFailed,
     RunRecordError,
     StrandsCliError,
     UsageError,
@@ -27,7 +28,7 @@ from strands_cli.errors import (
 )
 from strands_cli.events import RunStarted, StepStarted
 from strands_cli.metadata import tool_metadata
-from strands_cli.workflow.builder import agent, call, chain, gate, step
+from strands_cli.workflow.builder import agent, branch, call, chain, gate, parallel, step
 from tests.cli.strands import SECONDS
 from tests.distributions import sound
 from tests.warm import run_warm
@@ -79,10 +80,9 @@ def counting(*more: Any, agents: Any = None, **sections: Any) -> Workflow:
 
 def waiting(**choices: Any) -> str:
     """Run the workflow until it waits and return its id."""
-    with pytest.raises(WaitingForPerson):
+    with pytest.raises(WaitingForPerson) as waits:
         counting().run(tools=[double], **choices)
-    (run,) = Path("runs").iterdir()
-    return run.name
+    return waits.value.run_id
 
 
 def strands(*words: str) -> subprocess.CompletedProcess[str]:
@@ -183,6 +183,31 @@ def test_a_tool_that_wants_other_input_is_refused_before_anything_is_done() -> N
         Workflow.resume(run.name, tools=[other], answer=lambda question: "1")
     assert {finding.code for finding in raised.value.findings} == {"tool-input"}
     assert CALLS == ["double 4"]
+
+
+@pytest.mark.parametrize("steps", [chain(gate("One?")), parallel(branch("x", gate("One?")), branch("y", gate("Two?")))])
+def test_an_error_has_the_id_of_the_run_that_it_stops(steps: Any) -> None:
+    flow = Workflow.build("asks", pattern=steps)
+    with pytest.raises(WaitingForPerson) as waits:
+        flow.run()
+    assert (Path("runs") / waits.value.run_id).is_dir()
+    with pytest.raises(WaitingForPerson) as still:
+        Workflow.resume(waits.value.run_id)
+    assert still.value.run_id == waits.value.run_id
+
+
+def test_a_run_that_fails_is_continued_by_the_id_in_its_error() -> None:
+    with pytest.raises(RunFailed) as failed:
+        counting().run(tools=[double], answer=lambda question: "six")
+    with pytest.raises(RunFailed) as again:
+        Workflow.resume(failed.value.run_id, tools=[double])
+    assert again.value.run_id == failed.value.run_id
+
+
+def test_an_error_before_the_run_has_begun_has_no_id() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Workflow.from_text("version: 1").run()
+    assert refused.value.run_id == ""
 
 
 def test_an_exception_in_the_callback_leaves_a_run_that_can_be_resumed() -> None:

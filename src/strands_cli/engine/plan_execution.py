@@ -64,6 +64,8 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
         names = await PATTERNS[pattern.type](run, pattern.config)
         artifacts = await _finish_artifacts(run, names, write_artifacts)
     except BaseException as error:
+        if isinstance(error, StrandsCliError):
+            error.run_id = run.id
         # A journal that has failed cannot store this; the error that is raised says it.
         with contextlib.suppress(RunRecordError):
             _store_end(run, *_ending(error))

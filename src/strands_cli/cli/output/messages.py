@@ -37,12 +37,19 @@ def discard_output(stream: TextIO) -> None:
 # The stream for our own lines, where others have a pipe in the place of stderr, and whether the lines are JSON.
 _real: TextIO | None = None
 _is_json = False
-# What to write where a command lacks this argument or option.
-# What an option of one command is called where another lacks it.
+_CONTINUES = "every run is stored; continue one: strands resume RUN, where RUN may be `last`"
+# What to write for an option that another command has, or that an earlier strands-cli had.
 _OPTIONS_ELSEWHERE = {
+    "--bypass-tool-consent": "--yes allows every tool call that would ask; --allow TOOL allows the calls of one",
+    "--debug": "-v shows what models say and what the SDK logs; STRANDS_DEBUG=1 prints the traceback of a bug",
+    "--auto-resume": _CONTINUES,
+    "--no-save-session": "every run is stored; delete one: strands runs delete RUN, or store it in --runs-dir DIR",
+    "-a": f"{_CONTINUES}; to allow a tool: --allow TOOL",
+    "-r": _CONTINUES,
     "--budget": "write the limits into the workflow: `runtime: {budgets: {max_tokens: 50000}}`; a stored run can raise"
     " them: strands resume RUN --budget max_tokens=50000",
 }
+# What to write where a command lacks this argument or option.
 _MISSING = {
     "RUN": "name a run of `strands runs list`, or `last`",
     "RUN...": "name runs of `strands runs list`",
