@@ -18,6 +18,7 @@ SRC = Path(__file__).parents[2] / "src" / "strands_cli"
 # Where the format has no word for the earlier meaning (decision 0056).
 READERS = {
     "engine/conversations.py",
+    "engine/patterns/graph.py",
     "engine/run_start/run_facts.py",
     "planning/planned_agents.py",
     "planning/resolve/composed_tools.py",

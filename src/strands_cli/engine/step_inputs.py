@@ -15,11 +15,11 @@ from strands_cli.engine.step_results import StepResult, json_of, reports_error, 
 from strands_cli.errors import CallDenied, FileAtFault, RunFailed
 from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError, Templates, is_prompt_template
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects import StepScope
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan import Plan, PlannedAgent
     from strands_cli.workflow.steps import GateStep, Step
 
 Work = Callable[[], Awaitable[tuple[StepResult, dict[str, Any]]]]
@@ -132,7 +132,7 @@ class StepInputs:
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
         agent, names = self._plan.agents[step.agent], visit.names
         values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
-        system_prompt = self.render(agent.prompt, where=f"agents.{agent.id}") if "{{" in agent.prompt else agent.prompt
+        system_prompt = self._system_prompt(agent, {} if is_part(scope) else {**names, **values}, scope.key)
         if step.input is not None:
             prompt = self.render(step.input, {**names, **values}, where=f"{scope.key}.input")
         else:
@@ -163,6 +163,12 @@ class StepInputs:
             "tools": [tool.name for tool in tools],
         }
         return ({**effect_input, "schema": schema} if schema is not None else effect_input), act
+
+    def _system_prompt(self, agent: PlannedAgent, names: Mapping[str, Any], key: str) -> str:
+        """Return an agent's prompt with the names of its step; an input wins over a name of the runtime, as ever."""
+        if not is_prompt_template(agent.prompt):
+            return agent.prompt
+        return self.render(agent.prompt, {**names, **self._plan.inputs}, where=f"agents.{agent.id} in {key}")
 
     def _call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Work]:
         tool = self._plan.call_tools[step.tool]

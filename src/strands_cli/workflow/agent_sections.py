@@ -106,7 +106,9 @@ class AgentSpec(FormatModel):
 
     restricting: ClassVar[frozenset[str]] = frozenset({"tools", "skills"})
 
-    prompt: str | None = Field(default=None, description="The system prompt; inputs may be used in it as templates.")
+    prompt: str | None = Field(
+        default=None, description="The system prompt; with `{{` a template, which has the names of the step."
+    )
     ref: str | None = Field(
         default=None,
         alias="$ref",

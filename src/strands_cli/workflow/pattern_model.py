@@ -71,6 +71,10 @@ class PatternModel(FormatModel):
     def names_at_end(self) -> Scope:
         """Return the pattern's own names that artifacts may use."""
 
+    def names_in_prompt(self, placed: PlacedStep) -> Scope:
+        """Return what the prompt of the agent of a step may use besides inputs: what the step's input may."""
+        return placed.names()
+
     def edges(self) -> list[StepEdge]:
         """Return which step follows which; the default is the order of `steps`."""
         return in_order([placed.key for placed in self.steps()])

@@ -15,12 +15,16 @@ CONFIG = "/pattern/config"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One template or condition: its JSON pointer, its text, and the names it may use besides inputs."""
+    """One template or condition: its JSON pointer, its text, and the names it may use besides inputs.
+
+    `use` ends a message about it: where it is rendered, if that is not its own place.
+    """
 
     pointer: str
     text: str
     scope: Scope
     is_condition: bool = False
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +56,17 @@ class PlacedStep:
         """Return the JSON pointer of a field of the step."""
         return self.fields.get(name, f"{self.pointer}/{name}")
 
+    def names(self) -> Scope:
+        """Return the names of the step's input and of its agent's prompt: its scope, and its own `vars`."""
+        return {**self.scope, **dict.fromkeys(getattr(self.step, "vars", ()), ANY)}
+
     def sites(self) -> Iterator[Site]:
         """Yield the templates of the step."""
         step, scope = self.step, self.scope
         if isinstance(step, AgentStep):
             yield from strings_in(step.vars, self.at("vars"), scope)
             if step.input is not None:
-                yield Site(self.at("input"), step.input, {**scope, **dict.fromkeys(step.vars, ANY)})
+                yield Site(self.at("input"), step.input, self.names())
         elif isinstance(step, CallStep):
             yield from strings_in(step.input, self.at("input"), scope)
         else:

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site, strings_in
+from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.template_scope import ANY, AT_END, STEP, Items
+from strands_cli.workflow.templates import is_prompt_template
 from strands_cli.workflow.yaml import escape
 
 
 def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
     """Yield every template and condition of a workflow; those of composite tools have names of their own."""
-    for name, agent in spec.agents.items():
-        if agent.prompt is not None and "{{" in agent.prompt:
-            yield Site(f"/agents/{escape(name)}/prompt", agent.prompt, {})
+    yield from _prompts(spec)
     for placed in spec.pattern.steps():
         yield from placed.sites()
     yield from spec.pattern.templates()
@@ -24,6 +25,31 @@ def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
         yield Site(f"/outputs/artifacts/{index}/path", artifact.path, at_end)
         yield Site(f"/outputs/artifacts/{index}/from", artifact.from_, at_end)
     yield from _sites_of_composites(spec)
+
+
+def _prompts(spec: WorkflowSpec) -> Iterator[Site]:
+    """Yield the prompts that are templates, once for each use of their agent, with the names that it has there."""
+    prompts = {name: agent.prompt for name, agent in spec.agents.items() if is_prompt_template(agent.prompt or "")}
+    called = {tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")}
+    unused = prompts.keys() - called
+    for placed in spec.pattern.steps():
+        if isinstance(placed.step, AgentStep) and (prompt := prompts.get(placed.step.agent)) is not None:
+            unused.discard(placed.step.agent)
+            yield Site(
+                _prompt_of(placed.step.agent),
+                prompt,
+                spec.pattern.names_in_prompt(placed),
+                use=f" (where {placed.key} uses the prompt)",
+            )
+    for name in prompts:
+        if name in called:
+            yield Site(_prompt_of(name), prompts[name] or "", {}, use=" (where the agent is a tool)")
+        elif name in unused:  # is never rendered
+            yield Site(_prompt_of(name), prompts[name] or "", dict.fromkeys(reserved_names(), ANY))
+
+
+def _prompt_of(agent: str) -> str:
+    return f"/agents/{escape(agent)}/prompt"
 
 
 def _sites_of_composites(spec: WorkflowSpec) -> Iterator[Site]:

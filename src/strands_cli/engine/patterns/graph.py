@@ -11,6 +11,7 @@ from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.graph_paths import reach_without_loops, ready
 from strands_cli.workflow.steps import GateStep
+from strands_cli.workflow.templates import Results
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -39,7 +40,7 @@ class _Walk:
     """
 
     def __init__(self, run: Run, config: GraphConfig) -> None:
-        self.names: dict[str, Any] = {"nodes": {}, "last_response": ""}
+        self.names: dict[str, Any] = {"nodes": _before_all(run, config), "last_response": ""}
         self.visits: Counter[str] = Counter()
         self.origins: dict[str, str] = {}
         self.finished: tuple[str, ...] = ()
@@ -110,7 +111,7 @@ class _Walk:
             seen["approved"] = result.approved
         self.names = {
             **self.names,
-            "nodes": {**self.names["nodes"], node: seen},
+            "nodes": _with(self.names["nodes"], node, seen),
             "last_response": result.response,
         }
         if isinstance(self._config.nodes[node], GateStep):
@@ -123,8 +124,23 @@ class _Walk:
     def _targets(self, edge: Edge) -> list[str]:
         if edge.to is not None:
             return list(edge.to)
+        names = {**self.names, "last_response": self.names["nodes"][edge.from_]["response"]}
         for choice in edge.choose or ():
-            if self._run.step_inputs.holds(choice.when, self.names, where=f"the edges from '{edge.from_}'"):
+            if self._run.step_inputs.holds(choice.when, names, where=f"the edges from '{edge.from_}'"):
                 return [choice.to]
         self._run.path_ended(edge.from_)
         return []
+
+
+def _before_all(run: Run, config: GraphConfig) -> dict[str, Any]:
+    """Return the nodes before any has run: in the earlier format with their fields, else without being defined."""
+    fields = {"response": "", "output": None, "agent": "", "status": "not_executed", "iteration": 0}
+    gate = {**fields, "approved": False}
+    absent = {name: gate if isinstance(node, GateStep) else fields for name, node in config.nodes.items()}
+    return dict(absent) if run.plan.spec.is_earlier else Results({}, absent)
+
+
+def _with(nodes: dict[str, Any], node: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Return the nodes with the result of one; those before it see them as they were."""
+    changed = {**nodes, node: result}
+    return Results(changed, nodes.absent) if isinstance(nodes, Results) else changed

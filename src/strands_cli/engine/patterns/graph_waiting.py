@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from strands_cli.graph_paths import reach_of
 from strands_cli.workflow import PlacedStep
 from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.templates import is_prompt_template
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -61,6 +62,8 @@ class WaitingNodes:
             return False
         step = self._config.nodes[node]
         texts = [site.text for site in PlacedStep("", "", step).sites()]
+        if isinstance(step, AgentStep) and is_prompt_template(prompt := self._run.plan.agents[step.agent].prompt):
+            texts.append(prompt)
         return node in self._open or self._shares_conversation(node) or self._reads(texts)
 
     def _shares_conversation(self, node: str) -> bool:

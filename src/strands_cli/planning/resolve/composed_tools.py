@@ -28,6 +28,7 @@ from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 from strands_cli.workflow.files import named_file
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, ToolEntry
+from strands_cli.workflow.templates import is_prompt_template
 from strands_cli.workflow.yaml import FILE_UNREADABLE, Document, stored_name
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _about(agent: PlannedAgent) -> str:
     """Return the description of an agent that a model may call."""
     task = f"Gives a task to the agent '{agent.id}' and returns its answer. It remembers nothing of earlier tasks."
     prompt = " ".join(agent.prompt.split())
-    if "{{" in prompt or not prompt:
+    if is_prompt_template(prompt) or not prompt:
         return task
     shown = shortened(prompt, MAX_PROMPT_SHOWN)
     return f"{task} What it was told about itself: {shown}"

@@ -15,7 +15,7 @@ from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
-from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax
+from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax, is_prompt_template
 from strands_cli.workflow.yaml import escape
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
@@ -50,10 +50,11 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     plain = [
         Site(f"/agents/{escape(name)}/prompt", agent.prompt, {})
         for name, agent in spec.agents.items()
-        if agent.prompt is not None and "{{" not in agent.prompt
+        if agent.prompt is not None and not is_prompt_template(agent.prompt)
     ]
     for site in plain:
         yield from _single_braces(site, inputs, loaded)
+    seen = set[tuple[str, Path]]()
     for site in template_sites(spec):
         error = templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
         if error is not None:
@@ -66,8 +67,9 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         for path in paths:
             if str(path[0]) in ends:
                 continue  # the end of an id with a hyphen, which is a finding
-            finding = _name(site, path, inputs, loaded)
+            finding = _name(site, path, inputs, loaded) if (site.pointer, path) not in seen else None
             if finding is not None:
+                seen.add((site.pointer, path))  # a prompt has a site for each use
                 yield finding
 
 
@@ -110,7 +112,7 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
     where = loaded.where(site.pointer)
     if root in reserved_names():
         known = ", ".join(sorted(site.scope)) or "inputs only"
-        message = f"`{root}` is not known here"
+        message = f"`{root}` is not known here{site.use}"
         return Finding(UNKNOWN_NAME, message, where, f"known here besides inputs: {known}")
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
     if root in _WHOLES and len(path) > 1 and str(path[1]) in inputs:
@@ -128,7 +130,7 @@ def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     close = did_you_mean(problem.word, problem.known)
     known = f"known: {', '.join(problem.known)}" if problem.known else None
     fix = hyphened or (f"did you mean `{close}`?" if close else known)
-    return Finding(UNKNOWN_NAME, problem.message, loaded.where(site.pointer), fix)
+    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", loaded.where(site.pointer), fix)
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:

@@ -16,7 +16,7 @@ from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
 from strands_cli.workflow.steps import AgentStep, GateStep, Step
-from strands_cli.workflow.template_scope import Scope, scope_of
+from strands_cli.workflow.template_scope import ANY, Scope, scope_of
 from strands_cli.workflow.yaml import escape
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Graph(PatternModel):
         return {"nodes": {name: GATE if isinstance(node, GateStep) else NODE for name, node in nodes}}
 
     def _scope(self) -> dict[str, Any]:
-        return {**self.names_at_end(), **gate_scope(list(self.config.nodes.values()))}
+        return {**self.names_at_end(), "last_response": ANY, **gate_scope(list(self.config.nodes.values()))}
 
     def edges(self) -> list[StepEdge]:
         """Return the edges, with the conditions of choices."""

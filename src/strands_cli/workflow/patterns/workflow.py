@@ -140,6 +140,13 @@ class WorkflowPattern(PatternModel):
         """Return the results of the tasks."""
         return {"tasks": {task.id: STEP for task in self.config.tasks}}
 
+    def names_in_prompt(self, placed: PlacedStep) -> Scope:
+        """Return the results of the tasks that a task waits for."""
+        before = reached(placed.key.removeprefix("tasks."), self.config.dependencies)
+        gates = gate_scope([task for task in self.config.tasks if task.id in before])
+        names = {name: known for name, known in placed.names().items() if name != "hitl_response"}
+        return {**names, **gates, "tasks": dict.fromkeys(before, STEP)}
+
     def edges(self) -> list[StepEdge]:
         """Return the dependencies."""
         return [StepEdge(f"tasks.{dep}", f"tasks.{task.id}") for task in self.config.tasks for dep in task.deps]

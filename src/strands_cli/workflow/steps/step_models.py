@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag
 
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.templates import is_prompt_template
 
 
 class AgentStep(FormatModel):
@@ -83,7 +84,7 @@ def question_to(step: AgentStep, prompt: str) -> str:
     """Return the template of the message to a step's agent: its input, else the agent's prompt."""
     if step.input is not None:
         return step.input
-    return prompt if "{{" in prompt else "{% raw %}" + prompt + "{% endraw %}"
+    return prompt if is_prompt_template(prompt) else "{% raw %}" + prompt + "{% endraw %}"
 
 
 def step_form(value: Any) -> str | None:

@@ -2,9 +2,11 @@ from strands_cli.workflow.templates.bounded_regex import SlowPattern as SlowPatt
 from strands_cli.workflow.templates.bounded_regex import fullmatch as fullmatch
 from strands_cli.workflow.templates.bounded_regex import is_cheap as is_cheap
 from strands_cli.workflow.templates.bounded_regex import search as search
+from strands_cli.workflow.templates.not_executed import Results as Results
 from strands_cli.workflow.templates.sandbox import Sandbox as Sandbox
 from strands_cli.workflow.templates.syntax_help import explain_syntax as explain_syntax
 from strands_cli.workflow.templates.template import Templates as Templates
+from strands_cli.workflow.templates.template import is_prompt_template as is_prompt_template
 from strands_cli.workflow.templates.template import is_template as is_template
 from strands_cli.workflow.templates.template_errors import Path as Path
 from strands_cli.workflow.templates.template_errors import TemplateError as TemplateError

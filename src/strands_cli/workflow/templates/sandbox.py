@@ -73,7 +73,7 @@ class _Parser(Parser):
         return expression
 
 
-class _Missing(jinja2.StrictUndefined):
+class Missing(jinja2.StrictUndefined):
     """A name without a value; its error lists the names that exist."""
 
     __slots__ = ()
@@ -123,7 +123,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         # The optimizer would evaluate constant expressions, however large, when a template is only checked.
-        super().__init__(undefined=_Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
+        super().__init__(undefined=Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
         filters = {**self.filters, **FILTERS}
         self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
         looking = {name: cast("Callable[..., Any]", test) for name, test in self.tests.items() if "defined" not in name}
@@ -132,6 +132,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
         self.tree = lru_cache(maxsize=1024)(self._tree)
+        self.paths = lru_cache(maxsize=1024)(self._paths)
         self.template = lru_cache(maxsize=1024)(self._template)
         self.expression = lru_cache(maxsize=1024)(self._expression)
 
@@ -157,7 +158,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 pass
             return plain(context.vars["result"])
 
-    def paths(self, text: str) -> frozenset[Path]:
+    def _paths(self, text: str) -> frozenset[Path]:
         """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
         tree = self.tree(text)
         free = _FreeNames(self).of(tree)

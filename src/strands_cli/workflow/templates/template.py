@@ -17,8 +17,13 @@ _ELSE = "else"
 
 
 def is_template(text: str) -> bool:
-    """Return whether a text has anything to render; an agent's prompt is a template only with `{{`."""
+    """Return whether a text has anything to render."""
     return any(mark in text for mark in _MARKS)
+
+
+def is_prompt_template(text: str) -> bool:
+    """Return whether the prompt of an agent is a template: only with `{{`, since prompts quote code."""
+    return "{{" in text
 
 
 class Templates:
