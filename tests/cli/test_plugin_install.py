@@ -200,7 +200,7 @@ def test_what_is_shown_imports_nothing_and_runs_nothing(anyone: Person, tmp_path
     starts = ("sitecustomize.py", "usercustomize/__init__.py")
     files = dict.fromkeys(("strands_tool_trap/__init__.py", *starts), trap) | {"trap.pth": f"import os; {trap}"}
     shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "trap", files=files))
-    assert shown.code == 2
+    assert shown.code == 3
     assert [f"  {name}: " in shown.err for name in ("trap.pth", "sitecustomize.py", "usercustomize")] == [True] * 3
     assert not (tmp_path / "sprung").exists()
 
@@ -237,6 +237,53 @@ def test_files_of_others_are_never_replaced(anyone: Person, tmp_path: Path) -> N
     assert (anyone.site / "strands_tool_theirs" / "__init__.py").read_bytes() == code
 
 
+def flat_wheel(folder: Path, name: str, *places: str) -> Path:
+    """Return the wheel of a tool that has these modules beside its own package."""
+    return tool_wheel(folder, name, files=dict.fromkeys(places, "stolen = True\n"))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "flat_theirs/__init__.py",
+        "flat_theirs.so",
+        "shared_theirs/__init__.py",
+        "shared_theirs/part/__init__.py",
+        "shared_theirs/part/leaf/__init__.py",
+        "another.egg-info/entry_points.txt",
+        "Another.DIST-INFO/METADATA",
+    ],
+)
+def test_modules_of_others_are_not_hidden_and_no_second_distribution_comes_along(
+    anyone: Person, tmp_path: Path, place: str
+) -> None:
+    theirs = flat_wheel(tmp_path, "theirs", "flat_theirs.py", "shared_theirs/part/leaf.py")
+    assert anyone.strands("plugin", "install", theirs, "-y").code == 0
+    refused = anyone.strands("plugin", "install", flat_wheel(tmp_path, "thief", place), "--yes")
+    assert refused.code == 3, refused.err
+    assert not anyone.has("strands_tool_thief")
+    again = flat_wheel(tmp_path, "theirs", "flat_theirs/__init__.py", "shared_theirs/__init__.py")
+    assert anyone.strands("plugin", "install", again, "-y").code == 0, "its own modules may become packages"
+
+
+@pytest.mark.parametrize("scheme", ["", "strands_tool_starter-1.0.data/purelib/"])
+@pytest.mark.parametrize("name", ["starter.pth", "sitecustomize.py", "usercustomize/__init__.py"])
+def test_no_plugin_runs_code_at_every_start(anyone: Person, tmp_path: Path, scheme: str, name: str) -> None:
+    refused = anyone.strands("plugin", "install", flat_wheel(tmp_path, "starter", f"{scheme}{name}"), "--yes")
+    assert refused.code == 3, refused.err
+    assert name.partition("/")[0] in refused.err
+    assert not anyone.has("strands_tool_starter")
+
+
+def test_a_file_that_an_installer_would_replace_by_another_of_the_wheel_is_refused(
+    anyone: Person, tmp_path: Path
+) -> None:
+    inside = "strands_tool_double-1.0.data/purelib/strands_tool_double/__init__.py"
+    refused = anyone.strands("plugin", "install", flat_wheel(tmp_path, "double", inside), "--yes")
+    assert refused.code == 3, refused.err
+    assert "strands_tool_double/__init__.py" in refused.err
+
+
 def test_nothing_is_added_to_a_package_of_another_distribution(anyone: Person, tmp_path: Path) -> None:
     assert anyone.strands("plugin", "install", tool_wheel(tmp_path, "theirs"), "-y").code == 0
     for place in ("strands_tool_theirs/_more.py", "strands_tool_guest-1.0.data/platlib/strands_tool_theirs/_more.py"):
@@ -262,6 +309,14 @@ def test_strands_cli_itself_is_neither_hidden_nor_its_program_replaced(anyone: P
     assert str(anyone.scripts / "strands") in refused.err
 
 
+def test_a_program_whose_name_is_a_path_is_refused(anyone: Person, tmp_path: Path) -> None:
+    points = "[strands_cli.tools]\nsly = strands_tool_sly\n[console_scripts]\n../sly/strands = strands_tool_sly:run\n"
+    wheel = make_wheel(tmp_path, "strands-tool-sly", "1.0", points, {"strands_tool_sly/__init__.py": ""})
+    refused = anyone.strands("plugin", "install", wheel, "--yes")
+    assert refused.code == 3, refused.err
+    assert "'../sly/strands'" in refused.err
+
+
 LIBRARY = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 
 
@@ -274,6 +329,7 @@ LIBRARY = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-pac
         f"data/{LIBRARY}/../sitecustomize.py".replace("site-packages/../", ""),
         "purelib/strands_cli/_evil.py",
         "data/pyvenv.cfg",
+        "data/pip.conf",
         "unknown/file.txt",
     ],
 )

@@ -4,8 +4,8 @@ from strands_cli.catalog.catalog import join_records as join_records
 from strands_cli.catalog.catalog import scan_tools as scan_tools
 from strands_cli.catalog.dependencies import pin_of as pin_of
 from strands_cli.catalog.dependencies import required_distributions as required_distributions
-from strands_cli.catalog.import_files import CACHE as CACHE
 from strands_cli.catalog.import_files import files_to_import as files_to_import
+from strands_cli.catalog.import_files import modules_of as modules_of
 from strands_cli.catalog.installed_files import UNREADABLE as UNREADABLE
 from strands_cli.catalog.installed_files import digest_of_file as digest_of_file
 from strands_cli.catalog.installed_files import files_of as files_of

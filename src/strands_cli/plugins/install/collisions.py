@@ -8,7 +8,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog import Catalog, files_to_import, modules_of
 from strands_cli.catalog.distributions import GROUP
 from strands_cli.catalog.files import find_package, open_distribution, read_record
 from strands_cli.errors import Code, Finding
@@ -17,10 +17,11 @@ from strands_cli.plugins.install.download import Fetched, is_reserved
 
 PLUGIN_REPLACES = Code(
     "plugin-replaces",
-    "A distribution would replace or hide files that belong to another one, or to strands-cli.",
+    "A distribution would replace or hide files of another one or of strands-cli, or run code at every start.",
     "Do not install it; report it to its author.",
 )
 
+_AT_START = ("*.pth", "sitecustomize", "sitecustomize.*", "usercustomize", "usercustomize.*")
 _PROGRAMS = ("console_scripts", "gui_scripts")
 _FIX = "do not install it; report it to its author"
 
@@ -39,6 +40,9 @@ def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
         wrongs += [f"add files to the package '{name}' of another distribution ({place})" for name, place in joined]
         hidden = _hidden(fetched, installed, recorded, site)
         wrongs += [f"hide the package '{name}' that is in {place}" for name, place in hidden]
+    climbing = [name for name in programs_of(fetched) if {"/", "\\"} & set(name) and name not in fetched.scripts]
+    wrongs += [f"install the program {name!r}, whose name is not that of its file" for name in climbing]
+    wrongs += [f"run code whenever Python starts ({name})" for name in start_files(fetched.tree)]
     return [Finding(PLUGIN_REPLACES, f"'{fetched.name}' would {wrong}", None, _FIX) for wrong in wrongs]
 
 
@@ -60,6 +64,11 @@ def other_entry_points(fetched: Fetched) -> list[str]:
     points = open_distribution(str(fetched.dist_info)).entry_points
     ours = (*_PROGRAMS, GROUP, HOOKS)
     return sorted({f"{point.group}: {point.name}" for point in points if point.group not in ours})
+
+
+def start_files(tree: Path) -> list[str]:
+    """Return the names beside the packages that Python reads, and may run, whenever it starts."""
+    return sorted(path.name for pattern in _AT_START for path in tree.glob(pattern))
 
 
 def top_names(tree: Path) -> list[str]:
@@ -101,23 +110,26 @@ def _programs(fetched: Fetched) -> Iterator[str]:
 
 
 def _hidden(fetched: Fetched, installed: Catalog, recorded: set[str], site: str) -> Iterator[tuple[str, str]]:
-    """Yield packages of the tree that are importable from another place, such as an editable strands-cli."""
-    mine = {record.location for record in installed.tools if record.distribution == fetched.name}
-    for name in top_names(fetched.tree):
-        folder = fetched.tree / name
-        if folder.is_dir() and not any(folder.glob("__init__.py*")):
-            continue  # distributions share a namespace package
-        package = find_package(name, installed.seen.listings)
-        found = (package.directory or package.file) if package else None
-        if (
-            package is None
-            or found is None
-            or found in mine
-            or (package.file and _normal_path(site, package.file) in recorded)
-        ):
-            continue
-        if name in ("strands_cli", "strands") or Path(found).parent != Path(site):
-            yield name, found
+    """Yield modules of the tree that others have in another file or folder, such as an editable strands-cli."""
+    mine = {record.location for record in installed.tools if record.distribution == fetched.name and record.location}
+    path = list(installed.seen.listings)
+    files = {file.relative_to(fetched.tree).as_posix() for file in fetched.tree.rglob("*") if file.is_file()}
+    for module in sorted(modules_of({name for name in files if not name.startswith(fetched.dist_info.name)})):
+        stem = module.replace(".", "/")
+        found = [file for name, file in files_to_import(module, path) if name.startswith(stem)]
+        if not found and any(name.startswith(f"{stem}/__init__.") for name in files):
+            found = [file for folder in path for file in _python_below(Path(folder, stem))]
+        foreign = [file for file in found if _normal_path(site, file) not in recorded and not _is_inside(file, mine)]
+        yield from ((module, file) for file in foreign[:1])
+
+
+def _python_below(folder: Path) -> list[str]:
+    """Return the modules of a namespace package, which an `__init__` of one distribution would take from the others."""
+    return [str(file) for pattern in ("*.py", "*/*.py", "*.so") for file in sorted(folder.glob(pattern))]
+
+
+def _is_inside(file: str, locations: Iterable[str]) -> bool:
+    return any(file == place or file.startswith(place + os.sep) for place in locations)
 
 
 def _joined_packages(fetched: Fetched, installed: Catalog, recorded: set[str]) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,10 @@ _IMPORTED = ("purelib", "platlib")
 # Where installers put headers in a virtual environment, in a folder for each distribution.
 _HEADERS = ("include", "site", f"python{sys.version_info.major}.{sys.version_info.minor}")
 _REPORT = "do not install it; report it to its author"
+# What tells Python's own finders of a distribution: one wheel is one.
+_METADATA = (".dist-info", ".egg-info", "egg-info", ".egg-link")
+# What pip obeys in an environment.
+_SETTINGS = ("pip.conf", "pip.ini", "pyvenv.cfg")
 _PROGRAM_FOLDERS = ("bin", "Scripts")
 
 
@@ -141,6 +145,8 @@ def _extract(opened: zipfile.ZipFile, tree: Path) -> tuple[list[str], list[str]]
             if scheme not in _IMPORTED:
                 continue
         target = tree.joinpath(*parts)
+        if target.exists():
+            raise InvalidInput(f"the wheel has two files for one place: {member.filename!r}", fix=_REPORT)
         target.parent.mkdir(parents=True, exist_ok=True)
         with opened.open(member) as source, target.open("wb") as written:
             shutil.copyfileobj(source, written)
@@ -166,7 +172,8 @@ def is_reserved(path: str) -> bool:
     """Return whether a file lands where Python imports from, or among programs, links followed: no place for data."""
     reserved = {sysconfig.get_path(name) for name in ("purelib", "platlib", "scripts", "stdlib", "platstdlib")}
     folders = {_landing(entry) for entry in (*reserved, *sys.path) if entry} - {_landing(sys.prefix)}
-    return any(_landing(path).startswith(folder) for folder in folders)
+    settings = {_landing(str(Path(sys.prefix, name))) for name in _SETTINGS}
+    return any(_landing(path).startswith(folder) for folder in (*folders, *settings))
 
 
 def _landing(path: str) -> str:
@@ -182,11 +189,11 @@ def _programs(tree: Path) -> tuple[str, ...]:
 def _described(
     tree: Path, scripts: tuple[str, ...], target: InstallTarget
 ) -> tuple[str, str, Path, Path, tuple[str, ...]]:
-    records = list(tree.glob("*.dist-info"))
+    records = [path for path in tree.iterdir() if path.name.lower().endswith(_METADATA)]
     name = read_header(str(records[0]), "Name") if len(records) == 1 else None
     version = record_version(str(records[0])) if len(records) == 1 else None
     if name is None or version is None:
-        raise InvalidInput("the wheel does not state one name and version", fix="build it again")
+        raise InvalidInput("the wheel does not state one name and version, in one *.dist-info", fix="build it again")
     if target.name is not None and normalise(name) != normalise(target.name):
         raise UsageError(f"the wheel is of '{name}', not of '{target.name}'")
     return normalise(name), version, tree, records[0], scripts

@@ -22,6 +22,7 @@ from strands_cli.plugins.install.collisions import (
     hidden_program,
     other_entry_points,
     programs_of,
+    start_files,
 )
 from strands_cli.plugins.install.download import Fetched
 from strands_cli.policy import Decision
@@ -44,10 +45,6 @@ class ProposedTool:
 
     record: ToolRecord
     decision: Decision
-
-
-# The names beside the packages that Python itself looks for whenever it starts: files, modules and packages.
-AT_START = ("*.pth", "sitecustomize", "sitecustomize.*", "usercustomize", "usercustomize.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
         hooks=tuple(sorted(point.name for point in points)),
         programs=tuple(programs),
         hidden={name: path for name in programs if (path := hidden_program(name))},
-        start_files=tuple(sorted(path.name for pattern in AT_START for path in fetched.tree.glob(pattern))),
+        start_files=tuple(start_files(fetched.tree)),
         entry_points=tuple(other_entry_points(fetched)),
         requires=tuple(_to_install(fetched, installed)),
         changes=tuple(_changes(fetched.name, installed, after)),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from strands_cli.catalog import CACHE, UNREADABLE, Catalog, digest_of_file, files_of
+from strands_cli.catalog import UNREADABLE, Catalog, digest_of_file, files_of
 from strands_cli.catalog.files import RecordedFile, find_package, read_origin, read_record
 from strands_cli.errors import Code, Finding, Where
 
@@ -88,7 +88,7 @@ def _locations(name: str, catalog: Catalog) -> list[str]:
 
 def _is_hashed(row: RecordedFile) -> bool:
     parts = row.path.split("/")
-    return parts[-1] not in _UNHASHED and CACHE not in parts
+    return parts[-1] not in _UNHASHED and "__pycache__" not in parts
 
 
 def _compared(name: str, site: str, row: RecordedFile, fix: str) -> Finding | None:
