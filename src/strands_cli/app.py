@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strands_cli.config import Settings
     from strands_cli.engine import RunResult
     from strands_cli.engine.journal import Human, SqliteJournal
-    from strands_cli.engine.run_start import Rerun
+    from strands_cli.engine.run_start import Correction, Rerun
     from strands_cli.errors import Finding
     from strands_cli.events import Event
     from strands_cli.planning import RunRequest
@@ -124,23 +124,9 @@ def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) ->
         UsageError: The run was cancelled.
     """
     from strands_cli.config import load_settings
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.stored_runs import find_run, hide_secrets_of, require_begun
-    from strands_cli.errors import UsageError
+    from strands_cli.engine.stored_runs import find_run, opened_run
 
-    directory = find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id)
-    journal = SqliteJournal.open(directory, hold=hold)
-    try:
-        require_begun(directory, journal)
-        if hold and journal.get("status") == "cancelled":
-            fix = f"strands rerun {directory.name} --from KEY"
-            raise UsageError(f"the run {directory.name} was cancelled", fix=fix)
-        if hold:
-            hide_secrets_of(journal)
-    except BaseException:
-        journal.close()
-        raise
-    return journal
+    return opened_run(find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id), hold=hold)
 
 
 def plan_resume(
@@ -164,22 +150,31 @@ def plan_resume(
         RunRecordError: The plan differs from the one that the run began with.
         UsageError: A budget cannot be raised as requested.
     """
-    from strands_cli.engine.run_start import raised_budgets, require_program, require_same, snapshot_of, stored_request
-    from strands_cli.outputs import ARTIFACT_EXISTS
+    from strands_cli.engine.run_start import raised_budgets, require_same, stored_workflow, without_own_artifacts
     from strands_cli.planning import require_runnable
 
-    request = stored_request(journal, changes)
-    require_program(journal, request)
-    loaded = load(journal.get("file"), journal.get("text"), snapshot_of(journal))
-    planned = plan(loaded, request, catalog=catalog)
-    # Warnings were shown when the run began; existing artifacts may be those that this run has begun to write.
-    writing = journal.row("artifacts") is not None
-    errors = (finding for finding in planned.findings if finding.severity == "error")
-    left = tuple(finding for finding in errors if not (writing and finding.code == ARTIFACT_EXISTS))
-    planned = dataclasses.replace(planned, findings=left)
+    request, stored = stored_workflow(journal, changes)
+    planned = without_own_artifacts(plan(stored, request, catalog=catalog), journal)
     require_runnable(planned)
     require_same(planned, journal)
     return raised_budgets(planned, journal, budgets or {}), request
+
+
+def plan_correction(
+    journal: SqliteJournal, corrected: Loaded, changes: Mapping[str, Any], catalog: Catalog | None = None
+) -> Correction:
+    """Plan a stored run with its corrected workflow; nothing is stored yet.
+
+    Raises:
+        RunRecordError: The run or this machine is not as it was, or the run cannot continue with that workflow.
+        StrandsCliError: The corrected workflow is not valid, or cannot run here.
+    """
+    from strands_cli.engine.run_start import correction_of, stored_workflow, without_own_artifacts
+
+    request, stored = stored_workflow(journal, changes)
+    before = plan(dataclasses.replace(stored, findings=()), request, catalog=catalog)
+    after = without_own_artifacts(plan(corrected, request, catalog=catalog), journal)
+    return correction_of(journal, before, after)
 
 
 async def resume(
@@ -218,7 +213,8 @@ def plan_rerun(
     machine = installation_for(loaded, request, catalog)
     require_program(journal, request, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
-    rows = rows_before(journal, from_key, [placed.key for placed in planned.spec.pattern.steps()])
+    last = ["artifacts"] if planned.spec.outputs.artifacts else []
+    rows = rows_before(journal, from_key, [*(placed.key for placed in planned.spec.pattern.steps()), *last])
     origin = {"run": journal.get("id"), "from": from_key}
     return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
 

@@ -20,16 +20,19 @@ from strands_cli.api.run_following import (
     run_in_new_loop,
     run_with_listener,
 )
-from strands_cli.engine import RunResult
+from strands_cli.engine import RunResult, require_rehearsed
 from strands_cli.engine.journal import Human, Journal
+from strands_cli.engine.run_start import read_correction
 from strands_cli.errors import Finding, InvalidInput, UsageError
-from strands_cli.events import Event
+from strands_cli.events import Event, RunWarning
 from strands_cli.planning import RunRequest
 from strands_cli.planning.plan import Plan
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
 from strands_cli.workflow.yaml import FileSnapshot
 
 if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+    from strands_cli.engine.journal import SqliteJournal
     from strands_cli.workflow import Loaded, WorkflowSpec
 
 
@@ -98,6 +101,11 @@ class Workflow:
         parts = {"version": version, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
         stated = {key: part for key, part in parts.items() if part is not None}
         return cls.from_text(workflow_text({**stated, **sections}), base_dir=base_dir)
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """The name of its file, `<...>` for one that is not in a file, and its text."""
+        return self._loaded.document.file, self._loaded.document.text
 
     @property
     def spec(self) -> WorkflowSpec:
@@ -195,6 +203,7 @@ class Workflow:
         answer: AnswerQuestion | None = None,
         on_event: Listen | None = None,
         budgets: Mapping[str, float] | None = None,
+        spec: Workflow | str | Path | None = None,
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
         """Continue a stored run that was interrupted, failed or waits; finished steps are not repeated.
@@ -207,6 +216,8 @@ class Workflow:
             answer: As in `run`; a question that waits is asked again.
             on_event: As in `run`.
             budgets: Limits of `runtime.budgets` to raise, by name; they apply from now on.
+            spec: The corrected workflow of the run, or its file; what it changes comes as `RunWarning`. Its paths start
+                from the folder of the run, and steps that are done must stay as they were.
             choices: See `StoredRunChoices`; a run with Python tools needs them again.
 
         Raises:
@@ -215,7 +226,8 @@ class Workflow:
             StrandsCliError: The run could not continue or did not complete.
         """
         return in_new_loop(
-            "resume", lambda: cls.resume_async(run_id, answer=answer, on_event=on_event, budgets=budgets, **choices)
+            "resume",
+            lambda: cls.resume_async(run_id, answer=answer, on_event=on_event, budgets=budgets, spec=spec, **choices),
         )
 
     @classmethod
@@ -226,12 +238,13 @@ class Workflow:
         answer: AnswerQuestion | None = None,
         on_event: Listen | None = None,
         budgets: Mapping[str, float] | None = None,
+        spec: Workflow | str | Path | None = None,
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
         """Continue a stored run inside a running event loop; arguments and errors are those of `resume`."""
         limits = {name: str(limit) for name, limit in (budgets or {}).items()}
         human = ProgramHuman(answer)
-        return await run_with_listener(on_event, lambda emit: _resume(run_id, human, emit, limits, choices))
+        return await run_with_listener(on_event, lambda emit: _resume(run_id, human, emit, limits, choices, spec))
 
     @classmethod
     def rerun(
@@ -299,15 +312,36 @@ class Workflow:
 
 
 async def _resume(
-    run_id: str, human: Human, emit: Emit, budgets: Mapping[str, str], choices: StoredRunChoices
+    run_id: str,
+    human: Human,
+    emit: Emit,
+    budgets: Mapping[str, str],
+    choices: StoredRunChoices,
+    spec: Workflow | str | Path | None,
 ) -> RunResult:
     with reasons_in_traceback():
         async with opened_python_tools(choices, emit) as python_tools:
             changes = changes_of(choices, python_tools)
             with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"))) as journal:
                 require_same_directory(journal)
+                if spec is not None:
+                    await _correct(journal, spec, emit, changes, choices.get("catalog"))
                 planned, request = app.plan_resume(journal, changes, budgets=budgets, catalog=choices.get("catalog"))
                 return await app.resume(planned, journal, request, human, emit, python_tools)
+
+
+async def _correct(
+    journal: SqliteJournal, spec: Workflow | str | Path, emit: Emit, changes: Mapping[str, Any], catalog: Catalog | None
+) -> None:
+    """Give a stored run its corrected workflow; nothing is stored unless the run can continue with it."""
+    from strands_cli.engine.ports import SystemClock
+
+    corrected = read_correction(journal, *(spec.source if isinstance(spec, Workflow) else (spec,)))
+    found = app.plan_correction(journal, corrected, changes, catalog)
+    await require_rehearsed(journal, found)
+    for line in found.lines():
+        emit(RunWarning(SystemClock().now(), line))
+    found.store(journal)
 
 
 async def _rerun(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,21 @@ if TYPE_CHECKING:
 Act = Callable[["SqliteJournal"], Coroutine[Any, Any, None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a stored run is given before it continues: larger limits, a file with its corrected workflow."""
+
+    budgets: Mapping[str, str] | None = None
+    spec: str | None = None
+
+
 def continue_run(
     run: str,
     chosen: Chosen,
     flags: RunFlags,
     act: Act,
     *,
-    budgets: Mapping[str, str] | None = None,
+    change: Change | None = None,
     ends: bool = False,
 ) -> int:
     """Lock a stored run, do the command's own work on its journal, and continue the run.
@@ -35,12 +44,14 @@ def continue_run(
     Args:
         chosen: Options that replace the stored ones.
         act: The command's own work, which is done before the run continues.
-        budgets: Limits to raise.
+        change: What the run is given before it continues.
         ends: Whether the run does not continue.
     """
     from strands_cli import app
+    from strands_cli.cli.commands.correct_run import correct_run, name_of
 
     changes, flags = chosen.changes(), flags.placed()
+    change, typed_in = change or Change(), Path.cwd()
     known: dict[str, Any] = {"run": run, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
@@ -54,7 +65,9 @@ def continue_run(
                 if flags.as_json:
                     print_json(known)
                 return ExitCode.OK
-            planned, request = app.plan_resume(journal, changes, budgets=budgets)
+            if change.spec is not None:
+                correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
+            planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
             act_on(journal, act, known, changes["runs_dir"])
             outcome = execute(
                 planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)

@@ -54,25 +54,36 @@ def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
 
 
-def how_to_continue(error: StrandsCliError, run_id: str, runs_dir: Path) -> str:
+def how_to_continue(error: StrandsCliError, run_id: str, runs_dir: Path, *, is_resumed: bool = False) -> str:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
     from strands_cli.engine.decisions import refused_gate
     from strands_cli.engine.journal import SqliteJournal
 
-    if isinstance(error, FileAtFault):
-        again = command("rerun", run_id, "--from", error.step or "KEY", runs_dir=runs_dir)
-        return f"after the correction, a new run reuses what was done: {again}"
     resume = f"continue with: {command('resume', run_id, runs_dir=runs_dir)}"
     try:
         journal = SqliteJournal.open(runs_dir / run_id, hold=False)
     except RunRecordError:  # the error reports the broken journal already
         return resume
     with contextlib.closing(journal):
+        if isinstance(error, FileAtFault):
+            file = str(journal.get("file"))
+            # A run that is resumed works in its own directory, which need not be the one of the person.
+            place = str(Path(file).absolute()) if is_resumed and not file.startswith("<") else file
+            return _after_correction(place, error, run_id, runs_dir)
         refused = refused_gate(journal)
         if refused is None:
             return resume
     again = command("rerun", run_id, "--from", refused.key, runs_dir=runs_dir)
     return f"the refusal is final; to ask again in a new run: {again}"
+
+
+def _after_correction(file: str, error: FileAtFault, run_id: str, runs_dir: Path) -> str:
+    """Return how a run continues when its file is corrected; that of an agent is a part of the workflow around it."""
+    if file.startswith("<atomic "):
+        again = command("rerun", run_id, "--from", error.step or "KEY", runs_dir=runs_dir)
+        return f"after the correction, a new run reuses what was done: {again}"
+    again = command("resume", run_id, "--spec", "FILE" if file.startswith("<") else file, runs_dir=runs_dir)
+    return f"after the correction, continue with: {again}"
 
 
 def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:

@@ -12,7 +12,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
-from strands_cli.cli.commands.continuation import Act, continue_run, rerun_from
+from strands_cli.cli.commands.continuation import Act, Change, continue_run, rerun_from
 from strands_cli.cli.output import say
 from strands_cli.cli.question_layout import question_lines
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
@@ -52,6 +52,14 @@ def resume(
     run: RUN,
     calls: CutOffCalls,
     budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = [],  # noqa: B006
+    spec: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on with the corrected workflow in this file; steps that are done must stay as they were.",
+            autocompletion=completions.workflow_files,
+        ),
+    ] = None,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -74,7 +82,10 @@ def resume(
         if failed:
             raise RunFailed(give_up(journal, SystemClock(), failed))
 
-    return continue_run(run, chosen, flags, decide, budgets=read_limits(budget), ends=bool(calls.fail))
+    if spec is not None and calls.fail:
+        raise UsageError("--fail ends the run, so no workflow is left to correct", fix="omit --spec or --fail")
+    change = Change(read_limits(budget), spec)
+    return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail))
 
 
 @with_run_options(again=True, without=("record",))

@@ -75,7 +75,8 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     from strands_cli.planning import require_runnable
 
     require_runnable(planned)
-    if known["run"] is None:  # what a stored run starts and opens was allowed when it began
+    is_new = known["run"] is None
+    if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach)
     if not flags.quiet:
@@ -102,7 +103,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             result = run_to_end(lambda: go(human, emit))
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
-            known |= explain_stop(error, answer.end(), planned.runs_dir)
+            known |= explain_stop(error, answer.end(), planned.runs_dir, is_resumed=not is_new)
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
@@ -126,7 +127,7 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
         say(one_line(f"trace {request.out_dir / path.name}"))
 
 
-def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str, Any]:
+def explain_stop(error: StrandsCliError, view: View, runs_dir: Path, *, is_resumed: bool) -> dict[str, Any]:
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
         return {}
@@ -135,7 +136,7 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path) -> dict[str
     view.line(f"journal {runs_dir / view.run_id}")
     # The fix of a spent budget is the one command that works: it raises the limit.
     if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
-        view.line(how_to_continue(error, view.run_id, runs_dir))
+        view.line(how_to_continue(error, view.run_id, runs_dir, is_resumed=is_resumed))
     error.brief = view.brief(error.message)
     questions = explain_ending(error, runs_dir, view.run_id)
     for question in questions:

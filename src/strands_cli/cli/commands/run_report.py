@@ -47,6 +47,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "denials": [dataclasses.asdict(one) for one in summary.denials],
         "inputs": summary.inputs,
         "rerun_of": summary.origin,
+        "corrections": summary.corrections,
         "given": summary.python_tools,
         "effects": [_effect_document(one, summary, full=full) for one in summary.effects],
     }
@@ -117,6 +118,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     yield "journal", run.directory
     if summary.origin:
         yield "rerun of", f"{summary.origin['run']} from {summary.origin['from']}"
+    for changed in summary.corrections:
+        yield "corrected", ", ".join(changed) or "nothing"
     if summary.python_tools:
         named = ", ".join(f"{name} (of {place})" for name, place in summary.python_tools.items())
         yield "tools", f"{named}; continue the run in that program, with Workflow.resume"

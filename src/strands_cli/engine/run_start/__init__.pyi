@@ -1,3 +1,8 @@
+from strands_cli.engine.run_start.corrected_workflow import Correction as Correction
+from strands_cli.engine.run_start.corrected_workflow import correction_of as correction_of
+from strands_cli.engine.run_start.corrected_workflow import read_correction as read_correction
+from strands_cli.engine.run_start.corrected_workflow import stored_workflow as stored_workflow
+from strands_cli.engine.run_start.corrected_workflow import without_own_artifacts as without_own_artifacts
 from strands_cli.engine.run_start.new_journal import Rerun as Rerun
 from strands_cli.engine.run_start.new_journal import create_journal as create_journal
 from strands_cli.engine.run_start.new_journal import recorded as recorded

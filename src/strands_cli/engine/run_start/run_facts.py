@@ -75,7 +75,12 @@ def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | No
         now = Path(file).read_text(encoding="utf-8").removeprefix("\ufeff")
     except (OSError, ValueError):
         return file, text, snapshot_of(journal), "cannot be read; the new run uses the text that the old one stored"
-    return file, None, None, None if now == text else "has changed; the new run uses it as it is now"
+    return (
+        file,
+        None,
+        FileSnapshot(Path(journal.get("base_dir"))),
+        None if now == text else "has changed; the new run uses it as it is now",
+    )
 
 
 def require_same(plan: Plan, journal: Journal) -> None:
@@ -166,7 +171,7 @@ def raised_budgets(plan: Plan, journal: Journal, limits: Mapping[str, str]) -> P
     return plan
 
 
-def _limits_of(plan: Plan) -> dict[str, float | None]:
+def limits_of(plan: Plan) -> dict[str, float | None]:
     """Return every limit that can be raised, by the name that raises it."""
     limits = {name: value for name, value in plan.spec.runtime.budgets if name.startswith("max_")}
     for agent in plan.agents.values():
@@ -188,7 +193,7 @@ def _with_limit(plan: Plan, name: str, value: float) -> Plan:
 
 
 def _raised_limit(name: str, text: str, plan: Plan) -> float:
-    limits = _limits_of(plan)
+    limits = limits_of(plan)
     if name not in limits:
         fix = suggest(name, limits, f"there are: {', '.join(limits)}")
         raise UsageError(f"there is no budget '{name}'", fix=fix)

@@ -92,6 +92,7 @@ class RunSummary:
         answers: The last answer of a model in each step, by the step's key.
         inputs: The inputs, without secrets.
         origin: The run that it reruns, and the key from which on.
+        corrections: For each `resume --spec`, what the corrected workflow changed.
         python_tools: The tools that only a program can provide, each with its file.
     """
 
@@ -105,6 +106,7 @@ class RunSummary:
     answers: Mapping[str, EffectSummary]
     inputs: Any
     origin: Mapping[str, str] | None
+    corrections: Sequence[Sequence[str]]
     python_tools: Mapping[str, str]
 
 
@@ -125,6 +127,7 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
         answers=_last_answers(effects),
         inputs=stored_redactor(journal).json(journal.get("inputs")),
         origin=journal.get("rerun_of"),
+        corrections=journal.get("corrections") or [],
         python_tools=journal.get("given") or {},
     )
 
