@@ -53,6 +53,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "timeout_s": "the longest time for one call, in seconds",
         "max_output_bytes": "the size at which its result is cut",
         "engines": "for a tool whose sandbox depends on the machine: the function that lists its engines, see below",
+        "earlier": "names that inputs had before, with what they are called now, see below",
     },
     "requires": {
         "distributions": "distributions, as PEP 508 requirements",

@@ -20,7 +20,7 @@ HINTS = {
 _TYPES: Mapping[type, tuple[str, ...]] = {
     bool: (*HINTS, "requires_confirmation"),
     str: ("title", "family", "category"),
-    Mapping: ("read_only_when", "capabilities", "resources", "requires", "deprecated", "config_schema"),
+    Mapping: ("read_only_when", "capabilities", "resources", "requires", "deprecated", "config_schema", "earlier"),
     Sequence: ("examples",),
 }
 _LIMITS = ("timeout_s", "max_output_bytes")
@@ -62,6 +62,7 @@ class ToolMetadataFields(TypedDict, total=False):
         deprecated: `since` and `replacement`.
         config_schema: JSON Schema of its configuration.
         examples: Inputs, each `{"input": {...}}`.
+        earlier: What inputs had as names before, with their names now.
     """
 
     read_only: bool | None
@@ -81,6 +82,7 @@ class ToolMetadataFields(TypedDict, total=False):
     deprecated: Mapping[str, str] | None
     config_schema: Mapping[str, Any] | None
     examples: Sequence[Mapping[str, Any]] | None
+    earlier: Mapping[str, str] | None
 
 
 def tool_metadata(**fields: Unpack[ToolMetadataFields]) -> Callable[[Target], Target]:

@@ -157,3 +157,30 @@ def test_no_tool_makes_the_reader_fail(fields: dict[str, Any]) -> None:
 @given(st.binary(max_size=60))
 def test_no_bytes_make_the_reader_fail(raw: bytes) -> None:
     check(raw)
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        {"form": "text"},
+        {"mode": "style"},
+        {"mode": "data", "data": "mode"},
+        {"mode": "?text"},
+        {"text": "?text"},
+        {"mode": 5},
+    ],
+)
+def test_an_earlier_word_that_means_nothing_is_an_error_at_its_place(earlier: dict[str, Any], wording: Wording) -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}, "form": {"type": "string"}}}
+    described = {**FOO, "input_schema": schema, "strands_cli": {"earlier": earlier}}
+    found = check(manifest_of(NAME, described))
+    assert [(code, place) for code, place, _ in found] == [
+        ("bad-manifest", f"/tools/0/strands_cli/earlier/{word}") for word in earlier
+    ]
+    wording([message for _, _, message in found])
+
+
+def test_earlier_words_of_inputs_are_no_fault() -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}, "query": {"type": "object"}}}
+    described = {**FOO, "input_schema": schema, "strands_cli": {"earlier": {"url": "path", "path": "?query"}}}
+    assert check(manifest_of(NAME, described)) == []

@@ -59,3 +59,23 @@ def test_a_value_that_a_template_gives_is_left_to_the_run(site: Any) -> None:
     steps = """- {tool: native:reader, input: {path: a}}
 - {tool: native:reader, input: {path: "{{ steps[0].response }}", count: "{{ steps[0].index + 1 }}"}}"""
     assert found(chain_of(steps, catalog=discover_catalog([str(site)])), "tool-input") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "pointers"),
+    [
+        ("{place: a, number: 2, kind: a}", []),
+        ("{place: a, number: two}", ["/number"]),
+        ("{place: a, kind: c}", ["/kind"]),
+        ("{place: a, number: 2, count: 3}", ["/number"]),
+        ("{number: 2}", [""]),
+    ],
+)
+def test_earlier_names_of_inputs_are_checked_as_the_present_ones(
+    tmp_path: Any, given: str, pointers: list[str]
+) -> None:
+    earlier = {"place": "path", "number": "count", "kind": "mode"}
+    sound(tmp_path, "reader", input_schema=SCHEMA, strands_cli={"earlier": earlier}, annotations={"readOnlyHint": True})
+    planned = chain_of(f"- {{tool: native:reader, input: {given}}}", catalog=discover_catalog([str(tmp_path)]))
+    places = [one.where.pointer for one in found(planned, "tool-input") if one.where is not None]
+    assert places == [f"/pattern/config/steps/0/input{pointer}" for pointer in pointers]

@@ -342,6 +342,15 @@ def test_a_first_party_tool_is_found_among_what_is_installed() -> None:
     assert ask(PermissionPolicy(deny="strands-tool-calculator/*"), [calculator], call)[0][0] == "error"
 
 
+def test_a_rule_on_a_present_word_denies_a_call_in_earlier_words() -> None:
+    from strands_tool_http_request import web_fetch
+
+    (said,) = ask(
+        PermissionPolicy(deny="web_fetch(format=text)"), [web_fetch], ("web_fetch", {"url": "?", "mode": "text"})
+    )
+    assert said[1].startswith("DENIED")
+
+
 def remote(name: str, **hints: Any) -> MCPAgentTool:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
     listed = Tool.model_validate({"name": name, "inputSchema": schema, "annotations": hints})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import locale
+import time
 import zoneinfo
 from datetime import UTC, datetime
 from typing import Any
@@ -64,6 +65,30 @@ def test_each_format_tells_the_same_moment(form: str, text: str) -> None:
 )
 def test_offsets_follow_the_zone_at_that_moment(moment: datetime, zone: str, iso: str) -> None:
     assert at(moment, timezone=zone)["content"][0]["text"] == iso
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of this system cannot be set for one process")
+@pytest.mark.parametrize("word", ["local", "Local"])
+@pytest.mark.parametrize(
+    ("zone", "moment", "offset"),
+    [
+        ("Europe/Berlin", SUMMER, "+02:00"),
+        ("Europe/Berlin", SUMMER.replace(month=1), "+01:00"),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", SUMMER, "+02:00"),
+        ("Asia/Kathmandu", SUMMER, "+05:45"),
+    ],
+)
+def test_local_is_the_zone_of_the_machine(
+    word: str, zone: str, moment: datetime, offset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", zone)
+        time.tzset()
+        found = at(moment, timezone=word)["content"][1]["json"]
+    time.tzset()
+    assert (found["utc_offset"], found["timezone"], found["iso"][-6:]) == (offset, "local", offset)
+    assert found["human"].endswith(f" local (UTC{offset})")
+    assert found["unix"] == int(moment.timestamp())
 
 
 def test_the_default_is_iso_in_utc_and_can_be_configured() -> None:

@@ -61,9 +61,9 @@ HOSTILE = [
     "#@{other}/admin",
     "admin",
     "",
-    "/a?b=1",
     "/a#b",
-    "/a?../../admin",
+    "/../admin?a=1",
+    "/a?b=1#/../admin",
     "/\uff0e\uff0e/admin",
     "/\u2025/admin",
     "/\uff0e\uff0e\uff0fadmin",
@@ -131,6 +131,43 @@ def test_a_request_goes_below_the_base_url_with_the_services_headers(service) ->
 def test_ordinary_paths_arrive_as_they_are(service, path: str, target: str) -> None:
     assert send(service, path).status == "success"
     assert [asked.target for asked in service.server.asked] == [target]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "target"),
+    [
+        ("/users?limit=5&q=a+b%26c", None, "/v1/users?limit=5&q=a+b%26c"),
+        ("/users?limit=5", {"q": "x"}, "/v1/users?q=x&limit=5"),
+        ("/users?flag", None, "/v1/users?flag="),
+        ("/users?../../admin", None, "/v1/users?..%2F..%2Fadmin="),
+        ("/users?", None, "/v1/users"),
+    ],
+)
+def test_a_query_in_the_path_is_a_query(service, path: str, query: dict | None, target: str) -> None:
+    assert send(service, path, query=query).status == "success"
+    assert [asked.target for asked in service.server.asked] == [target]
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [("/users?a=1&a=2", None), ("/users?a=1", {"a": 2}), ("/users?a=%ff", None), ("/users?" + "&" * 1001, None)],
+    ids=["twice", "in both", "not UTF-8", "many"],
+)
+def test_a_query_in_the_path_that_has_no_one_meaning_is_refused(service, path: str, query: dict | None) -> None:
+    assert send(service, path, query=query).error == PATH
+    assert service.server.asked == []
+
+
+def test_the_earlier_words_of_a_request_are_read(service) -> None:
+    send(service, method="POST", json_data={"kg": 3}, headers_override={"X-Hive": "7"})
+    (asked,) = service.server.asked
+    assert (json.loads(asked.body), asked.headers["x-hive"]) == ({"kg": 3}, "7")
+
+
+@pytest.mark.parametrize("name", ["Authorization", "cookie", "X-Team"])
+def test_an_earlier_word_sets_no_header_that_the_service_is_known_by(service, name: str) -> None:
+    assert send(service, headers_override={name: "mine"}).error == ("denied", "header")
+    assert service.server.asked == []
 
 
 @pytest.mark.parametrize("path", HOSTILE)

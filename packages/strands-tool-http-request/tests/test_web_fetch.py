@@ -8,6 +8,7 @@ import time
 import httpx
 import pytest
 
+from strands_tool_http_request import web_fetch
 from strands_tool_http_request._readable import read_page
 
 BASE = httpx.URL("http://site.test/dir/page")
@@ -146,3 +147,9 @@ def test_it_has_the_same_protection(room) -> None:
     assert room.fetch().error == ("denied", "address")
     assert room.fetch("http://127.0.0.1:1/").error == ("denied", "address")
     assert room.fetch("file:///etc/passwd").error == ("invalid_input", "scheme")
+
+
+def test_the_earlier_word_for_the_form_is_read(room) -> None:
+    room.server.answers["/p"] = room.reply("<h1>Head</h1>", content_type="text/html")
+    assert room.call(web_fetch.web_fetch, url=room.server.url("/p"), mode="text").text == "Head"
+    assert room.call(web_fetch.web_fetch, url=room.server.url("/p"), mode="raw").error == ("invalid_input", "enum")

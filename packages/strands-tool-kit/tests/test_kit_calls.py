@@ -51,6 +51,31 @@ def test_defaults_are_filled_in_and_a_null_is_an_absent_value() -> None:
     assert read(text="x", share=2, rows=[1], more={"a": 1})["share"] == 2
 
 
+EARLIER = {**SPEC, "strands_cli": {"earlier": {"size": "count", "number": "count", "text": "?more"}}}
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"text": "x", "size": 2}, {"count": 2}),
+        ({"text": "x", "size": 2, "count": None}, {"count": 2}),
+        ({"text": "x", "size": None}, {"count": 3}),
+        ({"text": "x?a=1&b", "more": {"c": 2}}, {"text": "x", "more": {"c": 2, "a": "1", "b": ""}}),
+        ({"text": "x?a#"}, {"text": "x?a#", "more": None}),
+    ],
+)
+def test_earlier_names_of_inputs_are_read(values: dict[str, Any], found: dict[str, Any]) -> None:
+    read_values = read_input({**USE, "input": values}, EARLIER)
+    assert {name: read_values[name] for name in found} == found
+
+
+@pytest.mark.parametrize("values", [{"size": 2, "count": 4}, {"size": 2, "number": 4}])
+def test_an_earlier_name_beside_the_present_one_is_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(ToolError) as caught:
+        read_input({**USE, "input": {"text": "x", **values}}, EARLIER)
+    assert caught.value.details["reason"] == "unknown"
+
+
 @pytest.mark.parametrize(
     ("values", "reason", "field"),
     [

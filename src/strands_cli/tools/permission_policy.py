@@ -20,6 +20,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.errors import UsageError
 from strands_cli.policy import Decision, PermissionQuestion, decide
+from strands_cli.policy.claims import in_present_words
 from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule
 from strands_cli.tools.forms import read_tools
 from strands_cli.tools.schema import prepared
@@ -140,7 +141,8 @@ class PermissionPolicy(InterventionHandler):
         if tool is None or isinstance(tool, StructuredOutputTool):
             return Decision("allow", "no tool")
         (raw,) = await read_tools(tool, {}, [])
-        arguments = prepared(raw.spec["inputSchema"]["json"], event.tool_use["input"])
+        sent = in_present_words(raw.claims.get("earlier"), raw.schema, event.tool_use["input"])
+        arguments = prepared(raw.schema, sent)
         if not isinstance(arguments, Mapping):
             return Decision("deny", "the arguments are not a JSON object")
         if self._catalog is None:

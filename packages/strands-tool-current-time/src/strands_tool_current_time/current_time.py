@@ -29,7 +29,7 @@ TOOL_SPEC: dict[str, Any] = {
             **for_programs(iso=string("ISO 8601 with offset, to the second.")),
             "unix": integer("Whole seconds since 1970-01-01 00:00 UTC."),
             **for_programs(human=string("English words.")),
-            "timezone": string("The IANA name used."),
+            "timezone": string("The IANA name used, or 'local'."),
             **for_programs(utc_offset=string("The zone's offset at this moment, as +HH:MM.")),
             "weekday": string("Monday to Sunday."),
         }
@@ -43,6 +43,9 @@ TOOL_SPEC: dict[str, Any] = {
         "max_output_bytes": 4096,
     },
 }
+
+# What an earlier strands-cli called the machine's own zone.
+_LOCAL = "local"
 
 # strftime's names follow the process locale; the output must not.
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -71,24 +74,25 @@ def tell(tool: dict[str, Any], moment: datetime, context: CallContext) -> dict[s
 
     def work() -> tuple[str, dict[str, Any]]:
         values = read_input(tool, TOOL_SPEC)
-        zone = find_zone(values["timezone"] or context.config.get("default_timezone", "UTC"))
-        described = describe(moment, zone)
+        name = values["timezone"] or context.config.get("default_timezone", "UTC")
+        described = describe(moment, None if name.lower() == _LOCAL else find_zone(name))
         return str(described[values["format"]]), described
 
     return answer(tool, work)
 
 
-def describe(moment: datetime, zone: ZoneInfo) -> dict[str, Any]:
-    """Return every rendering of one aware moment in one zone, to the whole second."""
+def describe(moment: datetime, zone: ZoneInfo | None) -> dict[str, Any]:
+    """Return every rendering of one aware moment in one zone, or in that of the machine, to the whole second."""
     there = moment.astimezone(zone).replace(microsecond=0)
     offset = _offset_text(there.utcoffset() or timedelta(0))
+    name = _LOCAL if zone is None else zone.key
     weekday = _WEEKDAYS[there.weekday()]
     date = f"{weekday}, {there.day} {_MONTHS[there.month - 1]} {there.year}"
     return {
         "iso": there.isoformat(),
         "unix": int(moment.timestamp() // 1),
-        "human": f"{date}, {there:%H:%M:%S} {zone.key} (UTC{offset})",
-        "timezone": zone.key,
+        "human": f"{date}, {there:%H:%M:%S} {name} (UTC{offset})",
+        "timezone": name,
         "utc_offset": offset,
         "weekday": weekday,
     }

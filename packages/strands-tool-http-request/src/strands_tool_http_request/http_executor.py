@@ -51,7 +51,10 @@ TOOL_SPEC: dict[str, Any] = {
     "annotations": hints(
         "Send a request to a service", reads_only=False, destructive=True, idempotent=False, open_world=True
     ),
-    "strands_cli": SENDS,
+    "strands_cli": {
+        **SENDS,
+        "earlier": {"json_data": "json", "headers_override": "headers", "path": "?query"},
+    },
 }
 
 _SECRET = re.compile(r"\$\{secrets\.([^{}]+)\}")

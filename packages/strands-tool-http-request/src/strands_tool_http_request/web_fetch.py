@@ -48,6 +48,7 @@ TOOL_SPEC: dict[str, Any] = {
         "requires_confirmation": False,
         "capabilities": CAPABILITIES,
         "resources": {"reads": ["url:{url}"], "writes": []},
+        "earlier": {"mode": "format"},
         "timeout_s": 130,
         "max_output_bytes": 1048576,
     },

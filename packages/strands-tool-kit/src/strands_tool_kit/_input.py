@@ -23,8 +23,9 @@ def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
     """Check the input of a call against the tool's flat schema and fill in the defaults.
 
     A plain Strands agent does not validate the input of a module tool, so the tool does. A null counts as an
-    absent optional value, because models send it so. Checked are `type`, `enum`, `minimum`,
-    `maximum`, `minLength`, `maxLength`, `anyOf` of these, and `required`; what is nested is not.
+    absent optional value, because models send it so. Names that the spec has under `earlier` are read as the present
+    ones. Checked are `type`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `anyOf` of these, and `required`;
+    what is nested is not.
 
     Returns:
         A value for every property of the schema; None for what is absent and has no default.
@@ -38,6 +39,7 @@ def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
     sent = tool.get("input")
     if not isinstance(sent, Mapping):
         raise ToolError("invalid_input", f"the input must be an object with: {', '.join(rules)}", reason="type")
+    sent = _in_present_words(sent, (spec.get("strands_cli") or {}).get("earlier") or {})
     values = {name: value for name, value in sent.items() if value is not None or name in required}
     for name in values:
         if name not in rules:
@@ -53,6 +55,37 @@ def read_input(tool: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
 def bad_input(name: str, problem: str, reason: str) -> ToolError:
     """Return the error for one field: `'NAME' PROBLEM`, with the field and the reason in its details."""
     return ToolError("invalid_input", f"'{name}' {problem}", reason=reason, field=name)
+
+
+def _in_present_words(sent: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """Return an input with the present names of earlier words; `?query` divides a text at its first `?`.
+
+    strands-cli has done so before a call, for its rules; a plain agent has not.
+    """
+    made = {name: value for name, value in sent.items() if value is not None or name not in words}
+    for word, name in words.items():
+        if not name.startswith("?") and word in made and made.get(name) is None:
+            made[name] = made.pop(word)
+    for word, name in words.items():
+        if name.startswith("?"):
+            made = _divided(made, word, name.removeprefix("?"))
+    return made
+
+
+def _divided(made: dict[str, Any], word: str, name: str) -> dict[str, Any]:
+    """Return an input with the entries after the `?` of a text in their object, unless one would be there twice."""
+    text, others = made.get(word), made.get(name)
+    if not isinstance(text, str) or "?" not in text or "#" in text or not isinstance(others, Mapping | None):
+        return made
+    from urllib.parse import parse_qsl  # only such a text pays for it
+
+    path, _, query = text.partition("?")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=1000)
+    except ValueError:
+        return made
+    entries = {**(others or {}), **dict(pairs)}
+    return {**made, word: path, name: entries} if len(entries) == len(pairs) + len(others or {}) else made
 
 
 def _is_of(kinds: Sequence[str], value: Any) -> bool:

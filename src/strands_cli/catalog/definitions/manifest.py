@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.canonical_json import strict_json
+from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.catalog.distributions import normalise
 from strands_cli.errors import Code, Finding, Where, suggest
+from strands_cli.policy.claims import word_faults
 
 BAD_MANIFEST = Code(
     "bad-manifest",
@@ -70,6 +71,7 @@ _STRANDS_CLI: dict[str, type | tuple[type, ...]] = {
     "timeout_s": (int, float),
     "max_output_bytes": int,
     "engines": str,
+    "earlier": dict,
 }
 _HINTS: dict[str, type | tuple[type, ...]] = {
     "title": str,
@@ -287,3 +289,7 @@ def _check_parts(tool: Mapping[str, Any], pointer: str, check: _Check) -> None:
             check.fields(part, known, f"{pointer}/{key}")
             if key == "requires":
                 check.strings(part, ("distributions", "modules", "os", "env"), f"{pointer}/requires")
+    claims = tool.get("strands_cli")
+    if isinstance(claims, dict) and isinstance(words := claims.get("earlier"), dict):
+        for word, problem in word_faults(words, json_object(tool.get("input_schema"))):
+            check.fault(f"{pointer}/strands_cli/earlier/{word}", f"the earlier word {word!r}: {problem}")

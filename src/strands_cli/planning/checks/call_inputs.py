@@ -8,6 +8,7 @@ from typing import Any
 from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.planning.plan import PlannedTool
+from strands_cli.policy.claims import renamed
 from strands_cli.workflow.templates import is_template
 from strands_cli.workflow.yaml import Document, escape
 
@@ -39,6 +40,9 @@ def check_call_input(
         return
     known = json_object(schema.get("properties"))
     takes_others = schema.get("additionalProperties") is not False
+    names = renamed(tool.claims.get("earlier"), schema, arguments)
+    written = {name: word for word, name in names.items()}
+    arguments = {names.get(word, word): value for word, value in arguments.items() if word not in written}
     left = [name for name in known if name not in arguments]
     meant = {did_you_mean(name, left) for name in arguments if name not in known and not takes_others}
     for name in schema.get("required") or ():
@@ -46,7 +50,7 @@ def check_call_input(
             message = f"'{tool.name}' needs '{name}', and the step does not give it"
             yield Finding(TOOL_INPUT, message, document.where(pointer), f"add `{name}:` under `input`")
     for name, value in arguments.items():
-        where = document.where(f"{pointer}/{escape(name)}")
+        where = document.where(f"{pointer}/{escape(written.get(name, name))}")
         if name in known:
             yield from _check_value(tool, name, value, known[name], where)
         elif not takes_others:

@@ -10,6 +10,7 @@ from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.planning.planned_tools.reading_calls import reading_words, reads_only
 from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy import Decision, decide
+from strands_cli.policy.claims import in_present_words
 from strands_cli.policy.rules import LATE, Request, Rule
 
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ class AnyTool:
             return None
         if self.when_reading is None:
             return self.decision
-        reads = reads_only(self.record.strands_cli.get("read_only_when"), self.record.input_schema, known)
+        claims, schema = self.record.strands_cli, self.record.input_schema or {}
+        present = in_present_words(claims.get("earlier"), schema, known)
+        reads = reads_only(claims.get("read_only_when"), schema, present)
         return None if reads is None else self.when_reading if reads else self.decision
 
     @property

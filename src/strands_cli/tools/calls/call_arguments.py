@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.planning.plan import PlannedTool
+from strands_cli.policy.claims import in_present_words
 from strands_cli.tools.schema import SchemaFaultError, coerced, first_problem, prepared
 
 
@@ -23,7 +24,21 @@ def as_called(tool: PlannedTool, arguments: Mapping[str, Any]) -> tuple[Mapping[
     """Return the arguments as the permission check would fill them in, and whether they only read."""
     record = tool.record
     try:
-        filled = coerced(record.input_schema or {}, prepared(record.input_schema or {}, arguments))
+        filled = filled_in(record.input_schema or {}, record.strands_cli, arguments)[1]
     except SchemaFaultError:
         filled = arguments
     return filled, reads_only_now(record.strands_cli.get("read_only_when"), filled)
+
+
+def filled_in(schema: Mapping[str, Any], claims: Mapping[str, Any], sent: Any) -> tuple[Any, Any]:
+    """Return the arguments of a call with defaults, as they are written, and as its tool gets them.
+
+    A tool gets present words instead of earlier ones, and numbers instead of their texts.
+
+    Args:
+        schema: The tool's input schema.
+        claims: What it states of itself under `strands_cli`.
+        sent: The arguments, as JSON.
+    """
+    written, present = prepared(schema, sent), in_present_words(claims.get("earlier"), schema, sent)
+    return written, coerced(schema, written if present is sent else prepared(schema, present))

@@ -19,7 +19,7 @@ from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import AGENT
 from strands_cli.tools.calls.approval import approved
-from strands_cli.tools.calls.call_arguments import reads_only_now
+from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
 from strands_cli.tools.calls.execution import CALLS, Attempt
@@ -30,7 +30,7 @@ from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.messages import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
-from strands_cli.tools.schema import SchemaFaultError, coerced, first_problem, prepared
+from strands_cli.tools.schema import SchemaFaultError, first_problem
 from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ class PermissionCheck:
         self, tool: LoadedTool, tool_use: Mapping[str, Any], scope: StepScope, state: Mapping[str, Any], span: ToolSpan
     ) -> Result:
         name = tool.planned.name
-        written, problem = _arguments_of(tool, tool_use["input"])
-        arguments = coerced(tool.schema, written)
+        written, arguments, problem = _arguments_of(tool, tool_use["input"])
         span.asked(arguments, self.redactor)
         request = replace(request_for(tool, arguments, self.locked), workspace=self.contract.places)
         # As the model wrote them: so earlier versions stored it, and what is made of it follows from it.
@@ -188,13 +187,13 @@ class PermissionCheck:
         return decision
 
 
-def _arguments_of(tool: LoadedTool, call_input: Any) -> tuple[Any, str | None]:
-    """Return the arguments with defaults filled in; of those that are not JSON only the description of the problem."""
+def _arguments_of(tool: LoadedTool, call_input: Any) -> tuple[Any, Any, str | None]:
+    """Return the arguments as they are written and as the tool gets them; of those that are not JSON the problem."""
     try:
-        return prepared(tool.schema, plain_json(call_input)), None
+        return *filled_in(tool.schema, tool.claims, plain_json(call_input)), None
     except ValueError as error:
         problem = f"the arguments are not JSON: {shortened(str(error), 200)}"
-        return problem, problem
+        return problem, problem, problem
 
 
 def _check_input(attempt: Attempt, problem: str | None, redactor: Redactor) -> Result | None:
