@@ -4,16 +4,25 @@ A case is one YAML file in `cases/`:
 
     workflow   its text; a line `runtime:` that omits provider, model and host gets those of the test's server
     place      its folder in the working directory; the default is that itself
+    env        environment variables
+    service    what an HTTP service at `<SERVICE>` answers, by path
+    variables  the environment variables of an MCP program (`<PYTHON> <PROGRAM> SCRIPT <LOG>`) that `starts` has
     files      further files by their path beside it
     inputs     the values of its inputs
     turns      what the model answers: in order, or by the last message or the system prompt; each a text, or
                `{calls: [[TOOL, ARGUMENTS]]}`
     answers    what a person answers, in order
+    asked_about  calls of tools that ask are asked about; without it they are allowed
     fresh      each question waits, and its answer goes to a run that is planned again from the journal
     any_order  steps run side by side, so the order of `sends` means nothing
     sends      each request: `{system, says: [ROLE: TEXT], tools, settings}`; the last two only where there are any
     asks       each question: `[PROMPT, CONTEXT]`
     writes     each artifact: its text by its path
+    describes  the description of each of these tools, as the model gets it
+    receives   each request of the service: method, path, headers, body
+    starts     each start of an MCP program with its `variables`, and each call
+    traces     the spans at `<COLLECTOR>`, by service and name
+    ends       the exit code of a run that fails or stops
     warns      the codes of the plan's warnings, each with the line of the workflow
     refused    the codes of the errors, each with the line; then no request may have been sent
 """
@@ -23,7 +32,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,15 +42,29 @@ import yaml
 from strands_cli import Workflow, discover_catalog
 from strands_cli.catalog import Catalog
 from strands_cli.engine.journal import Question
-from strands_cli.errors import Finding, StrandsCliError, WaitingForPerson
+from strands_cli.errors import Finding, StrandsCliError, WaitingForPerson, exit_code_of
 from strands_cli.events import Event, RunStarted
+from tests.earlier_format.surroundings import Surroundings, around
 from tests.fakes.model_server import ModelServer, Turn
 
 CASES = Path(__file__).parent / "cases"
-KEYS = {"workflow", "place", "files", "inputs", "turns", "answers", "fresh", "any_order"}
+KEYS = {
+    "workflow",
+    "place",
+    "files",
+    "inputs",
+    "turns",
+    "answers",
+    "fresh",
+    "any_order",
+    "env",
+    "service",
+    "variables",
+    "asked_about",
+}
 MODEL = "m"
 _NOT_SETTINGS = ("messages", "tools", "model", "stream", "stream_options")
-COMPARED = ("sends", "asks", "writes", "warns", "refused")
+COMPARED = ("sends", "asks", "writes", "describes", "receives", "starts", "traces", "warns", "refused", "ends")
 
 
 @dataclass
@@ -51,26 +74,41 @@ class Played:
     sends: list[dict[str, Any]] = field(default_factory=list)
     asks: list[list[str]] = field(default_factory=list)
     writes: dict[str, str] = field(default_factory=dict)
+    describes: dict[str, str] = field(default_factory=dict)
+    receives: list[str] = field(default_factory=list)
+    starts: list[Any] = field(default_factory=list)
+    traces: list[str] = field(default_factory=list)
+    ends: int = 0
     warns: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
 
+@functools.cache
 def read_case(name: str) -> dict[str, Any]:
     """Return a case; an unknown key would compare nothing."""
-    case: dict[str, Any] = yaml.safe_load((CASES / f"{name}.yaml").read_text(encoding="utf-8"))
+    case = read_yaml((CASES / f"{name}.yaml").read_text(encoding="utf-8"))
     assert case.keys() <= KEYS | set(COMPARED), case.keys()
     assert "sends" in case or "refused" in case, "a case says what is sent, or that nothing is"
     return case
 
 
+@functools.cache
+def read_yaml(text: str) -> Any:
+    """Return what a text of YAML has; it is not changed."""
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def requests_of(case: Mapping[str, Any], folder: Path) -> Played:
     """Run a case in an empty folder, which is the working directory."""
     script = _Script(case.get("turns", []))
-    with ModelServer(script.turn) as server:
-        file = _written(case, folder, server)
-        played = Played()
+    played = Played()
+    with around(case) as beside, ModelServer(script.turn) as server:
+        file = _written(case, folder, server, beside)
         _run(file, case, played)
         played.sends = [sent(request) for request in server.model_requests]
+        described = _described(server.model_requests, case.get("describes", ()))
+        played.describes = {name: beside.emptied(text) for name, text in described.items()}
+    vars(played).update(beside.seen(case, folder))
     if case.get("any_order"):
         played.sends.sort(key=yaml.safe_dump)
     else:
@@ -90,6 +128,11 @@ def sent(request: Mapping[str, Any]) -> dict[str, Any]:
     settings = {**({} if request["model"] == MODEL else {"model": request["model"]}), **others}
     parts = {"tools": tools, "settings": settings}
     return {"system": system, "says": says, **{name: part for name, part in parts.items() if part}}
+
+
+def _described(requests: Sequence[Mapping[str, Any]], names: Collection[str]) -> dict[str, str]:
+    tools = [tool["function"] for request in requests for tool in request.get("tools", [])]
+    return {tool["name"]: tool["description"] for tool in tools if tool["name"] in names}
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -121,17 +164,17 @@ class _Script:
         return self._turns[last if last in self._turns else request["system"]]
 
 
-def _written(case: Mapping[str, Any], folder: Path, server: ModelServer) -> Path:
+def _written(case: Mapping[str, Any], folder: Path, server: ModelServer, beside: Surroundings) -> Path:
     """Write the files of a case; the runtime is filled in on its own line, so that findings have the case's lines."""
-    written = yaml.safe_load(case["workflow"]).get("runtime") or {}
+    written = read_yaml(case["workflow"]).get("runtime") or {}
     base = {"provider": "openai", "model_id": MODEL, "host": server.url, "failure_policy": {"retries": 0}}
     filled = f"runtime: {json.dumps({**base, **written})}"
     lines = [filled if line.startswith("runtime:") else line for line in case["workflow"].splitlines()]
     folder /= case.get("place", "")
     for name, text in {"flow.yaml": "\n".join(lines) + "\n", **case.get("files", {})}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder / "flow.yaml"
+        (folder / name).write_text(beside.filled(text), encoding="utf-8")
+    return (folder / "flow.yaml").relative_to(Path.cwd())
 
 
 def _run(file: Path, case: Mapping[str, Any], played: Played) -> None:
@@ -143,12 +186,11 @@ def _run(file: Path, case: Mapping[str, Any], played: Played) -> None:
         played.warns = _lines(flow.plan(inputs, **places).findings, "warning")
         answer = None if case.get("fresh") else person.answer
         try:
-            flow.run(inputs, answer=answer, on_event=person.listen, yes=True, **places)
+            flow.run(inputs, answer=answer, on_event=person.listen, yes=not case.get("asked_about"), **places)
         except WaitingForPerson:
             person.answer_each_in_a_new_plan(places)
     except StrandsCliError as error:
-        if not error.findings:
-            raise
+        played.ends = 0 if error.findings else int(exit_code_of(error))
         played.refused = _lines(error.findings, "error")
     assert not person.answers, f"nothing asks for: {person.answers}"
 

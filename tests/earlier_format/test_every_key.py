@@ -1,0 +1,43 @@
+"""The cases have every key of the format, so that a new one gets a case too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.covers.kit import pointers_of_format
+from tests.earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
+
+# What no workflow of the earlier format can use, and why.
+WITHOUT_A_CASE = {
+    "/inputs/required/*/default": "without effect: what is required must be given",
+}
+
+
+def _keys_in(node: Any, tokens: list[str]) -> Iterator[Any]:
+    """Yield what a pointer with `*` for any name or index finds."""
+    if not tokens:
+        yield node
+        return
+    token, *rest = tokens
+    if token == "*":
+        parts = list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []
+    else:
+        parts = [node[token]] if isinstance(node, dict) and token in node else []
+    for part in parts:
+        yield from _keys_in(part, rest)
+
+
+def test_the_cases_have_every_key_of_the_format() -> None:
+    workflows = [read_yaml(read_case(path.stem)["workflow"]) for path in CASES.glob("*.yaml")]
+    missing = {
+        pointer
+        for pointer in pointers_of_format()
+        if not any(True for one in workflows for _ in _keys_in(one, pointer.strip("/").split("/")))
+    }
+    assert missing == WITHOUT_A_CASE.keys()
+
+
+def test_the_cases_have_every_key_of_a_case() -> None:
+    used = {key for path in CASES.glob("*.yaml") for key in read_case(path.stem)}
+    assert used == KEYS | set(COMPARED)
