@@ -19,6 +19,7 @@ SRC = Path(__file__).parents[2] / "src" / "strands_cli"
 READERS = {
     "engine/conversations.py",
     "engine/patterns/graph.py",
+    "engine/run_start/corrected_workflow.py",
     "engine/run_start/run_facts.py",
     "planning/planned_agents.py",
     "planning/resolve/composed_tools.py",
