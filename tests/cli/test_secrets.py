@@ -121,7 +121,7 @@ def test_a_provider_that_repeats_a_secret_in_its_refusal_gets_it_nowhere(folder:
 
 
 def test_a_tool_gets_only_the_secrets_that_it_declares(folder: Folder) -> None:
-    folder.tool("first", SEES, strands_cli={"capabilities": {"secrets": ["TOKEN", "UNNAMED"]}})
+    folder.tool("first", SEES, strands_cli={"capabilities": {"secrets": ["TOKEN", "UNNAMED?"]}})
     folder.tool("second", SEES, strands_cli={"capabilities": {"network": True}})
     env = {"secrets": [{"key": "MY_TOKEN", "name": "TOKEN"}, {"key": "OTHER"}]}
     steps = [{"tool": name, "input": {}} for name in ("first", "second")]
@@ -130,7 +130,60 @@ def test_a_tool_gets_only_the_secrets_that_it_declares(folder: Folder) -> None:
     ran = folder.strands("run", "flow.yaml", MY_TOKEN=SECRET, OTHER="another-secret")
     assert ran.code == 0, ran.err
     assert (folder.work / "artifacts" / "out.txt").read_text() == "TOKEN nothing"
-    assert re.search(r"^warning\[unnamed-secret\]: .*'first' .*'UNNAMED'", ran.err, re.MULTILINE)
+    assert "unnamed-secret" not in ran.err, "the tool works without it"
+
+
+@pytest.fixture
+def asking(folder: Folder) -> Folder:
+    """Return a folder with a workflow that names no secret; its tool needs one, and repeats it."""
+    folder.tool("leak", LEAK, **DECLARES)
+    step: dict[str, Any] = {"tool": "leak", "input": {"text": "x"}}
+    folder.workflow([step, {"type": "hitl", "prompt": "Go on?"}, step], version=0)
+    return folder
+
+
+def test_a_tool_of_version_0_gets_a_variable_that_is_not_named_and_it_leaks_nowhere(asking: Folder) -> None:
+    waits = asking.strands("run", "flow.yaml", "--detach", "--events", "events.jsonl", TOKEN=SECRET)
+    assert waits.code == 19, waits.err
+    assert "warning[unnamed-secret]" in waits.err
+    (run,) = asking.runs.iterdir()
+    ran = asking.strands("approve", run.name, "steps.1", "--answer", f"it is {SECRET}", TOKEN=SECRET)
+    assert ran.code == 0, ran.err
+    assert f"printed {MARK}" in waits.err
+    assert leaks(asking, waits, ran) == []
+
+
+def test_an_answer_that_waits_holds_no_variable_of_version_0(asking: Folder) -> None:
+    asking.strands("run", "flow.yaml", "--detach", TOKEN=SECRET)
+    (run,) = asking.runs.iterdir()
+    ran = asking.strands("approve", run.name, "steps.1", "--answer", f"it is {SECRET}", "--no-resume", TOKEN=SECRET)
+    assert ran.code == 0, ran.err
+    assert leaks(asking, ran) == []
+
+
+def test_a_tool_of_version_0_whose_variable_is_not_set_is_found_before_anything_runs(asking: Folder) -> None:
+    ran = asking.strands("run", "flow.yaml", "--detach")
+    assert ran.code == 18
+    assert {"missing-secret", "unnamed-secret"} <= set(ran.codes)
+    assert not asking.runs.exists()
+
+
+def test_version_1_asks_for_the_name_before_any_request(folder: Folder) -> None:
+    folder.tool("leak", LEAK, **DECLARES)
+    agents = {"writer": {"prompt": "You write.", "tools": ["native:leak"]}}
+    folder.workflow([{"agent": "writer", "input": "Write."}], agents=agents, runtime=LIVE)
+    with ModelServer([Turn("done")]) as server:
+        ran = folder.strands("run", "flow.yaml", **keys(server), TOKEN=SECRET)
+        assert ran.code == 18
+        assert "error[unnamed-secret]" in ran.err
+        assert "env: {secrets: [{key: TOKEN}]}" in ran.err
+        assert server.requests == []
+        valid = folder.strands("validate", "flow.yaml")
+        folder.workflow([{"agent": "writer", "input": "Write."}], agents=agents, runtime=LIVE, env=ENV)
+        ran = folder.strands("run", "flow.yaml", **keys(server))
+    assert valid.code == 0
+    assert "warning[unnamed-secret]" in valid.out + valid.err
+    assert ran.code == 0, ran.err
 
 
 def test_a_run_goes_on_with_its_secrets_read_again(folder: Folder) -> None:
@@ -180,3 +233,68 @@ def test_a_tool_called_by_hand_gets_what_it_declares_from_the_environment(folder
     assert MARK in ran.out
     assert f"printed {MARK}" in ran.err
     assert leaks(folder, ran) == []
+
+
+OWN = """
+TOOL_SPEC = {"name": "own", "description": "Own.", "inputSchema": {"json": {"type": "object"}},
+             "annotations": {"readOnlyHint": True}, "strands_cli": CLAIMS}
+
+def own(tool, **kwargs):
+    return {"status": "success", "content": [{"text": ",".join(kwargs["strands_cli"]["secrets"])}]}
+"""
+LITERAL = "{'capabilities': {'secrets': ['TOKEN']}}"
+
+
+@pytest.mark.parametrize(
+    ("version", "claims", "code"), [(0, LITERAL, 0), (1, LITERAL, 18), (0, f"dict({LITERAL})", 18), (1, "dict()", 0)]
+)
+def test_custom_python_is_read_for_the_secrets_that_it_needs(
+    folder: Folder, version: int, claims: str, code: int
+) -> None:
+    folder.write("own.py", OWN.replace("CLAIMS", claims))
+    tools = {"python_path": ["."], "python": ["own:own"]}
+    folder.workflow([{"tool": "own:own", "input": {}}], version=version, tools=tools)
+    allowed = {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own:own"}
+    ran = folder.strands("run", "flow.yaml", "--yes", **allowed, TOKEN=SECRET)
+    assert (ran.code, ran.out) == (code, "TOKEN\n" if claims == LITERAL and not code else "\n" if not code else "")
+    if code:
+        assert "error[unnamed-secret]" in ran.err, "what only an import shows must be named in version 0 too"
+        assert not folder.runs.exists()
+
+
+def test_the_tool_of_an_agent_file_takes_its_variable_since_nothing_can_name_it(folder: Folder) -> None:
+    folder.tool("sees", SEES, **DECLARES)
+    folder.write("agent.yaml", {"prompt": "You look.", "tools": ["native:sees"]})
+    turns = [Turn(calls=[("sees", {})]), Turn("done")]
+    with ModelServer(turns) as server:
+        ran = folder.strands(
+            "atomic",
+            "run",
+            "agent.yaml",
+            "--input",
+            "x",
+            "--provider",
+            "openai",
+            "--model",
+            "m",
+            **keys(server),
+            TOKEN=SECRET,
+        )
+        assert ran.code == 0, ran.err
+        assert "TOKEN" in json.dumps(json.loads(server.requests[-1].body)["messages"][-1])
+        assert "unnamed-secret" not in ran.err
+        without = folder.strands(
+            "atomic", "run", "agent.yaml", "--input", "x", "--provider", "openai", "--model", "m", **keys(server)
+        )
+    assert without.code == 18
+    assert "missing-secret" in without.codes
+
+
+def test_a_run_that_began_when_it_was_a_warning_goes_on(folder: Folder) -> None:
+    folder.tool("sees", SEES, strands_cli={"capabilities": {"secrets": ["TOKEN?"]}})
+    folder.workflow([{"type": "hitl", "prompt": "Go on?"}, {"tool": "sees", "input": {}}])
+    folder.strands("run", "flow.yaml", "--detach")
+    (run,) = folder.runs.iterdir()
+    folder.tool("sees", SEES, **DECLARES)
+    ran = folder.strands("approve", run.name, "steps.0", TOKEN=SECRET)
+    assert (ran.code, ran.out) == (0, "nothing\n"), ran.err

@@ -21,6 +21,8 @@ READERS = {
     "engine/patterns/graph.py",
     "engine/run_start/corrected_workflow.py",
     "engine/run_start/run_facts.py",
+    "planning/data_flow/authority.py",
+    "planning/data_flow/unnamed_secrets.py",
     "planning/planned_agents.py",
     "planning/resolve/composed_tools.py",
     "workflow/checks/check_memory.py",

@@ -44,10 +44,12 @@ def plan_of(
     return build_plan(loaded.spec, document, machine, options or RunRequest())
 
 
-def chain_of(steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, **given: Any) -> Plan:
+def chain_of(
+    steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, version: int = 1, **given: Any
+) -> Plan:
     """Plan a chain from the YAML of its steps; `rest` are further sections, `given` goes to `plan_of`."""
     body = textwrap.indent(textwrap.dedent(steps).strip("\n"), "      ")
-    head = f"version: 1\nname: test\nruntime: {runtime}\nagents: {agents}\n{textwrap.dedent(rest)}\n"
+    head = f"version: {version}\nname: test\nruntime: {runtime}\nagents: {agents}\n{textwrap.dedent(rest)}\n"
     return plan_of(f"{head}pattern:\n  type: chain\n  config:\n    steps:\n{body}\n", **given)
 
 

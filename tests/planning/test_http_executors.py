@@ -9,7 +9,6 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import NotEquipped
-from strands_cli.planning.data_flow.secret_values import secrets_declared
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.planned_tools.policy_requests import request_of
@@ -195,7 +194,7 @@ def test_a_header_names_a_declared_secret_and_the_tool_gets_that_one(site: Path)
     plan = plan_with(site, executor, rest="env: {secrets: [{key: TOKEN}, {key: OPENAI_API_KEY, name: OTHER}]}")
     assert plan.findings == ()
     tool = tools_of(plan)["bees"]
-    assert secrets_declared(tool) == ("TOKEN",)
+    assert tool.secrets() == ("TOKEN",)
     assert request_of(tool).capabilities["secrets"] is True
     assert "TOKEN" not in str(tool.record.description if tool.record else "")
 
@@ -235,7 +234,7 @@ def test_a_config_schema_can_say_that_a_text_is_the_name_of_a_secret(tmp_path: P
     (finding,) = plan.findings
     assert finding.code == "unknown-secret"
     assert "'GONE'" in finding.message
-    assert secrets_declared(plan.agents["writer"].tools[0]) == ("TOKEN", "GONE")
+    assert plan.agents["writer"].tools[0].secrets() == ("TOKEN", "GONE")
 
 
 # -- policy

@@ -9,7 +9,8 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import InvalidInput, NotEquipped
-from strands_cli.planning.data_flow.secret_values import read_secrets, require_unwritten
+from strands_cli.planning.data_flow.planned_authority import authority_of
+from strands_cli.planning.data_flow.secret_values import read_secrets, require_unwritten, secret_takers
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_runnable
 from tests.distributions import sound
@@ -181,19 +182,61 @@ def test_the_keyring_is_asked_by_service_and_key(tmp_path: Path, monkeypatch: py
     __import__("sys").modules.pop("keyring", None)
 
 
-def test_a_tool_that_asks_for_a_secret_no_one_names_is_a_warning(tmp_path: Path) -> None:
-    sound(tmp_path, "search", strands_cli={"capabilities": {"secrets": ["SEARCH_KEY"]}})
-    catalog = discover_catalog([str(tmp_path)])
-    rest = "tools: {python: [native:search]}\nenv: {secrets: [{key: SERCH_KEY}]}"
-    plan = chain_of(STEP, rest=rest, catalog=catalog, environ={**KEY, "SERCH_KEY": "0123456789"})
+def searching(tmp_path: Path, rest: str, *secrets: str, version: int = 1, **environ: str) -> Plan:
+    """Return the plan of a workflow whose tool declares secrets."""
+    site = tmp_path / "site"
+    sound(site, "search", strands_cli={"capabilities": {"secrets": secrets or ["SEARCH_KEY"]}})
+    rest = f"tools: {{python: [native:search]}}\n{rest}"
+    return chain_of(STEP, rest=rest, catalog=discover_catalog([str(site)]), environ={**KEY, **environ}, version=version)
+
+
+def test_a_tool_that_needs_a_secret_no_one_names_is_an_error_with_the_line_to_write(tmp_path: Path) -> None:
+    rest = "env: {secrets: [{key: SERCH_KEY}]}"
+    plan = searching(tmp_path, rest, SERCH_KEY="0123456789", SEARCH_KEY="abcdefghij")
     [finding] = found(plan, "unnamed-secret")
-    assert finding.severity == "warning"
+    assert finding.severity == "error"
     assert "'search'" in finding.message
     assert "'SEARCH_KEY'" in finding.message
+    assert "env: {secrets: [{key: SEARCH_KEY}]}" in str(finding.fix)
     assert "'SERCH_KEY'" in str(finding.fix)
-    rest = "tools: {python: [native:search]}\nenv: {secrets: [{key: x, name: SEARCH_KEY, source: env}]}"
-    plan = chain_of(STEP, rest=rest, catalog=catalog, environ={**KEY, "x": "0123456789"})
-    assert found(plan, "unnamed-secret") == []
+    assert finding.where is not None
+    assert finding.where.pointer == "/tools/python/0"
+    with pytest.raises(NotEquipped) as raised:
+        require_runnable(plan)
+    assert raised.value.exit_code == 18
+    assert "SEARCH_KEY" not in read_secrets(plan, {"SEARCH_KEY": "abcdefghij"})
+    rest = "env: {secrets: [{key: x, name: SEARCH_KEY, source: env}]}"
+    assert found(searching(tmp_path, rest, x="0123456789"), "unnamed-secret") == []
+
+
+def test_in_version_0_it_is_a_variable_that_plan_and_question_name(tmp_path: Path) -> None:
+    plan = searching(tmp_path, "", version=0, SEARCH_KEY="abcdefghij")
+    assert [finding.severity for finding in found(plan, "unnamed-secret")] == ["warning"]
+    require_runnable(plan)
+    assert read_secrets(plan, {"SEARCH_KEY": "abcdefghij"}) == {"SEARCH_KEY": "abcdefghij"}
+    authority = authority_of(plan, {})
+    assert [(use.kind, use.what, use.to) for use in authority.uses] == [
+        ("variable", "SEARCH_KEY", ("the tool search",))
+    ]
+    assert ("SEARCH_KEY",) in [way.keys for way in authority.outgoing]
+    without = searching(tmp_path, "", version=0)
+    assert found(without, "missing-secret") != []
+    assert authority_of(without, {}).digest == authority.digest, "an answer holds where the variable is not set"
+
+
+def test_a_secret_without_which_a_tool_works_may_be_left_out(tmp_path: Path) -> None:
+    for version in (0, 1):
+        plan = searching(tmp_path, "", "SEARCH_KEY?", version=version, SEARCH_KEY="abcdefghij")
+        assert (found(plan, "unnamed-secret"), read_secrets(plan, {"SEARCH_KEY": "abcdefghij"})) == ([], {})
+        named = searching(tmp_path, "env: {secrets: [{key: SEARCH_KEY}]}", "SEARCH_KEY?", SEARCH_KEY="abcdefghij")
+        assert secret_takers(named) == {"SEARCH_KEY": ("the tool search",)}
+
+
+def test_a_tool_that_policy_denies_needs_no_secret(tmp_path: Path) -> None:
+    for version in (0, 1):
+        plan = searching(tmp_path, "security: {permissions: {deny: [search]}}", version=version)
+        assert found(plan, "unnamed-secret") == []
+        assert found(plan, "missing-secret") == []
 
 
 @pytest.mark.parametrize("rest", ["inputs: {values: {topic: 'about 0123456789'}}", "description: see 0123456789"])

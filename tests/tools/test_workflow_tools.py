@@ -440,7 +440,7 @@ def test_a_secret_of_the_inner_workflow_appears_nowhere_in_the_record_of_the_out
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INNER_KEY", "a-key-that-nobody-may-see")
-    declared = {"strands_cli": {"capabilities": {"secrets": ["INNER_KEY"]}}}
+    declared = {"strands_cli": {"capabilities": {"secrets": ["INNER_KEY?"]}}}
     tell = MARK.replace("'name': 'mark',", f"'name': 'mark', **{declared!r},").replace(
         "'marked ' + text", "'marked ' + kwargs['strands_cli']['secrets'].get('INNER_KEY', 'nothing')"
     )

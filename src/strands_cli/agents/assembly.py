@@ -19,7 +19,7 @@ from strands_cli.config import use_private_bytecode
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
-from strands_cli.planning.data_flow import require_unwritten, secrets_declared
+from strands_cli.planning.data_flow import require_named, require_unwritten
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
 from strands_cli.planning.planned_tools import secrets_in
 from strands_cli.planning.watch import mounts_of
@@ -180,6 +180,7 @@ def _joined(
     plan: Plan, toolbox: Toolbox, check: PermissionCheck, context: Context, inner: tuple[Workers, ...], below: bool
 ) -> Workers:
     require_callable(plan, toolbox)
+    require_named(plan.spec, [(one.planned, one.claims) for loaded in toolbox.tools.values() for one in loaded])
     recordings = {
         str(agent.recording): _recording(agent.recording, plan.files)
         for agent in plan.agents.values()
@@ -261,7 +262,7 @@ async def toolbox_caller(
     if is_locked:
         use_private_bytecode()
     # Without a workflow, secrets come from the environment variables with their names.
-    values = {name: os.environ[name] for tool in tools for name in secrets_declared(tool) if os.environ.get(name)}
+    values = {name: os.environ[name] for tool in tools for name in tool.secrets() if os.environ.get(name)}
     redactor = Redactor.of_environment(os.environ).union(Redactor(values.values()))
     hide_in_output(redactor)
     check = PermissionCheck(rules, Contract(workspace=workspace, secrets=values), redactor, hooks, is_typed=True)

@@ -43,10 +43,10 @@ def check_text(
     snapshot, source = FileSnapshot(folder, is_all=True), f"<{name}>"
     try:
         loaded = app.load(source, text, snapshot)
-        if not machine or (spec := loaded.valid) is None:
+        if not machine or loaded.valid is None:
             return tuple(loaded.findings)
         planned = app.plan(loaded, RunRequest(as_written=True))
-        secrets = spec.env.secrets
+        secrets = planned.spec.env.secrets
         return tuple(finding for finding in planned.findings if _may_be_shown(finding, secrets))
     except StrandsCliError as error:
         return tuple(error.findings) or (Finding(BAD_VALUE, error.message, None, error.fix),)

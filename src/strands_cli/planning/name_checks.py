@@ -154,7 +154,7 @@ def _of_file(finding: Finding) -> Finding | None:
         finding.code == FILE_UNREADABLE and finding.where and finding.where.pointer == "/runtime/recording"
     ):
         return replace(finding, severity="warning")  # `run --record` makes one, and `run --provider` reads none
-    return None if finding.code.exit_code in (18, 21) else finding
+    return None if finding.code.exit_code in (18, 21) and finding.severity == "error" else finding
 
 
 def _folder(loaded: Loaded) -> Path:

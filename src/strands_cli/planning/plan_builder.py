@@ -29,7 +29,7 @@ from strands_cli.planning.checks import (
     prices_of,
     recorded_texts,
 )
-from strands_cli.planning.data_flow import check_data_flow
+from strands_cli.planning.data_flow import checked_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
 from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, places_of
@@ -84,8 +84,7 @@ def build_plan(
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
     resolver = ToolResolver(context, planned_agent, planned_workflow, request.tools)
     inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
-    findings = [*unset, *findings]
-    findings = [found for found in findings if not (around.is_tool and found.code == MISSING_INPUT)]
+    findings = [found for found in [*unset, *findings] if not (around.is_tool and found.code == MISSING_INPUT)]
     agents = resolver.composed.agents()
     overrides, call_tools = tools_of_steps(spec, resolver)
     plan = Plan(
@@ -112,9 +111,10 @@ def build_plan(
     # With an unset variable there is no setting to check.
     models = {} if unset else {name: agent.model for name, agent in agents.items()}
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
+    plan, of_flow = checked_data_flow(plan, document, environ, is_tool=around.is_tool)
     findings += check_models(models, document, environ, hooks, request)
     findings += [*context.findings, *policy.findings, *unpriced]
-    findings += _check_plan(plan, document, machine, request, around)
+    findings += [*_check_plan(plan, document, machine, request, around), *of_flow]
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
 
 
@@ -146,8 +146,7 @@ def _check_plan(
     plan: Plan, document: Document, machine: Installation, request: RunRequest, around: Surroundings
 ) -> Iterator[Finding]:
     """Yield what is wrong with a plan that has been resolved."""
-    spec, agents, environ = plan.spec, plan.agents, machine.environ
-    outer = around.recording
+    spec, agents, outer = plan.spec, plan.agents, around.recording
     playing = {
         name: agent.recording
         for name, agent in agents.items()
@@ -160,7 +159,6 @@ def _check_plan(
     known = around.rules if around.is_tool else ()
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
     yield from check_rules(spec, document, own_rules, list(with_parts(plan.called())), machine.catalog)
-    yield from check_data_flow(plan, document, environ, is_tool=around.is_tool)
     yield from check_mounts(spec, document, plan.base_dir, plan.places)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:

@@ -222,7 +222,7 @@ async def load_plugin(target: Any, settings: PluginSettings) -> LoadedPlugin:
 
 def _secrets_of(raw: RawTool) -> tuple[str, ...]:
     names = json_object(raw.claims.get("capabilities")).get("secrets")
-    return tuple(map(str, names)) if isinstance(names, (list, tuple)) else ()
+    return tuple(str(name).removesuffix("?") for name in names) if isinstance(names, (list, tuple)) else ()
 
 
 def _module_of(target: Any) -> ModuleType | None:

@@ -235,6 +235,9 @@ def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], st
 def surroundings_of(plan: Plan) -> dict[str, Any]:
     """Return facts of a new run: where its paths lead, digests of the variables of its models, an earlier meaning."""
     facts = {"places": _places(plan), "variables": _variables(plan), "meaning": _meaning(plan)}
+    facts["secret_variables"] = [
+        one.key for part in _parts(plan) for one in part.spec.env.secrets if one.source == "env"
+    ]
     # Older versions did not do all tasks of an orchestrator.
     hands_out = any(part.spec.pattern.type == "orchestrator_workers" for part in _parts(plan))
     return {name: found for name, found in {**facts, "does_all_tasks": hands_out}.items() if found}

@@ -30,7 +30,9 @@ def stored_redactor(journal: SqliteJournal) -> Redactor:
     snapshot = snapshot_of(journal)
     files = [(journal.get("file"), journal.get("text"), snapshot.folder or Path.cwd())]
     files += [(file, text, Path(file).parent) for file, text in snapshot.texts.items()]
-    return HIDE_NOTHING.union(*(_redactor_of(*one, snapshot) for one in files))
+    # Also of those that the files do not name.
+    variables = Redactor(filter(None, map(os.environ.get, journal.get("secret_variables") or ())))
+    return variables.union(*(_redactor_of(*one, snapshot) for one in files))
 
 
 def _redactor_of(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> Redactor:

@@ -1,7 +1,7 @@
 from strands_cli.planning.data_flow.authority import Use as Use
 from strands_cli.planning.data_flow.authority import may_use as may_use
-from strands_cli.planning.data_flow.data_flow_checks import check_data_flow as check_data_flow
 from strands_cli.planning.data_flow.data_flow_checks import check_written_uses as check_written_uses
+from strands_cli.planning.data_flow.data_flow_checks import checked_data_flow as checked_data_flow
 from strands_cli.planning.data_flow.egress import Outgoing as Outgoing
 from strands_cli.planning.data_flow.planned_authority import Authority as Authority
 from strands_cli.planning.data_flow.planned_authority import authority_of as authority_of
@@ -9,7 +9,8 @@ from strands_cli.planning.data_flow.secret_values import MISSING_SECRET as MISSI
 from strands_cli.planning.data_flow.secret_values import local_secret_values as local_secret_values
 from strands_cli.planning.data_flow.secret_values import read_secrets as read_secrets
 from strands_cli.planning.data_flow.secret_values import require_unwritten as require_unwritten
-from strands_cli.planning.data_flow.secret_values import secrets_declared as secrets_declared
 from strands_cli.planning.data_flow.telemetry_destination import Destination as Destination
 from strands_cli.planning.data_flow.telemetry_destination import destination_of as destination_of
+from strands_cli.planning.data_flow.unnamed_secrets import UNNAMED_SECRET as UNNAMED_SECRET
+from strands_cli.planning.data_flow.unnamed_secrets import require_named as require_named
 from strands_cli.planning.data_flow.workflow_trust import Trust as Trust

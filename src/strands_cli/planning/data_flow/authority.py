@@ -81,7 +81,9 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
 
 def may_use(spec: WorkflowSpec) -> bool:
     """Return whether a workflow can have uses at all: it names some, or another workflow, which may."""
-    own = spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
+    # Tools of the earlier format get variables that it does not name.
+    taken = spec.is_earlier and spec.named_tools()
+    own = taken or spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
     sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel
     is_configured = any(entry.config for _, entry in entries_of(spec))
     return bool(own or sends or is_configured or any(name.startswith("workflow:") for name in spec.named_tools()))

@@ -9,6 +9,7 @@ from strands_cli.errors import Finding
 from strands_cli.planning.data_flow.exposure import check_exposure, check_networks
 from strands_cli.planning.data_flow.secret_values import check_secrets, secret_name, takers_among, unused_secret
 from strands_cli.planning.data_flow.telemetry_destination import check_telemetry
+from strands_cli.planning.data_flow.unnamed_secrets import check_unnamed, with_unnamed_secrets
 from strands_cli.workflow.yaml import Document
 
 if TYPE_CHECKING:
@@ -16,23 +17,25 @@ if TYPE_CHECKING:
     from strands_cli.workflow import WorkflowSpec
 
 
-def check_data_flow(plan: Plan, document: Document, environ: Mapping[str, str], *, is_tool: bool) -> Iterator[Finding]:
-    """Yield what a plan exposes, where its spans go, and what is wrong with its secrets."""
-    yield from check_exposure(plan, document)
-    if not is_tool:
-        yield from check_telemetry(plan.spec, document, environ)
-    yield from check_secrets(plan, document, environ)
+def checked_data_flow(
+    plan: Plan, document: Document, environ: Mapping[str, str], *, is_tool: bool
+) -> tuple[Plan, list[Finding]]:
+    """Return a plan with the secrets of its tools, and what it exposes, where its spans go, and which secrets lack."""
+    plan, unnamed = with_unnamed_secrets(plan, document)
+    of_spans = [] if is_tool else check_telemetry(plan.spec, document, environ)
+    return plan, [*check_exposure(plan, document), *of_spans, *unnamed, *check_secrets(plan, document, environ)]
 
 
 def check_written_uses(
     spec: WorkflowSpec, document: Document, tools: Sequence[PlannedTool] | None
 ) -> Iterator[Finding]:
-    """Yield the private networks that a file opens, and the secrets that nothing takes.
+    """Yield the private networks that a file opens, and the secrets that nothing takes or that it does not name.
 
     Args:
         tools: The tools of the workflow; None if some are unknown, which may take every secret.
     """
     yield from check_networks(spec, document)
+    yield from check_unnamed(spec, document, tools or (), "warning")
     taken = takers_among(spec, tools, {}) if tools is not None else None
     for index, secret in enumerate(spec.env.secrets):
         # A variable is hidden where it has a value, which only a run knows.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from strands_cli.planning.data_flow.authority import host_and_port
-from strands_cli.planning.data_flow.secret_values import secrets_declared
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
 from strands_cli.planning.planned_tools import EVERY, HOSTS, McpTool, listed, reached_by, secrets_in
 from strands_cli.planning.workflow_tools import agents_in, with_parts
@@ -89,12 +88,12 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
         if isinstance(tool, McpTool):
             kind, who = "server", tool.server.id
             if tool.server.url is None:
-                yield Outgoing(kind, who, reached_by(tool.server), None, keys=secrets_declared(tool))
+                yield Outgoing(kind, who, reached_by(tool.server), None, keys=tool.secrets())
                 continue
         hosts = _hosts(tool)
         if hosts is None or hosts:
             near = hosts is not None and all(is_local(host) and host != EVERY for host in hosts)
-            yield Outgoing(kind, who, "", hosts, near, secrets_declared(tool))
+            yield Outgoing(kind, who, "", hosts, near, tool.secrets())
 
 
 def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:

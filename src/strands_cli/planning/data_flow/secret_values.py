@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where, suggest
-from strands_cli.planning.planned_tools import McpTool, PythonTool, configured_claims, secrets_in
+from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where
+from strands_cli.planning.planned_tools import McpTool, PythonTool, secrets_in
 from strands_cli.planning.workflow_tools import with_parts
 from strands_cli.workflow.yaml import Document
 
@@ -27,11 +27,6 @@ MISSING_SECRET = Code(
     "Set the value at the source that the message names; see `strands explain secrets`.",
     18,
 )
-UNNAMED_SECRET = Code(
-    "unnamed-secret",
-    "A tool declares a secret that `env.secrets` does not name, so the tool runs without it.",
-    "Name it under `env.secrets`, or ignore this if the tool works without it.",
-)
 UNUSED_SECRET = Code(
     "unused-secret",
     "No tool and no model of the workflow takes a secret that `env.secrets` names, so it is not read.",
@@ -45,15 +40,7 @@ WRITTEN_SECRET = Code(
 
 
 def check_secrets(plan: Plan, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each secret that is not there, that no one takes, or that a tool asks for in vain.
-
-    No program is run for it, and no keyring opened.
-    """
-    yield from _check_named(plan, document, environ)
-    yield from _check_declared(plan, document)
-
-
-def _check_named(plan: Plan, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a finding for each secret that is not there, or that no one takes; runs no program, opens no keyring."""
     if not plan.spec.env.secrets:
         return
     from strands_cli.secrets import SecretFault, require_source
@@ -98,7 +85,7 @@ def takers_among(
     for tool in (tool for tool in tools if tool.decision.effect != "deny"):
         is_known = not isinstance(tool, PythonTool)
         who = f"the MCP server {tool.server.id}" if isinstance(tool, McpTool) else f"the tool {tool.name}"
-        for name in secrets_declared(tool) if is_known else names:
+        for name in tool.secrets() if is_known else names:
             found.setdefault(name, []).append(who if is_known else f"{who} (custom Python: perhaps)")
     for name, who in _taken_by_models(spec, models):
         found.setdefault(name, []).append(who)
@@ -121,27 +108,6 @@ def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, ModelSettings]) ->
             for variable in key_variables(provider, model):
                 if variable in variables:
                     yield variables[variable], f"the model of {name}"
-
-
-def _check_declared(plan: Plan, document: Document) -> Iterator[Finding]:
-    """Yield a warning for each secret that a tool declares and the workflow does not give it."""
-    named = [secret_name(secret) for secret in plan.spec.env.secrets]
-    for tool in _tools_of(plan):
-        by_config = secrets_in(tool.config, tool.record.config_schema)
-        for name in secrets_declared(tool):
-            if name in named or name in by_config:
-                continue
-            fix = suggest(name, named, f"name it: env: {{secrets: [{{key: {name}}}]}}", form="to name '{}' so")
-            message = f"the tool '{tool.name}' asks for the secret '{name}', which the workflow does not name"
-            yield Finding(UNNAMED_SECRET, message, document.where("/env/secrets"), fix, "warning")
-
-
-def secrets_declared(tool: PlannedTool, claims: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Return the secrets that a tool asks for: what it declares (custom Python: claims), and what its config names."""
-    claimed = configured_claims(claims or {}, tool.config_claims) if isinstance(tool, PythonTool) else tool.claims
-    capabilities = claimed.get("capabilities")
-    names = capabilities.get("secrets") if isinstance(capabilities, Mapping) else None
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
 
 
 def read_secrets(

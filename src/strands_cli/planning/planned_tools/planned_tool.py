@@ -71,6 +71,20 @@ class AnyTool:
         """Return the capabilities among its claims; a word that is absent is not known."""
         return json_object(self.claims.get("capabilities"))
 
+    def secrets(self, claims: Mapping[str, Any] | None = None, *, needed: bool = False) -> tuple[str, ...]:
+        """Return the secrets that it asks for: those that it declares, and those that its configuration names.
+
+        Args:
+            claims: What custom Python declares, which shows when it is imported.
+            needed: Whether to omit those without which it works too, which are declared as `NAME?`.
+        """
+        listed = json_object(self._counted(claims or {}).get("capabilities")).get("secrets")
+        names = [name for name in listed if isinstance(name, str)] if isinstance(listed, (list, tuple)) else []
+        return tuple(name.removesuffix("?") for name in names if not (needed and name.endswith("?")))
+
+    def _counted(self, _claims: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.claims
+
     @property
     def reading_words(self) -> str:
         """Return which of its calls are allowed since they only read: `method GET or HEAD`; empty if none are."""
@@ -200,6 +214,9 @@ class PythonTool(AnyTool):
     def identity(self) -> tuple[Any, ...]:
         """Return what two mentions of the same tool share."""
         return (self.name, (self.ref,), canonical_json(self.config))
+
+    def _counted(self, claims: Mapping[str, Any]) -> Mapping[str, Any]:
+        return configured_claims(claims, self.config_claims)
 
     def names(self) -> tuple[str, ...]:
         """Return its reference in both spellings."""

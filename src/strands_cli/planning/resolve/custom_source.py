@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
+from strands_cli.canonical_json import json_object
 from strands_cli.catalog.distributions import search_path
 from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, lacks_tool, read_tool
 from strands_cli.toolref import ToolRef
@@ -41,6 +42,13 @@ def tools_in(module: str, folders: Sequence[str]) -> tuple[str, ...]:
 def tool_in(ref: ToolRef, folders: Sequence[str]) -> SourceTool | None:
     """Return what the source shows of the tool that a reference to custom Python names."""
     return _read(str(ref.module), ref.attribute, folders)
+
+
+def secrets_in_source(ref: ToolRef, folders: Sequence[str]) -> tuple[str, ...]:
+    """Return the secrets that the source of one tool declares; those of a class show when it is imported."""
+    found = tool_in(ref, folders)
+    names = json_object(found.strands_cli.get("capabilities")).get("secrets") if found and not found.members else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
 
 
 def lacks(ref: ToolRef, folders: Sequence[str]) -> bool:

@@ -10,13 +10,14 @@ from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.catalog.distributions import search_path
 from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, place_of
-from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool, configured_claims
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.custom_source import (
     class_of_method,
     is_found,
     lacks,
     missing_folder,
+    secrets_in_source,
     tool_in,
     tools_in,
 )
@@ -309,7 +310,8 @@ class ToolResolver:
         if not self._check_source(ref, planned, entry, where):
             return ()
         if is_decided:
-            return (planned,)
+            added = {"capabilities": {"secrets": secrets_in_source(ref, self._python_folders())}}
+            return (replace(planned, config_claims=configured_claims(added, planned.config_claims)),)
         allow, name = how_to_grant(planned, self.context.rules), planned.record.name
         # Only the very name: one that is merely alike belongs to another tool.
         fix = f"did you mean 'native:{name}'? Otherwise {allow}" if name in self.context.catalog.by_name else allow

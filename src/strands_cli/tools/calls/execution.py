@@ -12,7 +12,6 @@ from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import Raised
 from strands_cli.events import ToolProgress
 from strands_cli.hooks import ToolCall
-from strands_cli.planning.data_flow import secrets_declared
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_of_call import for_call
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
@@ -145,7 +144,7 @@ class Attempt:
 
     def _keywords(self, over: threading.Event) -> dict[str, Any]:
         planned = self.tool.planned
-        declared = secrets_declared(planned, self.tool.claims)
+        declared = planned.secrets(self.tool.claims)
         deadline = self.scope.monotonic() + self._timeout_s
         call = {**names_of_call(self.scope.run_id, self.effect.key), "connection_refusal": self.refusal}
         return {**self.contract.keywords(planned.config, deadline, over, declared), **call}
