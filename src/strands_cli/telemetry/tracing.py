@@ -20,7 +20,10 @@ async def tracing_of(planned: Plan, redactor: Redactor, warn: Callable[[str], No
     """Trace a run while the context is open; `warn` receives a line if spans cannot be sent."""
     destination = destination_of(planned.spec.telemetry.otel, os.environ)
     if destination is None:
-        yield UNTRACED
+        from strands_cli.telemetry.unheard_spans import unheard_spans_are_empty  # imports OpenTelemetry
+
+        with unheard_spans_are_empty():
+            yield UNTRACED
         return
     from strands_cli.telemetry.run_spans import (
         open_tracing,

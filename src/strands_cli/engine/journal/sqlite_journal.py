@@ -217,7 +217,7 @@ class SqliteJournal:
     def _written(self, row: Row) -> tuple[Row, str, str]:
         """Return a row without secrets, and its output and detail as JSON."""
         output, detail = _json(row.output), _json(dict(row.detail))
-        if not (self.redactor.may_hide_in(output) or self.redactor.may_hide_in(detail)):
+        if not self.redactor.may_hide_in(f"{output}\n{detail}"):
             return row, output, detail
         clean = self.redactor.json(row.output), self.redactor.json(dict(row.detail))
         return dataclasses.replace(row, output=clean[0], detail=clean[1]), _json(clean[0]), _json(clean[1])
@@ -319,6 +319,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 def _json(value: Any) -> str:
     """Return JSON; half a surrogate pair, which UTF-8 has no form for, becomes an escape."""
+    if not value and value in (None, {}):  # half of what a run writes
+        return "null" if value is None else "{}"
     text = _ENCODER.encode(value)
     if text.isascii():
         return text

@@ -30,7 +30,7 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
 
 def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
     """Return whether a turn has to be redacted: few have, and one search in all of its texts costs little."""
-    texts = [json.dumps(events, ensure_ascii=False)]
+    texts = [_ENCODER.encode(events)]
     for kind, places in _texts_of(events):
         texts.append("".join(place[name] for place, name in places))
         if kind == "input" and "\\" in texts[-1]:
@@ -73,6 +73,8 @@ def _input_without(text: str, redactor: Redactor) -> str:
     return redactor.without_personal_data.text(without)
 
 
+# Made once: `json` makes one for each value that is not written in its default form.
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 # The one key of an object that represents bytes, and of one that only looks so.
 _BYTES, _PLAIN = "$bytes", "$plain"
 _MARKS = frozenset((_BYTES, _PLAIN))
