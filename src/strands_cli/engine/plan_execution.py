@@ -106,7 +106,9 @@ async def _finish_artifacts(
     names = {**names, **_names_of_the_run(run, names)}
     texts = effect.begun_with or [
         (
-            run.step_inputs.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
+            run.plan.spec.artifact_path(
+                run.step_inputs.render(a.path, names, where=f"outputs.artifacts[{n}].path"),
+            ),
             run.step_inputs.render(a.from_, names, where=f"outputs.artifacts[{n}].from"),
         )
         for n, a in enumerate(artifacts)

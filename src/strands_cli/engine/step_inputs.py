@@ -15,7 +15,7 @@ from strands_cli.engine.step_results import StepResult, json_of, reports_error, 
 from strands_cli.errors import CallDenied, FileAtFault, RunFailed
 from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.templates import TemplateError, Templates, is_prompt_template
+from strands_cli.workflow.templates import TemplateError, is_prompt_template
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects import StepScope
@@ -75,7 +75,7 @@ class StepInputs:
         self._plan = plan
         self._ports = ports
         self._warn = warn
-        self.templates = Templates()
+        self.templates = plan.spec.templates()
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""

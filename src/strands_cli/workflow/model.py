@@ -12,6 +12,7 @@ from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.patterns import Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
 from strands_cli.workflow.steps import AgentStep, CallStep, Tools
+from strands_cli.workflow.templates import Templates
 
 if TYPE_CHECKING:
     from strands_cli.workflow.known_answers import KnownAnswers
@@ -50,6 +51,14 @@ class WorkflowSpec(FormatModel):
     def is_earlier(self) -> bool:
         """Whether the file means what an earlier strands-cli did; `workflow/earlier.py` writes it out."""
         return str(self.version) in _EARLIER
+
+    def templates(self) -> Templates:
+        """Return what renders its templates; in those of an earlier strands-cli, booleans print as YAML has them."""
+        return Templates(prints_yaml=self.is_earlier)
+
+    def artifact_path(self, rendered: str) -> str:
+        """Return where an artifact is written; an earlier strands-cli wrote no spaces."""
+        return rendered.replace(" ", "_") if self.is_earlier else rendered
 
     def words_of_gate(self, key: str) -> tuple[tuple[str, ...], bool]:
         """Return the answers to a gate that the workflow knows, and whether it takes no other; by its key in a run."""

@@ -11,7 +11,7 @@ from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs import ARTIFACT_EXISTS, DEFAULT_OUT, collision, obstacle, place_artifact, require_own_folder
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow import WorkflowSpec
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError
 from strands_cli.workflow.yaml import Document
 
 CANNOT_WRITE = Code(
@@ -34,7 +34,7 @@ def check_outputs(
     """Return findings for files that the run cannot write, as far as their paths follow from the inputs."""
     if options.as_written:
         return []
-    templates = Templates()
+    templates = spec.templates()
     findings: list[Finding] = []
     targets: list[Path] = []
     names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
@@ -43,7 +43,7 @@ def check_outputs(
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:
-            path = templates.render(artifact.path, names)
+            path = spec.artifact_path(templates.render(artifact.path, names))
             target = place_artifact(options.out_dir, path, is_chosen=options.out_dir != DEFAULT_OUT)
         except TemplateError:
             continue  # needs a name that only the run has; it is checked when it is written

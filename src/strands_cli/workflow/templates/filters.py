@@ -26,7 +26,6 @@ from strands_cli.workflow.templates.bounded_regex import Found, SlowPattern, cos
 from strands_cli.workflow.templates.bounds import (
     MAX_OUTPUT,
     MAX_PIECE,
-    joined,
     require_different_hashes,
     size_of_all,
     spend,
@@ -181,7 +180,8 @@ def _batch(value: Any, linecount: int, fill_with: Any = None) -> Any:
 
 @pass_environment
 def _join(environment: Any, value: Any, d: str = "", attribute: Any = None) -> str:
-    return joined(value if attribute is None else map(make_attrgetter(environment, attribute), value), str(d))
+    items = value if attribute is None else map(make_attrgetter(environment, attribute), value)
+    return environment.concat(items, str(d))  # type: ignore[no-any-return]
 
 
 def bounded_range(*bounds: int) -> range:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from types import BuiltinMethodType, MethodType
 from typing import Any, cast
@@ -34,6 +34,7 @@ from strands_cli.workflow.templates.bounds import (
     size_of_all,
     spend,
     text_of,
+    yaml_text_of,
 )
 from strands_cli.workflow.templates.filters import (
     FILTERS,
@@ -121,7 +122,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     text_of = staticmethod(text_of)
     concat = staticmethod(joined)
 
-    def __init__(self) -> None:
+    def __init__(self, *, prints_yaml: bool = False) -> None:
         # The optimizer would evaluate constant expressions, however large, when a template is only checked.
         super().__init__(undefined=Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
         filters = {**self.filters, **FILTERS}
@@ -129,6 +130,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         looking = {name: cast("Callable[..., Any]", test) for name, test in self.tests.items() if "defined" not in name}
         self.tests.update({name: bounded_test(test) for name, test in looking.items()})
         self.tests["search"] = regex_found
+        if prints_yaml:
+            self.text_of, self.concat = yaml_text_of, partial(joined, text=yaml_text_of)
+            self.filters["string"] = bounded_filter("string", yaml_text_of)
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
         self.tree = lru_cache(maxsize=1024)(self._tree)
@@ -202,7 +206,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             require_different_hashes(args[0] if args and isinstance(args[0], (list, tuple, range)) else ())
         if isinstance(owner, (str, int)):
             if obj.__name__ == "join" and len(args) == 1:
-                return joined(args[0], str(owner))
+                return self.concat(args[0], str(owner))
             if obj.__name__ in _CHECKED_METHODS:
                 require_small_call(obj.__name__, str(owner), args)
         return bounded(super().call(context, obj, *args, **kwargs))

@@ -32,7 +32,9 @@ class Templates:
     Values from models and tools are names in a template, never templates: a rendered text is not rendered again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, prints_yaml: bool = False) -> None:
+        """Make the templates; with `prints_yaml` they print `true` and `false`, and not Python's words."""
+        self._prints_yaml = prints_yaml
         self._sandbox: Sandbox | None = None
 
     @property
@@ -41,7 +43,7 @@ class Templates:
         if self._sandbox is None:
             from strands_cli.workflow.templates.sandbox import Sandbox
 
-            self._sandbox = Sandbox()
+            self._sandbox = Sandbox(prints_yaml=self._prints_yaml)
         return self._sandbox
 
     def template_error(self, text: str) -> TemplateError | None:
