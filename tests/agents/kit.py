@@ -58,6 +58,7 @@ class Site:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.allowed: tuple[str, ...] = ()
+        self.python_path: tuple[str, ...] = ()
 
     def install(
         self,
@@ -89,6 +90,7 @@ class Site:
         """Resolve references as a workflow's list of tools would be."""
         text = "version: 1\nname: t\nruntime: {provider: replay, recording: r.yaml}\nagents: {a: {prompt: p}}\n"
         text += "pattern: {type: chain, config: {steps: [{agent: a}]}}\n"
+        text += f"tools: {{python_path: {list(self.python_path)}}}\n"
         loaded = app.load("workflow.yaml", text)
         assert loaded.spec is not None, loaded.findings
         settings = Settings(self.directory, self.allowed)

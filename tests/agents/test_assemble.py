@@ -144,15 +144,19 @@ def test_what_goes_wrong_at_the_end_is_reported_and_everything_else_is_let_go(si
 
 def test_custom_python_of_the_workflow_runs_where_the_allowlist_names_it(site: Site) -> None:
     site.allowed = ("custom_words:*", "custom_words:echo")
-    plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
+    Path("lib").mkdir(exist_ok=True)
     Path("lib/custom_words.py").write_text(BOX)
+    plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
     result = asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), StandaloneRun(), RunContext().emit))
     assert result.response == "said hi"
 
 
 def test_custom_python_that_is_not_allowed_is_never_imported(site: Site, tmp_path: Path) -> None:
+    Path("lib").mkdir(exist_ok=True)
+    Path("lib/custom_words.py").write_text(
+        f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\nglobals()['echo'] = 1\n"
+    )
     plan = planned(site, "[]", "[{tool: 'custom_words:echo', input: {text: hi}}]", yes=True)
-    Path("lib/custom_words.py").write_text(f"open({str(tmp_path / 'sentinel')!r}, 'w').close()\n")
     with pytest.raises(Denied):
         asyncio.run(app.run(plan, RunRequest(runs_dir=Path("runs")), StandaloneRun(), RunContext().emit))
     assert not (tmp_path / "sentinel").exists()

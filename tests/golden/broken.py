@@ -95,7 +95,7 @@ TEXTS = {
 REFERENCES = (
     *("native:file_raed", "native:no_such", "native:file_read@>=2", "native:elsewhere/file_read", "two"),
     *("native:unmet", "native:old", "strands_tools.file_read", "native:", "./tool.py"),
-    *("my.tools:shout", "mcp:server/tool", "agent:writer", "agent:writr", "workflow:./sub.yaml"),
+    *("my.tools:shout", "json.tool:main", "mcp:server/tool", "agent:writer", "agent:writr", "workflow:./sub.yaml"),
     "workflow:../sub.yaml",
 )
 

@@ -10,9 +10,10 @@ from strands_cli import app
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
+from strands_cli.planning.resolve.custom_source import is_absent
 from tests.distributions import sound
 
-ALLOWED = ("own:*", "deep.inner:*", "loud:*", "dynamic:*", "broken:*", "no_such:*")
+ALLOWED = ("own:*", "deep.inner:*", "loud:*", "dynamic:*", "broken:*")
 SEVERAL = """\
 raise SystemExit("imported")
 from strands import tool
@@ -86,7 +87,7 @@ def test_a_name_that_its_module_does_not_have_is_an_error_with_those_it_has(fold
     assert finding.where.pointer == "/tools/python/0"
 
 
-@pytest.mark.parametrize("tool", ["'own:shout'", "'deep.inner:shout'", "'dynamic:made'", "'broken:x'", "'no_such:x'"])
+@pytest.mark.parametrize("tool", ["'own:shout'", "'deep.inner:shout'", "'dynamic:made'", "'broken:x'"])
 def test_what_exists_and_what_only_the_import_shows_has_no_finding(folder: Path, tool: str) -> None:
     assert planned(folder, tool) == []
 
@@ -110,6 +111,23 @@ def test_a_module_beside_the_workflow_that_a_run_would_not_find_is_an_error(fold
     assert "unknown-tool" not in [
         one.code for tool in ("sys:x", "pytest:fixture") for one in planned(folder, f"'{tool}'")
     ]
+
+
+@pytest.mark.parametrize("module", ["nowhere", "deep.nowhere", "own.nowhere", "json.nowhere"])
+def test_a_module_that_is_nowhere_is_an_error_of_the_plan_and_a_warning_of_the_file(folder: Path, module: str) -> None:
+    found = [one for one in planned(folder, f"'{module}:shout'") if one.code in ("unknown-tool", "custom-tool-denied")]
+    assert [(one.code, one.severity) for one in found] == [("unknown-tool", "error")]
+    assert f"'{module}'" in found[0].message
+
+
+@pytest.mark.parametrize("module", ["os.path", "xml.etree.ElementTree", "time", "importlib.machinery", "making.made"])
+def test_a_module_that_may_be_somewhere_is_not_reported(folder: Path, module: str) -> None:
+    (folder / "lib" / "making.py").write_text("import sys\nsys.modules['making.made'] = sys\n")
+    assert not is_absent(module, [str(folder / "lib")])
+
+
+def test_a_module_of_almost_this_name_is_suggested(folder: Path) -> None:
+    assert "did you mean 'dynamic'?" in [one.fix for one in planned(folder, "'dinamic:shout'")]
 
 
 OF_CLASSES = """\

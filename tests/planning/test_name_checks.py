@@ -325,7 +325,7 @@ pattern: {type: chain, config: {steps: [{agent: a, input: go}]}}
     [
         ("", ["unused-secret"]),
         ("native:echo", ["unused-secret"]),
-        ("'no_such:tool'", []),
+        ("'json.tool:main'", []),
         ("native:gone", ["unknown-tool"]),
         ("{tool: native:echo, config: {allow_private: ['10.0.0.7:80']}}", ["private-network", "unused-secret"]),
     ],

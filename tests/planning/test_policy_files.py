@@ -23,6 +23,16 @@ from tests.wordings import Wording
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
 
 
+@pytest.fixture(autouse=True)
+def python_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make two modules importable whose tools show only after their import."""
+    folder = tmp_path / "python" / "my"
+    folder.mkdir(parents=True)
+    for name in ("tools", "other"):
+        (folder / f"{name}.py").write_text("globals()['made'] = 1\n")
+    monkeypatch.syspath_prepend(tmp_path / "python")
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     folder = tmp_path / "site"

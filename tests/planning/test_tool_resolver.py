@@ -25,6 +25,16 @@ SETTINGS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def python_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make two modules importable whose tools show only after their import."""
+    folder = tmp_path / "python" / "my"
+    folder.mkdir(parents=True)
+    for name in ("tools", "other"):
+        (folder / f"{name}.py").write_text("globals()['made'] = 1\n")
+    monkeypatch.syspath_prepend(tmp_path / "python")
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     sound(tmp_path, "file_read", "1.2", **READ_ONLY)

@@ -219,6 +219,7 @@ def test_a_tool_of_the_older_collection_is_called_by_its_old_names(site: Site, r
 
 @pytest.fixture
 def folder(site: Site, tmp_path: Path) -> Path:
+    site.python_path = (os.path.relpath(tmp_path / "flow" / "lib"),)
     site.allowed = ("custom_*", "custom_tools.*", "custom_tools:echo", "custom_tools:shout", "custom_tools:Box")
     (tmp_path / "flow" / "lib").mkdir(parents=True)
     (tmp_path / "flow" / "lib" / "custom_tools.py").write_text(

@@ -23,6 +23,31 @@ def is_found(module: str, folders: Sequence[str] = ()) -> bool:
     return any(find(top, None) is not None for find in finders if find is not None)
 
 
+def is_absent(module: str, folders: Sequence[str]) -> bool:
+    """Return whether Python surely finds no module of this name, installed or in these folders; nothing is imported."""
+    path = [*folders, *(entry for entry in sys.path if entry)]
+    if module in sys.modules or not is_found(module, path):
+        return module not in sys.modules
+    parts = module.split(".")
+    for end in range(1, len(parts)):
+        parent = _spec_of(".".join(parts[:end]), path)
+        if parent is None or _may_make_modules(parent):
+            return False
+    return _spec_of(module, path) is None and len(parts) > 1
+
+
+def _may_make_modules(parent: ModuleSpec) -> bool:
+    """Return whether the code of a package may add to its modules, as `pkgutil.extend_path` and `six.moves` do."""
+    origin = Path(parent.origin) if parent.has_location and parent.origin else None
+    if origin is None:
+        return parent.submodule_search_locations is None
+    try:
+        source = origin.read_bytes()
+    except OSError:
+        return True
+    return origin.suffix != ".py" or any(word in source for word in (b"__path__", b"sys.modules", b"meta_path"))
+
+
 def missing_folder(module: str, python_path: Sequence[str], base: Path) -> str | None:
     """Return what finds a module that lies beside the workflow, where a run would not look for it; None otherwise."""
     if is_found(module, [str(base / path) for path in python_path]) or not is_found(module, [str(base)]):

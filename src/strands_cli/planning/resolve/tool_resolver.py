@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
@@ -14,6 +15,7 @@ from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectToo
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.custom_source import (
     class_of_method,
+    is_absent,
     is_found,
     lacks,
     missing_folder,
@@ -307,6 +309,9 @@ class ToolResolver:
         fix = missing_folder(str(ref.module), context.spec.tools.python_path, context.around.base_dir)
         if fix and message not in [found.message for found in context.findings]:
             context.report(UNKNOWN_TOOL, message, where, fix)
+        if not fix and not is_denied_by_policy(planned) and is_absent(str(ref.module), self._python_folders()[:-1]):
+            context.omit(UNKNOWN_TOOL, f"there is no Python module '{ref.module}'", where, self._way_to(ref))
+            return ()
         if not self._check_source(ref, planned, entry, where):
             return ()
         if is_decided:
@@ -338,6 +343,12 @@ class ToolResolver:
         if schema := found.catalogue.get("config_schema"):
             self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
         return True
+
+    def _way_to(self, ref: ToolRef) -> str | None:
+        """Return the fix for a module that is found nowhere."""
+        beside = {file.stem for folder in self._python_folders()[:-1] for file in Path(folder).glob("*.py")}
+        otherwise = "correct the name, install it, or add its folder: `tools: {python_path: [FOLDER]}`"
+        return suggest(str(ref.module), beside, otherwise)
 
     def _folder_of(self, module: str) -> str | None:
         """Return the folder of the workflow in which Python finds a module; None if it finds it without."""
