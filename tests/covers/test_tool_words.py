@@ -79,6 +79,16 @@ def test_a_rule_on_a_present_word_denies_both(world: World, rule: str, words: di
     assert "was not called" in str(world.requests[-1]["messages"])
 
 
+def test_a_model_may_look_for_news(world: World) -> None:
+    news = {"results": [{"title": "Lime in flower", "url": "https://news.test/lime", "source": "The Hive"}]}
+    world.turns = [Turn(calls=[("duckduckgo_search", {"query": "lime", "search_type": "news"})]), Turn("done")]
+    with HttpService({"/": {"page": "vqd=4-12345"}, "/news.js": news}) as service:
+        search = {"tool": "duckduckgo_search", "config": {"base_url": service.url}}
+        run(world, service, chain("go"), sections={"tools": {"python": [search]}})
+        assert [one.path.partition("?")[0] for one in service.asked] == ["/", "/news.js"]
+    assert "Lime in flower" in str(world.requests[-1]["messages"])
+
+
 @pytest.mark.parametrize("name", ["Authorization", "Cookie"])
 def test_an_earlier_word_does_not_change_who_a_request_is_from(world: World, name: str) -> None:
     world.turns = [Turn(calls=[("hives", {"path": "/a", "headers_override": {name: "mine"}})]), Turn("done")]

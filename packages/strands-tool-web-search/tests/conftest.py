@@ -48,6 +48,9 @@ class Room:
     def duck(self, query: str = "asyncio timeout", **given: Any) -> ToolAnswer:
         return self.call(duckduckgo_search.duckduckgo_search, query=query, **given)
 
+    def news(self, query: str = "honey", **given: Any) -> ToolAnswer:
+        return self.duck(query, search_type="news", **given)
+
     def tavily(self, query: str = "exchange rate of the euro", **given: Any) -> ToolAnswer:
         return self.call(tavily_search.tavily_search, query=query, **given)
 

@@ -161,7 +161,10 @@ def test_a_proxy_of_the_operator_is_used_and_sees_no_key(room, names) -> None:
 
 
 def test_without_configuration_the_services_themselves_are_asked() -> None:
-    from strands_tool_web_search import duckduckgo_search, tavily_search
+    from strands_tool_web_search import _news, duckduckgo_search, tavily_search
 
+    assert str(Service.of({}, _news.BASE_URL, "news.js").url) == "https://duckduckgo.com/news.js"
+    declared = duckduckgo_search.TOOL_SPEC["strands_cli"]["capabilities"]["network"]
+    assert [f"https://{host}" for host in declared] == [duckduckgo_search.BASE_URL, _news.BASE_URL]
     assert str(Service.of({}, duckduckgo_search.BASE_URL, "html/").url) == "https://html.duckduckgo.com/html/"
     assert str(Service.of({}, tavily_search.BASE_URL, "search").url) == "https://api.tavily.com/search"

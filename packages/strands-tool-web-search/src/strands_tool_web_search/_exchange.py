@@ -39,13 +39,13 @@ class Reply:
         return self.content.decode("utf-8-sig", "replace")
 
 
-async def exchange(service: Service, headers: Mapping[str, str], body: bytes, until: float) -> Reply:
-    """POST a body to the service and return its answer, with any status but a redirect.
+async def exchange(service: Service, headers: Mapping[str, str], body: bytes | None, until: float) -> Reply:
+    """POST a body to the service, or GET without one, and return its answer, with any status but a redirect.
 
     Args:
         service: Where to.
         headers: In lower case.
-        body: The bytes.
+        body: The bytes; None for a GET.
         until: The moment of `time.monotonic()` by which the answer must be there in full.
 
     Raises:
@@ -69,17 +69,19 @@ async def exchange(service: Service, headers: Mapping[str, str], body: bytes, un
         raise ToolError("unavailable", problem, retryable=reason != "tls", reason=reason) from None
 
 
-async def _send(service: Service, headers: Mapping[str, str], body: bytes, meter: Meter, seconds: float) -> Reply:
+async def _send(
+    service: Service, headers: Mapping[str, str], body: bytes | None, meter: Meter, seconds: float
+) -> Reply:
     netloc = service.url.netloc
     standard = {
         "host": netloc.decode("ascii"),
         "user-agent": f"Mozilla/5.0 (compatible; strands-tool-web-search/{__version__})",
         "accept-encoding": "gzip, deflate",
         "connection": "close",
-        "content-length": str(len(body)),
+        **({} if body is None else {"content-length": str(len(body))}),
     }
     request = httpcore.Request(
-        method="POST",
+        method="GET" if body is None else "POST",
         url=httpcore.URL(
             scheme=service.url.raw_scheme,
             host=service.url.raw_host,

@@ -24,11 +24,19 @@ _FIELDS = frozenset(("s", "nextParams", "v", "o", "dc", "api", "vqd", "kl", "kp"
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result: cleaned text, and an http or https address."""
+    """One result: cleaned text, and an http or https address; news may have a source and a day."""
 
     title: str
     url: str
     snippet: str
+    source: str = ""
+    published_date: str = ""
+
+    def described(self) -> dict[str, str]:
+        """Return it as JSON, without what it does not have."""
+        more = {"source": self.source, "published_date": self.published_date}
+        first = {"title": self.title, "url": self.url, "snippet": self.snippet}
+        return {**first, **{name: value for name, value in more.items() if value}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,4 +32,6 @@ def as_text(results: Sequence[Mapping[str, Any]], notices: Sequence[str], openin
 
 
 def _shown(result: Mapping[str, Any]) -> str:
-    return "\n   ".join(part for part in (result["title"], result["url"], result["snippet"]) if part)
+    # Only news have a source; where it is known, the day is shown with it.
+    origin = ", ".join(filter(None, (result["source"], result.get("published_date")))) if "source" in result else ""
+    return "\n   ".join(part for part in (result["title"], result["url"], origin, result["snippet"]) if part)

@@ -22,6 +22,7 @@ from strands_tool_kit.spec import (
     string,
 )
 from strands_tool_web_search._exchange import Reply, exchange, unavailable
+from strands_tool_web_search._news import search_news
 from strands_tool_web_search._page import Hit, Page, read_page
 from strands_tool_web_search._results import as_text, fitting
 from strands_tool_web_search._service import Service
@@ -44,6 +45,7 @@ TOOL_SPEC: dict[str, Any] = {
                 default="wt-wt",
             ),
             "timelimit": choice(["d", "w", "m", "y"], "Only pages of the last day, week, month or year."),
+            "search_type": choice(["text", "news"], "Whether pages (text) or news are looked for; pages by default."),
             "safesearch": choice(["on", "moderate", "off"], "How much adult content is left out.", default="moderate"),
         },
         required=["query"],
@@ -58,7 +60,10 @@ TOOL_SPEC: dict[str, Any] = {
                             "title": string(),
                             "url": string("An http or https address."),
                             "snippet": string("An extract in one line; may be empty."),
-                        }
+                            "source": string("Of news: who reports it."),
+                            "published_date": string("Of news: the day, as 2026-07-04."),
+                        },
+                        optional=["source", "published_date"],
                     )
                 ),
                 notices=array(string()),
@@ -69,7 +74,7 @@ TOOL_SPEC: dict[str, Any] = {
     "annotations": hints("Search the web with DuckDuckGo", reads_only=True, open_world=True),
     "strands_cli": {
         "requires_confirmation": False,
-        "capabilities": capabilities(network=["html.duckduckgo.com"]),
+        "capabilities": capabilities(network=["html.duckduckgo.com", "duckduckgo.com"]),
         "resources": {"reads": ["search:duckduckgo"], "writes": []},
         "timeout_s": 70,
         "max_output_bytes": 524288,
@@ -96,9 +101,8 @@ async def duckduckgo_search(tool: dict[str, Any], **kwargs: Any) -> dict[str, An
 
     async def work() -> tuple[str, dict[str, Any]]:
         arguments, context = _read(tool), CallContext.of(kwargs)
-        service = Service.of(context.config, BASE_URL, "html/")
-        hits, notices = await _search(service, arguments, context)
-        results = [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits]
+        hits, notices = await _found(arguments, context)
+        results = [hit.described() for hit in hits]
         fitting_hits = fitting(results)
         if len(fitting_hits) < len(results):
             notices.append(f"the answer is limited in size: {len(results) - len(fitting_hits)} results are left out")
@@ -120,15 +124,24 @@ def _read(tool: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-async def _search(service: Service, arguments: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
-    """Read result pages until there are enough results, or no more."""
-    until = service.until(context)
+async def _found(arguments: Mapping[str, Any], context: CallContext) -> tuple[list[Hit], list[str]]:
+    """Return the results and notices of the kind of search that is asked for."""
     fields = {
         "q": arguments["query"],
         "kl": arguments["region"],
         "kp": _SAFE[arguments["safesearch"]],
         "df": arguments["timelimit"] or "",
     }
+    if arguments["search_type"] == "news":
+        return await search_news(context.config, fields, arguments["max_results"], context)
+    return await _search(Service.of(context.config, BASE_URL, "html/"), fields, arguments["max_results"], context)
+
+
+async def _search(
+    service: Service, fields: Mapping[str, str], wanted: int, context: CallContext
+) -> tuple[list[Hit], list[str]]:
+    """Read result pages until there are enough results, or no more."""
+    until = service.until(context)
     hits: dict[str, Hit] = {}
     notices: list[str] = []
     left_out, form, begin = 0, {"b": "", **fields}, 0
@@ -146,12 +159,12 @@ async def _search(service: Service, arguments: Mapping[str, Any], context: CallC
         for hit in page.hits:
             hits.setdefault(hit.url, hit)
         following = page.following
-        if len(hits) >= arguments["max_results"] or following is None or int(following["s"]) <= begin:
+        if len(hits) >= wanted or following is None or int(following["s"]) <= begin:
             break
         begin, form = int(following["s"]), {**following, **fields}
     if left_out:
         notices.append(f"results without a usable address left out: {left_out}")
-    return list(hits.values())[: arguments["max_results"]], notices
+    return list(hits.values())[:wanted], notices
 
 
 async def _page(service: Service, form: Mapping[str, str], until: float) -> Page:
