@@ -1,15 +1,16 @@
-"""The tables of pages written by hand that the code makes: hooks and manifest fields, each between two marks."""
+"""The tables that the code makes in pages written by hand, between two marks: hooks, manifest fields, differences."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 from strands_cli.catalog.definitions import manifest
 from strands_cli.hooks import hookspecs as specs
+from strands_cli.workflow.differences import EARLIER, STRICTER, Difference
 
 # What the checks of a manifest do not say: what each field is for. Every field of the model has its line here.
 MEANINGS: dict[str, dict[str, str]] = {
@@ -109,6 +110,19 @@ def manifest_page(page: str) -> str:
     return page
 
 
+def differences_page(page: str) -> str:
+    """Return the page for earlier users with its two tables of differences."""
+    titles = ["what", "version 0", "version 1", "findings"]
+    for name, rows in (("differences", EARLIER), ("stricter", STRICTER)):
+        page = marked(page, name, _table(titles, map(_difference_row, rows)))
+    return page
+
+
+def _difference_row(row: Difference) -> list[str]:
+    codes = [f"[`{code}`](../reference/findings.md#{code})" for code in row.codes]
+    return [row.subject, row.earlier, row.now or "the same", ", ".join(codes)]
+
+
 def _parts() -> dict[str, Mapping[str, Any]]:
     return {
         "manifest": manifest._TOP_FIELDS,
@@ -128,6 +142,6 @@ def _field_rows(name: str, fields: Mapping[str, Any]) -> Iterator[list[str]]:
         yield [f"`{field}`", f"{words}{', required' if field in needed else ''}", MEANINGS[name][field]]
 
 
-def _table(titles: list[str], rows: Iterator[list[str]]) -> str:
+def _table(titles: list[str], rows: Iterable[list[str]]) -> str:
     lines = [titles, ["---"] * len(titles), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)

@@ -11,6 +11,7 @@ from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_e
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
+    from strands_cli.cli.commands.explained_differences import Explained
     from strands_cli.planning.data_flow import Use
     from strands_cli.workflow import Loaded
 
@@ -18,17 +19,18 @@ Format = Literal["text", "json", "github", "sarif"]
 
 
 class Checked(NamedTuple):
-    """What is found in one file: its findings, its exit code, and what it uses of the machine."""
+    """What is found in one file: findings, an exit code, what it uses of the machine, differences if asked for."""
 
     name: str
     findings: tuple[Finding, ...]
     code: ExitCode
     uses: tuple[Use, ...] = ()
+    differences: tuple[Explained, ...] | None = None
 
 
-def check_files(specs: Sequence[str], output: Format = "text") -> int:
+def check_files(specs: Sequence[str], output: Format = "text", *, explain_differences: bool = False) -> int:
     """Check workflow files (`-` is standard input), report the findings, and return the exit code."""
-    return report_checked([_check(name) for name in dict.fromkeys(specs)], output)
+    return report_checked([_check(name, explains=explain_differences) for name in dict.fromkeys(specs)], output)
 
 
 def report_checked(checked: Sequence[Checked], output: Format) -> int:
@@ -39,11 +41,9 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
     if output in ("github", "sarif"):
         _print_annotations(findings, output)
     elif output == "json":
-        files = [
-            {"file": one.name, "valid": not has_errors(one.findings), "uses": [use.as_dict() for use in one.uses]}
-            for one in checked
-        ]
-        print_json({"files": files, "findings": [finding.as_dict() for finding in findings]})
+        print_json(
+            {"files": [_document(one) for one in checked], "findings": [finding.as_dict() for finding in findings]}
+        )
     else:
         for one in checked:
             say_findings(one.findings)
@@ -52,7 +52,18 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
             else:
                 counted_findings = f", {_count(one.findings)}" if one.findings else ""
                 print_result("\n".join([f"{one.name}: ok{counted_findings}", *_use_lines(one.uses)]))
+            if one.differences is not None:
+                from strands_cli.cli.commands.explained_differences import lines_of
+
+                print_result("\n".join(lines_of(one.name, one.differences)))
     return max((one.code for one in checked), default=ExitCode.OK)
+
+
+def _document(one: Checked) -> dict[str, Any]:
+    document = {"file": one.name, "valid": not has_errors(one.findings), "uses": [use.as_dict() for use in one.uses]}
+    if one.differences is None:
+        return document
+    return {**document, "differences": [explained.as_dict() for explained in one.differences]}
 
 
 def _use_lines(uses: Sequence[Use]) -> list[str]:
@@ -75,7 +86,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
         print_result("\n".join(map(github_line, findings)))
 
 
-def _check(name: str) -> Checked:
+def _check(name: str, *, explains: bool = False) -> Checked:
     """Return what is found in one file."""
     from strands_cli import app
     from strands_cli.planning import check_names
@@ -84,9 +95,14 @@ def _check(name: str) -> Checked:
         loaded = check_names(app.load(name))
     except StrandsCliError as error:
         return Checked(name, error.findings, error.exit_code)
+    differences = None
+    if explains:
+        from strands_cli.cli.commands.explained_differences import explained_in
+
+        differences = explained_in(loaded)
     if has_errors(loaded.findings):
-        return Checked(name, loaded.findings, ExitCode.INVALID)
-    return Checked(name, loaded.findings, ExitCode.OK, _uses_of(loaded))
+        return Checked(name, loaded.findings, ExitCode.INVALID, differences=differences)
+    return Checked(name, loaded.findings, ExitCode.OK, _uses_of(loaded), differences)
 
 
 def _uses_of(loaded: Loaded) -> tuple[Use, ...]:

@@ -8,6 +8,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.file_check import Format, check_files
+from strands_cli.errors import UsageError
 
 
 def validate(
@@ -19,6 +20,10 @@ def validate(
     ],
     output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    explain_differences: Annotated[
+        bool,
+        typer.Option("--explain-differences", help="Print which differences from earlier versions it has."),
+    ] = False,
 ) -> int:
     """Check workflow files and report every finding.
 
@@ -26,7 +31,10 @@ def validate(
 
     Example: strands validate flows/*.yaml
     """
-    return check_files(specs, "json" if as_json else output)
+    chosen: Format = "json" if as_json else output
+    if explain_differences and chosen in ("github", "sarif"):
+        raise UsageError(f"--format {chosen} has findings only, no differences", fix="omit it, or write --json")
+    return check_files(specs, chosen, explain_differences=explain_differences)
 
 
 def schema(

@@ -1,0 +1,171 @@
+"""Rows of the migration page: what is refused or reported now, in both versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strands_cli.toolref import ToolRef, ToolRefError
+from strands_cli.workflow.differences.file_parts import Difference, at, both, found, texts
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str) and "${" not in value
+
+
+def _is_own_python(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and ToolRef.parse(value).kind == "custom"
+    except ToolRefError:
+        return False
+
+
+STRICTER: tuple[Difference, ...] = (
+    Difference(
+        0,
+        "keys",
+        "a key that the format does not have",
+        "an error with its place and a suggestion; a typo in `deny` or `max_tokens` must not remove the limit",
+        "",
+        "`unknown-key`",
+        found(),
+    ),
+    Difference(
+        0,
+        "provider",
+        "no `provider`",
+        "an error: without it the SDK uses its default, Bedrock, which is another cloud and another bill",
+        "",
+        "`missing-key`",
+        found("/runtime"),
+    ),
+    Difference(
+        0,
+        "tools",
+        "a tool that is not installed",
+        "an error before anything runs; `validate` warns",
+        "",
+        "`unknown-tool`",
+        found(),
+    ),
+    Difference(
+        0,
+        "strands-tools",
+        "`strands_tools.x`, `strands_tools.x.x`, `strands_tools.x:x`",
+        "the installed tool `x` if there is one, with a warning, otherwise that module of an installed "
+        "`strands-agents-tools`",
+        "",
+        "`legacy-tool`",
+        both(texts(r"^strands_tools\."), found()),
+    ),
+    Difference(
+        0,
+        "conditions",
+        "`a contains 'b'`, conditions in `{{ }}`, `.lower()`, `$TRACE`",
+        "read as before: `'b' in a`, the condition, the text in lower case, the trace of the run",
+        "",
+        "",
+        texts(r"\bcontains\b|\$TRACE", "/(?:pattern|outputs)"),
+    ),
+    Difference(
+        0,
+        "inputs",
+        "a value of an input that is missing, has another type, or is not declared",
+        "an error before the first call",
+        "",
+        "`missing-input`, `bad-input`, `unknown-input`",
+    ),
+    Difference(
+        0,
+        "budgets",
+        "`budgets`, `limits` and `failure_policy`",
+        "a limit stops the run (exit code 20); one in money needs the price of each model",
+        "",
+        "`unknown-price`",
+        at("/(?:runtime|agents/[^/]+)/(?:budgets|limits|failure_policy)/[^/]+"),
+    ),
+    Difference(
+        0,
+        "questions",
+        "a tool that changes something",
+        "its calls ask, or need `--allow NAME`; where no person can be asked they are denied, and the run continues",
+        "",
+    ),
+    Difference(
+        0,
+        "confinement",
+        "file tools, `python_exec`, and tools that open addresses",
+        "files of the working directory and of `env.mounts`; a sandbox, or nothing; private networks and this machine "
+        "need `allow_private`",
+        "",
+        "`missing-mount`",
+    ),
+    Difference(
+        0,
+        "callable",
+        "`callable:`, `strands_cli.tools.x`",
+        "`tool:`, `native:x`",
+        "",
+        "",
+        both(at("(?:/tools|/agents|/pattern)/.*/callable"), texts(r"^strands_cli\.tools\.")),
+    ),
+    Difference(
+        0,
+        "own-python",
+        "Python of your own",
+        "not imported before a person has allowed it, in `STRANDS_CUSTOM_TOOL_ALLOWLIST` or a policy file",
+        "",
+        "`custom-tool-denied`",
+        at(r"(?:/tools/python|/agents/[^/]+/tools)/\d+(?:/(?:tool|callable))?", _is_own_python),
+    ),
+    Difference(
+        0,
+        "credentials",
+        "a credential that is written into a file",
+        "a warning; declare a secret, and name it",
+        "",
+        "`literal-key`, `plain-credential`",
+        both(
+            at(r"/tools/(?:mcp|http_executors)/\d+/headers/[^/]*(?i:authorization|cookie|key|token|secret)", _is_plain),
+            at(r"/runtime/options/(?:.*/)?[^/]*(?i:api_?key|token|secret)", _is_plain),
+        ),
+    ),
+    Difference(
+        0,
+        "graphs-without-else",
+        "a graph node without a matching `choose`",
+        "the path ends there; `validate` warns",
+        "",
+        "`no-else`",
+        found(),
+    ),
+    Difference(
+        0,
+        "fields-of-providers",
+        "a field that the provider does not have",
+        "a finding",
+        "",
+        "`field-without-effect`",
+        found(),
+    ),
+    Difference(
+        0,
+        "schemas",
+        "`output_schema`, and `input_schema` in version 1",
+        "an answer that does not fit is asked for again, and then fails; a schema that is none is an error",
+        "the same, and a message that does not fit fails",
+        "`bad-schema`",
+        both(at("/agents/[^/]+/(?:in|out)put_schema"), found()),
+    ),
+    Difference(
+        0,
+        "trust",
+        "MCP servers, secrets of programs, folders and private networks",
+        "a person allows once what a file starts and opens: `strands trust FILE`",
+        "",
+        "`untrusted-workflow`, `private-network`",
+        both(
+            at(r"/tools/mcp/\d+/command|/env/mounts/[^/]+"),
+            at(r"/env/secrets/\d+/source", lambda value: value == "command"),
+        ),
+    ),
+)
