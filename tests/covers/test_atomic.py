@@ -16,7 +16,8 @@ from strands_cli.agent_files.agent_runs import run_test
 from strands_cli.errors import InvalidInput
 from strands_cli.outputs.junit import Outcome
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, AgentTest, Atomic, Expectation, read_atomic, require_sound
+from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, Atomic, read_atomic, require_sound
+from strands_cli.workflow.parts.agent_tests import AgentTest, Expectation
 from strands_cli.workflow.yaml.document_reader import read_document
 from tests.covers.kit import World, drop
 from tests.fakes.model_server import Turn

@@ -28,6 +28,7 @@ READERS = {
     "workflow/checks/check_memory.py",
     "workflow/loader.py",
     "workflow/model.py",
+    "workflow/object_of_inputs.py",
 }
 
 ASKS = """

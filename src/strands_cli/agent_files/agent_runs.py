@@ -6,22 +6,23 @@ import dataclasses
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
 from strands_cli.outputs import Outcome
 from strands_cli.phrases import short_json
-from strands_cli.planning import BAD_INPUT
+from strands_cli.planning import BAD_INPUT, MISSING_INPUT
 from strands_cli.planning.folders import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
 from strands_cli.tools.schema import SchemaFaultError, first_problem
 from strands_cli.workflow import BAD_SCHEMA
 from strands_cli.workflow.files import VERSION
 from strands_cli.workflow.parts import STEP, AgentTest, Atomic
-from strands_cli.workflow.templates import SlowPattern, search
+from strands_cli.workflow.templates import SlowPattern, Templates, search
 from strands_cli.workflow.yaml import FileSnapshot, stored_name
 
 if TYPE_CHECKING:
@@ -30,17 +31,18 @@ if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
     from strands_cli.workflow import AgentSpec, WorkflowSpec
+    from strands_cli.workflow.sections import InputSpec
 
 # The name of a file that does not exist: its text is in memory, and in the journal of the run.
 _TURNS = ".atomic.recording.yaml"
 
 
-def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: AgentWorkflow | None = None) -> Plan:
+def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, test: AgentTest | None = None) -> Plan:
     """Return what running an agent once would do; its input is checked first.
 
     Args:
         agent_input: Its input; for a workflow, a JSON object of its inputs, or the text of the only one.
-        turns: The agent as a workflow that plays a recording; None calls its model.
+        test: The test whose recording is played; None calls the agent's model.
 
     Raises:
         UsageError: The input does not fit the agent's `input_schema`, or its model has no provider.
@@ -49,7 +51,7 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: Ag
     spec, agent = load_valid(atomic)
     if atomic.is_workflow:
         request = dataclasses.replace(request, values=_inputs(spec, agent_input, request))
-        return app.plan(agent_workflow_of(atomic).load(), request)
+        return app.plan((_with_turns(atomic, test) if test else agent_workflow_of(atomic)).load(), request)
     if INPUT in {**request.variables, **request.values}:
         raise UsageError("the agent's input is not a variable", fix="pass it with --input")
     try:
@@ -61,10 +63,26 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, turns: Ag
         message = f"the input does not fit the input_schema of {atomic.name}: {problem}"
         where = atomic.document.where("/input_schema")
         raise UsageError("the agent does not accept this input", findings=[Finding(BAD_INPUT, message, where)])
-    whole = turns or agent_workflow_of(atomic, _provider(atomic, agent, request))
-    request = dataclasses.replace(request, values={**request.values, INPUT: agent_input})
+    names = _names_for_prompt(agent)
+    provider = "replay" if test else _provider(atomic, agent, request)
+    whole = _with_turns(atomic, test, names) if test else agent_workflow_of(atomic, provider, inputs=names)
+    given = {name: value for name, value in _object_of(agent_input).items() if name in names}
+    request = dataclasses.replace(request, values={**given, **request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
     return dataclasses.replace(planned, findings=tuple(located_in_agent_file(one, atomic) for one in planned.findings))
+
+
+def _names_for_prompt(agent: AgentSpec) -> dict[str, InputSpec]:
+    """Return the properties of an agent's input that its prompt reads: an object gives them by their names."""
+    templates, known = Templates(), agent.described_inputs()
+    return {name: one for name, one in known.items() if name != INPUT and templates.reads_in(agent.prompt or "", name)}
+
+
+def _object_of(text: str) -> Mapping[str, Any]:
+    try:
+        return json_object(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _provider(atomic: Atomic, agent: AgentSpec, request: RunRequest) -> str:
@@ -109,7 +127,7 @@ async def run_test(
         request, values={**request.values, **test.vars}, provider=request.provider if live else "replay"
     )
     try:
-        planned = plan_atomic(atomic, text_of(test.input), request, None if live else _with_turns(atomic, test))
+        planned = plan_atomic(atomic, text_of(test.input), request, None if live else test)
         result = await app.run(planned, request, human, emit)
     except StrandsCliError as error:
         refused = _side_of(error)
@@ -122,11 +140,11 @@ async def run_test(
     return ended("failed" if problems else "passed", problems, time.monotonic() - started, result.response)
 
 
-def _with_turns(atomic: Atomic, test: AgentTest) -> AgentWorkflow:
+def _with_turns(atomic: Atomic, test: AgentTest, names: Mapping[str, InputSpec] | None = None) -> AgentWorkflow:
     """Return an agent as a workflow that plays the test's recording."""
     if isinstance(test.recording, str):
-        return agent_workflow_of(atomic, recording=test.recording)
-    whole = agent_workflow_of(atomic, recording=_TURNS)
+        return agent_workflow_of(atomic, recording=test.recording, inputs=names)
+    whole = agent_workflow_of(atomic, recording=_TURNS, inputs=names)
     turns = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in test.recording or ()]}}
     texts = {**whole.snapshot.texts, stored_name(atomic.folder / _TURNS): json.dumps(turns)}
     return dataclasses.replace(whole, snapshot=FileSnapshot(whole.snapshot.folder, texts))
@@ -134,7 +152,7 @@ def _with_turns(atomic: Atomic, test: AgentTest) -> AgentWorkflow:
 
 def _side_of(error: StrandsCliError) -> str | None:
     """Return which part of the contract an error is about, if any."""
-    if any(finding.code == BAD_INPUT for finding in error.findings):
+    if any(finding.code in (BAD_INPUT, MISSING_INPUT) for finding in error.findings):
         return "bad_input"
     return "invalid_output" if isinstance(error, InvalidAnswer) else None
 

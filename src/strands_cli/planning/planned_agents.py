@@ -34,6 +34,7 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
         output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
         keeps_conversation=agent.memory == "run",
         lists_skills=spec.is_earlier,
+        takes_any_message=spec.is_earlier and agent.takes_object,
         summarizer=summarizer_of(spec, model),
         limits=agent.limits,
         budgets=agent.budgets,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.steps import ToolEntry
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.sections import InputSpec
 
 
 class Compaction(FormatModel):
@@ -130,7 +133,9 @@ class AgentSpec(FormatModel):
         description="`step`: each step starts a new conversation; `run`: one conversation, the default in version 0.",
     )
     input_schema: str | Mapping[str, Any] | None = Field(
-        default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."
+        default=None,
+        description="JSON Schema (inline, or a path) that the rendered input must satisfy; "
+        "in version 0 that of an object is about the inputs of the run.",
     )
     output_schema: str | Mapping[str, Any] | None = Field(
         default=None, description="JSON Schema (inline, or a path) that the answer must satisfy."
@@ -139,3 +144,17 @@ class AgentSpec(FormatModel):
     budgets: AgentBudgets = Field(
         default_factory=AgentBudgets, description="Limits of this agent, all of its steps in the run together."
     )
+
+    @property
+    def takes_object(self) -> bool:
+        """Whether its `input_schema` describes an object."""
+        schema = self.input_schema
+        return isinstance(schema, Mapping) and (schema.get("type") == "object" or "properties" in schema)
+
+    def described_inputs(self) -> dict[str, InputSpec]:
+        """Return the parts of the object that its `input_schema` describes, by name."""
+        if not self.takes_object or not isinstance(self.input_schema, Mapping):
+            return {}
+        from strands_cli.workflow.described_inputs import inputs_in
+
+        return {name: one for part in inputs_in(self.input_schema) for name, one in part.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.object_of_inputs import with_declared_inputs
 from strands_cli.workflow.orchestrator_inputs import with_inputs
 
 
@@ -11,7 +12,7 @@ def as_earlier(spec: WorkflowSpec) -> WorkflowSpec:
 
     Nothing in it moves, so that findings have their places in the file.
     """
-    return with_inputs(_remembering(spec))
+    return with_inputs(with_declared_inputs(_remembering(spec)))
 
 
 def _remembering(spec: WorkflowSpec) -> WorkflowSpec:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
 from strands_cli.workflow.base_model import FormatModel, Named
-from strands_cli.workflow.patterns import Pattern
+from strands_cli.workflow.patterns import Chain, Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
 from strands_cli.workflow.steps import AgentStep, CallStep, Tools
 from strands_cli.workflow.templates import Templates
@@ -59,6 +60,28 @@ class WorkflowSpec(FormatModel):
     def artifact_path(self, rendered: str) -> str:
         """Return where an artifact is written; an earlier strands-cli wrote no spaces."""
         return rendered.replace(" ", "_") if self.is_earlier else rendered
+
+    @property
+    def only_agent(self) -> str | None:
+        """The agent of a workflow that has one agent and one step, which is its own."""
+        steps = self.pattern.config.steps if isinstance(self.pattern, Chain) else ()
+        is_alone = len(self.agents) == len(steps) == 1 and isinstance(steps[0], AgentStep)
+        return next(iter(self.agents)) if is_alone else None
+
+    @property
+    def schema_of_inputs(self) -> Mapping[str, Any] | None:
+        """What the inputs of a run must fit together: in the earlier format the `input_schema` of an only agent."""
+        agent = self.agents[self.only_agent] if self.is_earlier and self.only_agent is not None else None
+        schema = agent.input_schema if agent is not None and agent.takes_object else None
+        return schema if isinstance(schema, Mapping) else None
+
+    def object_of_inputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs of a run that the schema is about: not those that only the workflow itself declares."""
+        from strands_cli.workflow.described_inputs import inputs_in  # most workflows have no such schema
+
+        described = {name for part in inputs_in(self.schema_of_inputs or {}) for name in part}
+        others = {*self.inputs.declared(), *self.inputs.values} - described
+        return {name: value for name, value in inputs.items() if value is not None and name not in others}
 
     def words_of_gate(self, key: str) -> tuple[tuple[str, ...], bool]:
         """Return the answers to a gate that the workflow knows, and whether it takes no other; by its key in a run."""

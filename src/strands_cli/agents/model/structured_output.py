@@ -62,7 +62,7 @@ def require_input(request: AgentRequest) -> None:
         RunFailed: The input does not fit the schema.
     """
     schema = request.agent.input_schema
-    if schema is None:
+    if schema is None or request.agent.takes_any_message:
         return
     if problem := problem_of_text(schema, request.prompt):
         raise RunFailed(

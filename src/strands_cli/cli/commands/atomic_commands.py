@@ -45,6 +45,7 @@ _MAX_INPUT = 10 * 1024 * 1024
 def list_agents(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look, folders in it included.")] = Path(),
     as_json: JSON = False,
+    every: Annotated[bool, typer.Option("--all", hidden=True, help="Older option: every agent is listed.")] = False,
 ) -> None:
     """List the files that hold one agent.
 
@@ -193,6 +194,9 @@ def run(
     typed: Annotated[
         str | None, typer.Option("--input", metavar="TEXT", help="Text or JSON; @FILE reads it, @- from stdin.")
     ] = None,
+    input_file: Annotated[
+        str | None, typer.Option("--input-file", metavar="FILE", hidden=True, help="Older form of --input @FILE.")
+    ] = None,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -209,7 +213,7 @@ def run(
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
         request = chosen.request()
-        planned = plan_atomic(_read(file), _input_of(typed), request)
+        planned = plan_atomic(_read(file), _input_of(typed, input_file), request)
         ended = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
         if flags.as_json:
             structured = any(agent.output_schema is not None for agent in planned.agents.values())
@@ -220,8 +224,12 @@ def run(
     return exit_code_after_denials(ended, flags)
 
 
-def _input_of(typed: str | None) -> str:
+def _input_of(typed: str | None, input_file: str | None) -> str:
     """Return the input as it was typed, or the content of the file that it names."""
+    if input_file is not None:
+        if typed is not None:
+            raise UsageError("--input and --input-file both give the input", fix="remove one of them")
+        typed = f"@{input_file}"
     if typed is None:
         raise UsageError("Missing option '--input'", fix="pass text, JSON, or @FILE")
     if not typed.startswith("@"):
@@ -272,3 +280,4 @@ atomic_app = group(
     "Run, test and describe single agents that workflows use by $ref.\n\nExample: strands atomic test agents/*.yaml",
     {"list": list_agents, "describe": describe, "validate": validate, "run": run, "test": run_tests, "new": new},
 )
+atomic_app.command("init", hidden=True)(new)

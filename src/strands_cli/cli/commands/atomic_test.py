@@ -34,18 +34,19 @@ def run_tests(
 ) -> int:
     """Run the tests in agent files, each as a separate run whose journal is deleted.
 
-    Tools are called for real, under the same rules as in any run. Exit code 10: a test failed.
+    Tests are in the file, or in `tests.yaml` beside it. Tools are called for real, under the same rules as in any run.
+    Exit code 10: a test failed; 3: there are no tests.
 
     Example: strands atomic test agents/*.yaml --junit agents.xml
     """
+    from strands_cli.workflow.parts import is_tests_file
+
     with json_on_failure({"tests": []} if as_json else None):
         request = chosen.request()
         if (request.provider or request.model) and not live:
             raise UsageError("--provider and --model choose a live model", fix="add --live")
-        atomics = [_read_valid(path) for path in dict.fromkeys(files)]
-        for atomic in atomics:
-            if not atomic.tests:
-                say(f"{atomic.document.file}: no tests")
+        atomics = [_read_valid(path) for path in dict.fromkeys(files) if not is_tests_file(path.name)]
+        _require_tests(atomics)
         began = time.time()
         outcomes = _run_all(atomics, request, live=live, quiet=as_json)
         if junit is not None:
@@ -56,8 +57,22 @@ def run_tests(
         if as_json:
             print_json({"tests": [one.as_dict() for one in outcomes], **counts})
         else:
-            print_result(", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no tests")
+            print_result(", ".join(f"{count} {word}" for word, count in counts.items() if count))
         return ExitCode.RUN_FAILED if counts["failed"] or counts["error"] else ExitCode.OK
+
+
+def _require_tests(atomics: Sequence[Atomic]) -> None:
+    """Check that something is tested, and report the files without tests.
+
+    Raises:
+        InvalidInput: No file has a test.
+    """
+    fix = "write `tests:` into the file, or a file `tests.yaml` beside it"
+    if not any(atomic.tests for atomic in atomics):
+        raise InvalidInput("there are no tests", fix=fix)
+    for atomic in atomics:
+        if not atomic.tests:
+            say(f"{atomic.document.file}: no tests")
 
 
 def _read_valid(path: Path) -> Atomic:

@@ -62,7 +62,8 @@ class HelpGroup(FittedHelp, TyperGroup):
             message = getattr(shown, "message", None)
             if message is not None and ctx.parent is not None:  # the program itself has suggestions of its own
                 plain = message.partition(" Did you mean")[0].rstrip(".")
-                shown.message = f"{plain}. {_commands_near(args[0], self.commands)}"
+                known = [name for name, command in self.commands.items() if not command.hidden]
+                shown.message = f"{plain}. {_commands_near(args[0], known)}"
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from strands_cli.errors import Finding
 from strands_cli.workflow import NOTE_PREFIX, Loaded, load_spec
 from strands_cli.workflow.builder import chain, step, workflow_text
 from strands_cli.workflow.parts import Atomic
+from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, FileSnapshot, read_document, stored_name
 
 INPUT = "input"
@@ -27,14 +31,21 @@ class AgentWorkflow:
         return load_spec(read_document(self.source, self.text), self.snapshot)
 
 
-def agent_workflow_of(atomic: Atomic, provider: str = "replay", recording: str | None = None) -> AgentWorkflow:
+def agent_workflow_of(
+    atomic: Atomic,
+    provider: str = "replay",
+    recording: str | None = None,
+    inputs: Mapping[str, InputSpec] | None = None,
+) -> AgentWorkflow:
     """Return an agent as a workflow of one step that is given `input`; one that is a workflow already stays as it is.
 
     Args:
         provider: Who serves its model, where the agent itself does not say.
+        recording: What its model plays instead.
+        inputs: Further inputs, for the templates of its prompt.
     """
     if atomic.is_workflow:
-        return AgentWorkflow(atomic.document.file)
+        return AgentWorkflow(atomic.document.file) if recording is None else _playing(atomic, recording)
     # A key that begins so is a note of the author, not an agent.
     agent = atomic.name if not atomic.name.startswith(NOTE_PREFIX) else "agent"
     runtime = {"provider": provider, **({"recording": recording} if recording else {})}
@@ -42,7 +53,10 @@ def agent_workflow_of(atomic: Atomic, provider: str = "replay", recording: str |
         "version": 1,
         "name": atomic.name,
         "runtime": runtime,
-        "inputs": {"required": {INPUT: "string"}},
+        "inputs": {
+            "required": {INPUT: "string"},
+            **({"optional": _described(inputs)} if inputs else {}),
+        },
         "agents": {agent: {"$ref": Path(atomic.document.file).name}},
         "pattern": chain(step(agent, "{{ input }}")),
     }
@@ -51,6 +65,18 @@ def agent_workflow_of(atomic: Atomic, provider: str = "replay", recording: str |
     return AgentWorkflow(
         f"<atomic {atomic.name}>", workflow_text(document), FileSnapshot(file.parent.absolute(), texts)
     )
+
+
+def _described(inputs: Mapping[str, InputSpec]) -> dict[str, Any]:
+    return {name: one.model_dump(mode="json", exclude_unset=True) for name, one in inputs.items()}
+
+
+def _playing(atomic: Atomic, recording: str) -> AgentWorkflow:
+    """Return a workflow of one agent with a recording in the place of its model."""
+    document = atomic.document
+    runtime = {**(document.value.get("runtime") or {}), "provider": "replay", "recording": recording}
+    text = json.dumps({**document.value, "runtime": runtime})
+    return AgentWorkflow(document.file, text, FileSnapshot(atomic.folder))
 
 
 def located_in_agent_file(finding: Finding, atomic: Atomic) -> Finding:

@@ -116,7 +116,8 @@ class PlannedAgent:
     """An agent with everything resolved: its prompt as written, its model, its tools.
 
     `keeps_conversation` is `memory: run`; `summarizer` the model of its summaries where that is another one.
-    `lists_skills` says whether its system prompt ends with the list of its skills, as in the earlier format.
+    `lists_skills` says whether its system prompt ends with the list of its skills, as in the earlier format, and
+    `takes_any_message` that its `input_schema` is about the inputs of the run, as there.
     """
 
     id: str
@@ -128,6 +129,7 @@ class PlannedAgent:
     output_schema: Mapping[str, Any] | None = None
     keeps_conversation: bool = False
     lists_skills: bool = False
+    takes_any_message: bool = False
     summarizer: ModelSettings | None = None
     limits: AgentLimits | None = None
     budgets: AgentBudgets | None = None

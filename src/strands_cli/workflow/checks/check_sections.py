@@ -13,6 +13,7 @@ from strands_cli.workflow.findings import (
     BAD_VALUE,
     DUPLICATE_ID,
     MISSING_KEY,
+    NO_EFFECT,
     UNKNOWN_SERVER,
     duplicates,
     no_effect,
@@ -20,6 +21,7 @@ from strands_cli.workflow.findings import (
 )
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.object_of_inputs import unchecked_schemas
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, McpServer
@@ -111,6 +113,11 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 finding = check_schema(schema, loaded.where(f"{pointer}/{field}"))
                 if finding is not None:
                     yield finding
+    for name in unchecked_schemas(spec):
+        message = "in version 0 an `input_schema` is about the input of an agent that runs alone, not about messages"
+        fix = "remove it; in version 1 it is about each message to the agent"
+        where = loaded.where(f"/agents/{escape(name)}/input_schema")
+        yield Finding(NO_EFFECT, message, where, fix, "warning")
 
 
 # The names in templates of a composite tool besides its input and saved results.

@@ -1,12 +1,13 @@
-from strands_cli.workflow.parts.agent_file import BAD_TEST as BAD_TEST
-from strands_cli.workflow.parts.agent_file import STEP as STEP
 from strands_cli.workflow.parts.agent_file import AgentFile as AgentFile
-from strands_cli.workflow.parts.agent_file import AgentTest as AgentTest
 from strands_cli.workflow.parts.agent_file import Atomic as Atomic
 from strands_cli.workflow.parts.agent_file import is_agent_file as is_agent_file
 from strands_cli.workflow.parts.agent_file import is_single_step as is_single_step
 from strands_cli.workflow.parts.agent_file import read_atomic as read_atomic
 from strands_cli.workflow.parts.agent_file import require_sound as require_sound
+from strands_cli.workflow.parts.agent_tests import BAD_TEST as BAD_TEST
+from strands_cli.workflow.parts.agent_tests import STEP as STEP
+from strands_cli.workflow.parts.agent_tests import AgentTest as AgentTest
+from strands_cli.workflow.parts.agent_tests import is_tests_file as is_tests_file
 from strands_cli.workflow.parts.client_servers import has_client_servers as has_client_servers
 from strands_cli.workflow.parts.client_servers import left_out as left_out
 from strands_cli.workflow.parts.client_servers import sections_of_client as sections_of_client

@@ -3,66 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError
 
-from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, has_errors
+from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where, has_errors
+from strands_cli.phrases import joined
 from strands_cli.workflow.agent_sections import AgentSpec
-from strands_cli.workflow.base_model import FormatModel, Identifier
-from strands_cli.workflow.checks import check_regex, check_schema
-from strands_cli.workflow.files import VERSION, load_recording
+from strands_cli.workflow.base_model import Identifier
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.patterns import Chain
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.parts.agent_tests import (
+    BAD_TEST,
+    TESTS_FILE,
+    AgentTest,
+    check_tests,
+    is_tests_file,
+    read_tests,
+    tests_beside,
+)
 from strands_cli.workflow.validation_errors import findings_of
-from strands_cli.workflow.yaml import Document
+from strands_cli.workflow.yaml import SUFFIXES, Document, read_document
 
 REF_NOT_ONE_AGENT = Code(
     "ref-not-one-agent", "A `$ref` to a file that does not define exactly one agent.", "Name a file with one agent."
 )
-BAD_TEST = Code(
-    "bad-test",
-    "A test of an agent proves nothing: it expects nothing, or it fails for every answer of the model.",
-    "Correct the test.",
-)
-
-STEP = "steps.0"
 _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9._:-]")
-
-
-class Expectation(FormatModel):
-    """What is required of an answer; every key that is there is required."""
-
-    output: Any = Field(default=None, description="The whole answer: JSON where there is an output_schema, else text.")
-    contains: str | tuple[str, ...] = Field(default=(), description="Texts that are in the answer.")
-    matches: str | None = Field(default=None, description="A regular expression that is found in the answer.")
-    schema_: Mapping[str, Any] | None = Field(
-        default=None, alias="schema", description="A JSON Schema that the answer satisfies, narrower than its own."
-    )
-    error: Literal["bad_input", "invalid_output"] | None = Field(
-        default=None, description="The side of the contract that refuses: `bad_input` or `invalid_output`."
-    )
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that must be in the answer."""
-        return (self.contains,) if isinstance(self.contains, str) else self.contains
-
-
-class AgentTest(FormatModel):
-    """One test of an agent: its input, the turns of its model, and what is required of its answer."""
-
-    name: str = Field(min_length=1, description="What the test claims; each test has another name.")
-    input: Any = Field(default="", description="The input of the agent: text, or a value that is passed as JSON.")
-    vars: Mapping[str, Any] = Field(default_factory=dict, description="Values for the templates of the prompt.")
-    recording: str | tuple[Mapping[str, Any], ...] | None = Field(
-        default=None, description="The model's turns, or a file that `--record` wrote. Without it: with --live only."
-    )
-    expect: Expectation = Field(default_factory=Expectation, description="What is required of the answer.")
 
 
 class AgentFile(AgentSpec):
@@ -82,6 +50,7 @@ class Atomic:
     """One agent by itself: a file of an agent, or a workflow of one agent and one step.
 
     `whole` is None where the mistakes in the file leave no agent; `findings` are those of its shape and its tests.
+    `tests_beside` are the tests in a file of their own, and `beside` is that file.
     """
 
     document: Document
@@ -91,6 +60,8 @@ class Atomic:
     is_workflow: bool
     whole: AgentFile | None
     findings: tuple[Finding, ...] = ()
+    tests_beside: tuple[AgentTest, ...] = ()
+    beside: Document | None = None
 
     @property
     def folder(self) -> Path:
@@ -99,8 +70,14 @@ class Atomic:
 
     @property
     def tests(self) -> tuple[AgentTest, ...]:
-        """The tests in the file."""
-        return self.whole.tests if self.whole else ()
+        """The tests in the file, and those beside it."""
+        return (*(self.whole.tests if self.whole else ()), *self.tests_beside)
+
+    def where_of_test(self, index: int, part: str = "") -> Where:
+        """Return the place of a test, or of a part of it, in the file that has it."""
+        inside = len(self.tests) - len(self.tests_beside)
+        document, number = (self.document, index) if index < inside else (self.beside or self.document, index - inside)
+        return document.where(f"/tests/{number}{part}")
 
 
 def is_agent_file(value: Any) -> bool:
@@ -118,16 +95,42 @@ def is_single_step(value: Any) -> bool:
         spec = WorkflowSpec.model_validate(value, context={"document": True})
     except ValidationError:
         return False
-    steps = spec.pattern.config.steps if isinstance(spec.pattern, Chain) else ()
-    return len(spec.agents) == 1 and len(steps) == 1 and isinstance(steps[0], AgentStep)
+    return spec.only_agent is not None
 
 
 def read_atomic(document: Document) -> Atomic:
-    """Return the one agent of a file with every mistake in its shape and its tests.
+    """Return the one agent of a file with every mistake in its shape and its tests, also those beside it.
 
     Raises:
         InvalidInput: It has no agent, or several, or an agent that takes more than one step.
     """
+    found, file = _atomic(document), Path(document.file)
+    if not file.is_file() or (path := tests_beside(file)) is None:
+        return found
+    others = list(_agents_beside(file)) if path.name == TESTS_FILE else []
+    if others:
+        message = f"it is not known whose tests these are: {joined([file.name, *others])} are beside it"
+        fix = f"name it after its agent: {file.stem}.{TESTS_FILE}"
+        unclear = Finding(BAD_TEST, message, Where(str(path)), fix, "warning")
+        return replace(found, findings=(*found.findings, unclear))
+    beside, tests, findings = read_tests(path)
+    return replace(found, tests_beside=tests, beside=beside, findings=(*found.findings, *findings))
+
+
+def _agents_beside(file: Path) -> Iterator[str]:
+    """Yield the names of the other files of one agent in a file's folder."""
+    for path in sorted(file.parent.iterdir()):
+        if path.name == file.name or path.suffix not in SUFFIXES or is_tests_file(path.name):
+            continue
+        try:
+            value = read_document(path).value
+        except StrandsCliError:
+            continue
+        if is_agent_file(value) or (isinstance(value, dict) and "agents" in value and is_single_step(value)):
+            yield path.name
+
+
+def _atomic(document: Document) -> Atomic:
     value = document.value
     if isinstance(value, dict) and "agents" in value:
         if not is_single_step(value):
@@ -153,57 +156,9 @@ def _agent_file(document: Document) -> Atomic:
     except ValidationError as error:
         findings += findings_of(error.errors(include_url=False), AgentFile, document)
         return Atomic(document, name, None, None, is_workflow=False, whole=None, findings=tuple(findings))
-    findings += check_tests(whole, document)
+    findings += check_tests(whole.tests, document)
     version = None if whole.version is None else str(whole.version)
     return Atomic(document, whole.name or name, whole.description, version, False, whole, tuple(findings))
-
-
-def check_tests(whole: AgentFile, document: Document) -> Iterator[Finding]:
-    """Report tests that cannot work: two with one name, or a wrong pattern, schema or recording."""
-    seen: set[str] = set()
-    for index, test in enumerate(whole.tests):
-        at = f"/tests/{index}"
-        if test.name in seen:
-            message = f"two tests have the name {test.name!r}"
-            yield Finding(BAD_TEST, message, document.where(f"{at}/name"), "give each a name of its own")
-        seen.add(test.name)
-        yield from _check_expectation(test, at, document)
-        if test.recording is not None:
-            yield from _check_turns(test.recording, f"{at}/recording", document)
-
-
-def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator[Finding]:
-    wanted = test.expect
-    if not wanted.model_fields_set:
-        message = f"the test {test.name!r} expects nothing"
-        fix = "add `expect:` with output, contains, matches, schema or error"
-        yield Finding(BAD_TEST, message, document.where(at), fix)
-    if wanted.error is not None and wanted.model_fields_set != {"error"}:
-        message = f"the test {test.name!r} expects an error, and an answer too"
-        yield Finding(BAD_TEST, message, document.where(f"{at}/expect"), "keep one of the two")
-    if wanted.matches is not None and (problem := check_regex(wanted.matches, document.where(f"{at}/expect/matches"))):
-        yield problem
-    if wanted.schema_ is not None and (problem := check_schema(wanted.schema_, document.where(f"{at}/expect/schema"))):
-        yield problem
-
-
-def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, document: Document) -> Iterator[Finding]:
-    from strands_cli.workflow.yaml import read_document
-
-    if not isinstance(recording, str):
-        written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}
-        _, found = load_recording(Document(document.file, "", written, {}))
-        # The places are those of the list in the test, not of the recording that is made of it.
-        for problem in found:
-            below = problem.where.pointer.removeprefix(f"/steps/{STEP}") if problem.where else ""
-            yield Finding(problem.code, problem.message, document.where(at + below), problem.fix)
-        return
-    try:
-        _, found = load_recording(read_document(Path(document.file).parent / recording))
-    except StrandsCliError as error:
-        yield from (Finding(one.code, one.message, document.where(at), one.fix) for one in error.findings)
-        return
-    yield from found
 
 
 def require_sound(atomic: Atomic) -> None:
