@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.errors import UsageError
+from strands_cli.quick_dataclass import dataclass
 
 POLICY_FILE = "policy.yaml"
 PROJECT_POLICY = "strands-policy.yaml"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from strands_cli.quick_dataclass import dataclass
 
 Severity = Literal["error", "warning"]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType, MethodType
 from typing import Any, TypedDict, TypeVar, Unpack
+
+from strands_cli.quick_dataclass import dataclass
 
 ATTRIBUTE = "__strands_tool_metadata__"
 

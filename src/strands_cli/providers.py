@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from strands_cli.provider_table import Place, Provider
+from strands_cli.quick_dataclass import dataclass
 
 SETTING_FIELDS = ("model_id", "region", "host", "temperature", "top_p", "max_tokens")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal
+
+from strands_cli.quick_dataclass import dataclass
 
 RefKind = Literal["short", "native", "legacy", "custom", "mcp", "agent", "workflow"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Sc
 from strands_cli.catalog.record_builder import build_records
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Finding, Where
+from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.toolref import ToolRef

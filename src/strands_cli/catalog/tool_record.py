@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from strands_cli.errors import Code
 from strands_cli.phrases import counted
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY
 
 TOOL_CONFLICT = Code(

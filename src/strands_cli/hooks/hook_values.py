@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from strands_cli.policy.rules import Request, Rule
+from strands_cli.quick_dataclass import dataclass
 
 # Calls the tool, or the next wrapper around it.
 Proceed = Callable[[], Awaitable[Mapping[str, Any]]]

@@ -6,12 +6,12 @@ import errno
 import json
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from strands_cli.errors import ArtifactError
 from strands_cli.protected_names import unwritable_in
+from strands_cli.quick_dataclass import dataclass
 
 # The line before each Markdown note. A heading would not do, because models write headings too.
 _MARK = "<!-- note "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from strands_cli.policy.naming import names_custom
 from strands_cli.policy.rules import LEVELS, Effect, Request, Rule
+from strands_cli.quick_dataclass import dataclass
 
 _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from strands_cli.errors import Finding
 from strands_cli.policy.naming import normalised
 from strands_cli.policy.rules import Level, Rule
+from strands_cli.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

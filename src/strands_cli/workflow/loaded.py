@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from strands_cli.errors import Finding, Where, has_errors
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 

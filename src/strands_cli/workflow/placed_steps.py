@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, STEP, Items, Scope
 from strands_cli.workflow.yaml import escape

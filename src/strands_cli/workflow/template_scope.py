@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.sections import Runtime
 from strands_cli.workflow.templates import Path
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.catalog.distributions import normalise
 from strands_cli.errors import Code, Finding, Where, suggest
 from strands_cli.policy.claims import word_faults
+from strands_cli.quick_dataclass import dataclass
 
 BAD_MANIFEST = Code(
     "bad-manifest",

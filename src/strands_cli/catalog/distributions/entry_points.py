@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from strands_cli.catalog.files import read_start
 from strands_cli.errors import Code, Finding, Where
+from strands_cli.quick_dataclass import dataclass
 
 UNREADABLE_DIRECTORY = Code(
     "unreadable-directory",

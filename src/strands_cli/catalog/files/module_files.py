@@ -8,8 +8,9 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, FrozenImporter, PathFinder
+
+from strands_cli.quick_dataclass import dataclass
 
 _CHUNK = 65_536
 # O_NONBLOCK: opening a named pipe must not wait for a writer.

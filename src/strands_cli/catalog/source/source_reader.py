@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from strands_cli.catalog.source.docstrings import description_of, docstring_of
@@ -22,6 +22,7 @@ from strands_cli.catalog.source.static_values import (
 )
 from strands_cli.errors import Finding, Where
 from strands_cli.metadata import HINTS
+from strands_cli.quick_dataclass import dataclass
 
 MAX_SOURCE_BYTES = 2_000_000
 MAX_HOPS = 5

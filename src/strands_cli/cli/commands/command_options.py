@@ -7,7 +7,6 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
@@ -17,6 +16,7 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.errors import UsageError
 from strands_cli.planning import RunRequest, converted, default_of, options
+from strands_cli.quick_dataclass import dataclass
 
 SPEC_ARGUMENT = typer.Argument(
     metavar="SPEC", help="Workflow file; `-` reads standard input.", autocompletion=completions.workflow_files

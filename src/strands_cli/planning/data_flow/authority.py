@@ -6,13 +6,14 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.planning.plan import Plan, place_of
 from strands_cli.planning.planned_tools import SECRET_REFERENCE, reached_by, secrets_in
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.yaml import escape
 

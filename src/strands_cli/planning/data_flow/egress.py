@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from strands_cli.planning.data_flow.authority import host_and_port
@@ -11,6 +10,7 @@ from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
 from strands_cli.planning.planned_tools import EVERY, HOSTS, McpTool, listed, reached_by, secrets_in
 from strands_cli.planning.workflow_tools import agents_in, with_parts
 from strands_cli.providers import ModelSettings
+from strands_cli.quick_dataclass import dataclass
 
 # Their values are often keys.
 _TRACE_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")

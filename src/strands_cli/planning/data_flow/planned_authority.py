@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from strands_cli.planning.data_flow.secret_values import secret_name, secret_tak
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.planned_tools import McpTool
 from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
+from strands_cli.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from strands_cli.errors import Code, Finding
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow import BAD_VALUE, WorkflowSpec
 from strands_cli.workflow.sections import Otel
 from strands_cli.workflow.yaml import Document

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from strands_cli.planning.machine.hook_selection import faults_of, hooks_in_forc
 from strands_cli.planning.machine.policy_files import load_policy
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
+from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks

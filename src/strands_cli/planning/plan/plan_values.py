@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from strands_cli.planning.planned_tools import AnyTool, InstalledTool, LateTool,
 from strands_cli.policy import Decision, Policy
 from strands_cli.policy.rules import Rule
 from strands_cli.providers import ModelSettings
+from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json, json_object
@@ -12,6 +12,7 @@ from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.policy import Decision, decide
 from strands_cli.policy.claims import in_present_words
 from strands_cli.policy.rules import LATE, Request, Rule
+from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +23,7 @@ from strands_cli.planning.plan import (
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
 from strands_cli.planning.workflow_tools import annotations_of, workflow_record
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow import NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 from strands_cli.workflow.files import named_file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ from strands_cli.planning.resolve.single_tool import decided, denial_of, is_deni
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
 from strands_cli.policy.rules import Rule
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow import UNKNOWN_SECRET, WorkflowSpec
 from strands_cli.workflow.steps import ToolEntry
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot

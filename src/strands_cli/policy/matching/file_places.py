@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from strands_cli.policy.matching.argument_globs import is_doubtful, matches_glob, may_begin, readings
+from strands_cli.quick_dataclass import dataclass
 
 # A folder that takes more work than this counts as one in which every glob matches.
 MAX_WORK = 100_000

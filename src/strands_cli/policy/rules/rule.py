@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -10,6 +9,7 @@ from strands_cli.policy.matching import fits_any, fits_every, lies_within, reach
 from strands_cli.policy.naming import admitted, named, named_any, names_custom
 from strands_cli.policy.rules.tool_request import Capability, Request
 from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.versions import satisfies
 
 Effect = Literal["allow", "ask", "deny"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, get_args
 
 from strands_cli.policy.matching import Workspace
+from strands_cli.quick_dataclass import dataclass
 
 Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)

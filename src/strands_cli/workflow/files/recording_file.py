@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from strands_cli.errors import Code, Finding
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.yaml import Document, escape
 
 BAD_RECORDING = Code(

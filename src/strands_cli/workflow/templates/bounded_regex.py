@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
+
+from strands_cli.quick_dataclass import dataclass
 
 MAX_PATTERN = 1_000
 SECONDS = 2.0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where
+from strands_cli.quick_dataclass import dataclass
 
 DOCUMENT_TOO_LARGE = Code("document-too-large", "A text of more than 10 MB or 200,000 values.", "Split it.")
 

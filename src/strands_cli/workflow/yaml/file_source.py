@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.yaml.document import Document
 from strands_cli.workflow.yaml.document_reader import read_document
 
