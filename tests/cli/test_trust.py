@@ -380,3 +380,32 @@ def test_a_server_that_no_step_uses_is_asked_about_before_a_command_starts_it(fo
     folder.workflow([step], tools={"mcp": [server]})
     assert folder.strands(*words).code == 21
     assert not (folder.work / "started").exists()
+
+
+def with_own_python(folder: Folder) -> None:
+    """Write a workflow with Python of its own, whose import leaves a file."""
+    folder.workflow([{"tool": "own_words:shout", "input": {"text": "hi"}}], tools={"python_path": ["."]})
+    lines = ["import pathlib", "from strands import tool", "pathlib.Path('was-run').touch()", "@tool"]
+    body = ["def shout(text: str) -> str:", "    'Shout.'", "    return text.upper()"]
+    (folder.work / "own_words.py").write_text("\n".join([*lines, *body]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y", 0), ("n", 21)])
+def test_python_that_only_its_name_allows_is_asked_about_once_in_each_folder(
+    folder: Folder, typed: str, code: int
+) -> None:
+    with_own_python(folder)
+    options = ("run", "flow.yaml", "--allow", "own_words:shout")
+    allowed = {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own_words:shout"}
+    with folder.terminal(*options, columns=300, **allowed) as terminal:
+        terminal.wait_for(r"\[y/N\]")
+        assert f"own_words of {folder.work}" in terminal.text
+        assert not was_run(folder)
+        terminal.type(typed + "\n")
+        assert terminal.end() == code
+    assert was_run(folder) is (code == 0)
+    if code == 0:
+        with folder.terminal(*options, **allowed) as terminal:
+            assert terminal.end() == 0, "it is not asked again"
+        assert folder.strands("trust", "flow.yaml", "--forget", **allowed).code == 0
+        assert answers(folder) == []

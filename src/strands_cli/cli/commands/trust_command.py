@@ -37,10 +37,10 @@ def trust(
     from strands_cli.planning.data_flow import Trust
 
     found = Trust.of(_planned(spec), whole=True)
-    asked, file = found.authority.asked, found.plan.file
+    asked, file, own = found.authority.asked, found.plan.file, _python_lines(found)
     if forget:
         found.forget()
-    elif asked:
+    elif asked or own:
         if is_interactive() and not as_json and not _agreed(found):
             raise _refusal(found)
         found.keep()
@@ -49,8 +49,8 @@ def trust(
         print_json({"file": file, "digest": found.authority.digest, "standing": found.standing, "uses": uses})
         return
     heads = {"allowed": "may do this without a question:", "unanswered": "asks before it does this:"}
-    head = heads.get(found.standing, "is denied by a rule to do this:") if asked else "needs no answer"
-    lines = [f"{file}: {head}", *(f"  {line}" for line in use_lines(asked, is_marked=False))]
+    head = heads.get(found.standing, "is denied by a rule to do this:") if asked or own else "needs no answer"
+    lines = [f"{file}: {head}", *(f"  {line}" for line in (*use_lines(asked, is_marked=False), *own))]
     print_result("\n".join(map(one_line, lines)))
 
 
@@ -84,10 +84,10 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
     from strands_cli.cli.terminal import is_interactive
     from strands_cli.planning.data_flow import Trust
 
-    found = Trust.of(plan, whole=whole)
-    if found.standing == "allowed":
+    found, may_ask = Trust.of(plan, whole=whole), may_ask and is_interactive()
+    if found.standing == "allowed" and not (may_ask and found.unconfirmed_python):
         return
-    if found.standing == "denied" or not (may_ask and is_interactive()) or not _agreed(found):
+    if found.standing == "denied" or not may_ask or not _agreed(found):
         raise _refusal(found)
     found.keep()
 
@@ -110,6 +110,8 @@ def _agreed(found: Trust) -> bool:
     for title, sentences in authority_sections(found.authority, is_complete=plan.is_complete).items():
         for line in [title, *(f"  {sentence}" for sentence in sentences)]:
             say(one_line(f"  {line}"))
+    for line in _python_lines(found):
+        say(one_line(f"  {line}"))
     keyboard.discard_typed()
     while (typed := keyboard.read_line("  [y/N] ")) is not None:
         if typed.strip().lower() in ("y", "yes"):
@@ -119,6 +121,12 @@ def _agreed(found: Trust) -> bool:
         say("  answer yes or no")
     say("")
     return False
+
+
+def _python_lines(found: Trust) -> list[str]:
+    """Return a line for each module of the folder that only a name allows."""
+    allowed = "which is allowed by a name alone, in any folder"
+    return [f"It imports the Python module {name} of {folder}, {allowed}" for name, folder in found.unconfirmed_python]
 
 
 def _file_of(plan: Plan) -> str:
@@ -140,7 +148,8 @@ def _refusal(found: Trust) -> Denied:
         fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
-    lines = [line.removesuffix(".") for line in use_lines(found.authority.asked, is_marked=False)]
+    unanswered = found.authority.asked if found.standing != "allowed" else ()
+    lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + _python_lines(found)
     findings = [Finding(UNTRUSTED_WORKFLOW, line, Where(_file_of(plan)), fix) for line in lines]
     message = "a rule denies" if is_denied else "no person has allowed"
     return Denied(f"{_file_of(plan)} does not run: {message} what it starts and opens", findings=findings)

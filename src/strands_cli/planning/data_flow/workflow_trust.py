@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import fnmatch
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.atomic_file import write_atomically
 from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
 from strands_cli.planning.data_flow.planned_authority import Authority, authority_of
+from strands_cli.planning.planned_tools import PythonTool, request_of
+from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.policy import grant_of
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -49,6 +53,24 @@ class Trust:
         return "allowed" if is_allowed or self.answer.is_file() else "unanswered"
 
     @property
+    def unconfirmed_python(self) -> tuple[tuple[str, str], ...]:
+        """Return the modules of the workflow's folders that are allowed by their names alone, each with its folder.
+
+        Such a name may have been meant for another folder.
+        """
+        return tuple(one for one in self._python_by_name() if not _answer_about_python(*one).is_file())
+
+    def _python_by_name(self) -> list[tuple[str, str]]:
+        tools = [tool for tool in with_parts(self.plan.called()) if isinstance(tool, PythonTool)]
+        return sorted({(str(tool.record.module), str(tool.folder)) for tool in tools if self._is_by_name(tool)})
+
+    def _is_by_name(self, tool: PythonTool) -> bool:
+        if tool.folder is None or tool.decision.grant is not None:
+            return False
+        rule = grant_of(self.plan.rules, request_of(tool))
+        return rule is None or rule.folder is None
+
+    @property
     def locked_name(self) -> str:
         """Return what `plan.locked` has where a required lock vouches for the workflow as it is."""
         return f"{WORKFLOW}{Path(self.plan.file).name}@{self.authority.digest}"
@@ -71,18 +93,15 @@ class Trust:
         Raises:
             ArtifactError: It cannot be written.
         """
-        file = self.answer
-        about = {"workflow": os.path.realpath(self.plan.file), **self.authority.as_dict()}
-        try:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(file, f"{canonical_json(about)}\n".encode(), force=True, mode=0o600)
-        except OSError as error:
-            message = f"the answer cannot be stored in {file.parent}: {error.strerror or error}"
-            raise ArtifactError(message, fix="correct its permissions, or set XDG_DATA_HOME") from error
+        if self.authority.asked:
+            _store(self.answer, {"workflow": os.path.realpath(self.plan.file), **self.authority.as_dict()})
+        for module, folder in self.unconfirmed_python:
+            _store(_answer_about_python(module, folder), {"module": module, "folder": folder})
 
     def forget(self) -> None:
         """Remove the answer, so that the next run asks."""
-        self.answer.unlink(missing_ok=True)
+        for file in (self.answer, *(_answer_about_python(*one) for one in self._python_by_name())):
+            file.unlink(missing_ok=True)
 
     def _is_named_by(self, rule: Rule) -> bool:
         """Return whether a rule names the file: `*` does not, nor does a rule of the workflow itself."""
@@ -92,6 +111,19 @@ class Trust:
         patterns = [_path_of(pattern, is_typed=is_typed) for pattern in (rule.tools, *rule.unless)]
         fits = [fnmatch.fnmatchcase(os.path.realpath(self.plan.file), pattern) for pattern in patterns]
         return fits[0] and not any(fits[1:])
+
+
+def _answer_about_python(module: str, folder: str) -> Path:
+    return user_data_dir(os.environ) / FOLDER / f"{digest_of({'module': module, 'folder': folder})}.json"
+
+
+def _store(file: Path, about: Mapping[str, Any]) -> None:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(file, f"{canonical_json(about)}\n".encode(), force=True, mode=0o600)
+    except OSError as error:
+        message = f"the answer cannot be stored in {file.parent}: {error.strerror or error}"
+        raise ArtifactError(message, fix="correct its permissions, or set XDG_DATA_HOME") from error
 
 
 def _path_of(pattern: str, *, is_typed: bool) -> str:
