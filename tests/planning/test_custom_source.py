@@ -126,8 +126,18 @@ def test_a_module_that_may_be_somewhere_is_not_reported(folder: Path, module: st
     assert not is_absent(module, [str(folder / "lib")])
 
 
-def test_a_module_of_almost_this_name_is_suggested(folder: Path) -> None:
-    assert "did you mean 'dynamic'?" in [one.fix for one in planned(folder, "'dinamic:shout'")]
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("dinamic:shout", "dynamic"),
+        ("tool:shoot", "native:shoot"),
+        ("native.shoot", "native:shoot"),
+        ("Tools:Shoot", "native:shoot"),
+        ("Native:Shoot", "native:shoot"),
+    ],
+)
+def test_what_a_reference_to_no_module_may_mean_is_suggested(folder: Path, written: str, meant: str) -> None:
+    assert f"did you mean '{meant}'?" in [one.fix for one in planned(folder, f"'{written}'")]
 
 
 OF_CLASSES = """\

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog.distributions import search_path
 from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, lacks_tool, read_tool
+from strands_cli.errors import suggest
 from strands_cli.toolref import ToolRef
 
 
@@ -46,6 +47,20 @@ def _may_make_modules(parent: ModuleSpec) -> bool:
     except OSError:
         return True
     return origin.suffix != ".py" or any(word in source for word in (b"__path__", b"sys.modules", b"meta_path"))
+
+
+def how_to_find(ref: ToolRef, folders: Sequence[str], installed: Container[str]) -> str | None:
+    """Return the fix for a reference to a module that is found nowhere.
+
+    Args:
+        installed: The names of the installed tools, one of which may be meant.
+    """
+    name = (ref.attribute or ref.name).lower()
+    if name in installed:
+        return f"did you mean 'native:{name}'?"
+    beside = {file.stem for folder in folders for file in Path(folder).glob("*.py")}
+    otherwise = "correct the name, install it, or add its folder: `tools: {python_path: [FOLDER]}`"
+    return suggest(str(ref.module), beside, otherwise)
 
 
 def missing_folder(module: str, python_path: Sequence[str], base: Path) -> str | None:

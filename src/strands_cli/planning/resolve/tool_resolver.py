@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
@@ -15,6 +14,7 @@ from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectToo
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.custom_source import (
     class_of_method,
+    how_to_find,
     is_absent,
     is_found,
     lacks,
@@ -303,14 +303,17 @@ class ToolResolver:
         corrected = None if is_decided else with_prefix_corrected(entry.tool)
         if corrected and not is_found(str(ref.module), self._python_folders()):
             message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
-            self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{corrected}'?")
+            lower = corrected.lower()
+            meant = lower if lower.removeprefix("native:") in self.context.catalog.by_name else corrected
+            self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{meant}'?")
             return ()
         message = f"the module '{ref.module}' is in the workflow's folder, where Python does not look for it"
         fix = missing_folder(str(ref.module), context.spec.tools.python_path, context.around.base_dir)
         if fix and message not in [found.message for found in context.findings]:
             context.report(UNKNOWN_TOOL, message, where, fix)
         if not fix and not is_denied_by_policy(planned) and is_absent(str(ref.module), self._python_folders()[:-1]):
-            context.omit(UNKNOWN_TOOL, f"there is no Python module '{ref.module}'", where, self._way_to(ref))
+            fix = how_to_find(ref, self._python_folders()[:-1], context.catalog.by_name)
+            context.omit(UNKNOWN_TOOL, f"there is no Python module '{ref.module}'", where, fix)
             return ()
         if not self._check_source(ref, planned, entry, where):
             return ()
@@ -343,12 +346,6 @@ class ToolResolver:
         if schema := found.catalogue.get("config_schema"):
             self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
         return True
-
-    def _way_to(self, ref: ToolRef) -> str | None:
-        """Return the fix for a module that is found nowhere."""
-        beside = {file.stem for folder in self._python_folders()[:-1] for file in Path(folder).glob("*.py")}
-        otherwise = "correct the name, install it, or add its folder: `tools: {python_path: [FOLDER]}`"
-        return suggest(str(ref.module), beside, otherwise)
 
     def _folder_of(self, module: str) -> str | None:
         """Return the folder of the workflow in which Python finds a module; None if it finds it without."""
