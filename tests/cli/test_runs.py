@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sys
@@ -243,3 +244,15 @@ def test_a_reason_of_several_lines_is_shown_as_lines(folder: Folder) -> None:
     folder.strands("run", "flow.yaml")
     shown = folder.strands("runs", "show", "last").out
     assert "Publish\n          | what it says?" in shown.partition("started:")[0]
+
+
+def test_a_call_in_earlier_words_is_shown_with_the_present_ones(folder: Folder) -> None:
+    call = {"tool": "web_fetch", "input": {"url": "http://127.0.0.1:1/", "mode": "text"}, "on_error": "continue"}
+    folder.workflow([call], inputs={"optional": {"flag": {"type": "boolean", "default": True}}})
+    assert "flag = true\n" in folder.strands("plan", "flow.yaml").out
+    folder.strands("run", "flow.yaml")
+    (shown,) = [line for line in folder.strands("runs", "show", "last", "--full").out.splitlines() if "format" in line]
+    assert json.loads(shown.removeprefix("  | "))["format"] == "text"
+    effects = folder.strands("runs", "show", "last", "--full", "--json").document["effects"]
+    (called,) = [one["called_with"] for one in effects if one["kind"] == "tool"]
+    assert (called["format"], "mode" in called) == ("text", False)

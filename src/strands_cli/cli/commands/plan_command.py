@@ -73,10 +73,10 @@ def plan_text(planned: Plan) -> str:
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
     lines += about_lines(spec)
     described = {name: f"  ({text})" for name, text in about_document(spec)["inputs"].items()}
-    lines += [
-        f"input     {name} = {shortened(str(value), _TEXT)}{described.get(name, '')}"
-        for name, value in planned.inputs.items()
-    ]
+    texts = {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in planned.inputs.items()
+    }
+    lines += [f"input     {name} = {shortened(text, _TEXT)}{described.get(name, '')}" for name, text in texts.items()]
     for agent in planned.agents.values():
         lines.append(f"agent     {agent.id}: {model_words(agent)}")
         lines += [line for tool in agent.tools for line in _tool_lines(tool)]

@@ -62,6 +62,7 @@ def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) 
     elif full:
         calls = [{"tool": tool, "arguments": arguments} for tool, arguments in effect.calls]
         contents = {"text": effect.text, "json": effect.value, "request": effect.asked, "calls": calls or None}
+        contents["called_with"] = row.detail.get("called_with")
     known = {"error": effect.error, "model_answer": answer.text if answer else None, **contents}
     return {
         **{name: getattr(row, name) for name in ("key", "kind", "status", "attempt")},
@@ -149,6 +150,8 @@ def _failure(effect: EffectSummary, summary: RunSummary, *, full: bool) -> Itera
 def _contents(effect: EffectSummary) -> Iterator[str]:
     """Yield what an effect was asked and what it answered."""
     parts = [("asked:", effect.asked), ("answered:", effect.text)]
+    if "called_with" in effect.row.detail:
+        parts.insert(0, ("called with:", json.dumps(effect.row.detail["called_with"], ensure_ascii=False)))
     if effect.value is not None:
         parts.append(("json:", json.dumps(effect.value, ensure_ascii=False, indent=2, default=str)))
     parts = [(title, text) for title, text in parts if text]
