@@ -45,7 +45,8 @@ def plan_in(directory: Path) -> Plan:
         - {tool: echo, input: {text: "{{ hitl_response }}"}}
         - {agent: editor}
         """,
-        rest="outputs: {artifacts: [{path: a, from: '{{ last_response }}, {{ run.usage.model_calls }} calls'}]}",
+        rest="outputs: {artifacts: [{path: a, from: '{{ last_response }}, {{ run.usage.model_calls }} calls,"
+        " {{ timestamp }}, {{ execution_context.history }}'}]}",
         catalog=discover_catalog([str(directory / "site")]),
     )
 

@@ -89,15 +89,17 @@ def test_an_artifact_that_cannot_be_rendered_fails_the_run_and_is_named(tmp_path
 
 
 def test_a_refused_artifact_is_a_failed_effect_that_a_later_process_tries_again(tmp_path: Path) -> None:
-    plan, journal = plan_with("[{path: a, from: x}]"), MemoryJournal()
+    text = "{{ timestamp }} {{ total_steps }} {{ execution_context.history[0].response }}"
+    plan, journal, clock = plan_with(f"[{{path: a, from: '{text}'}}]"), MemoryJournal(), FakeClock()
     (tmp_path / "a").write_text("mine")
     with pytest.raises(ArtifactError):
-        run(plan, ports_of(journal), ArtifactWriter(tmp_path, force=False))
+        run(plan, ports_of(journal, clock=clock), ArtifactWriter(tmp_path, force=False))
+    clock.advance(99)
     row = journal.row("artifacts")
     assert row is not None
     assert row.status == "failed"
-    run(plan, ports_of(journal, {}), ArtifactWriter(tmp_path, force=True))
-    assert (tmp_path / "a").read_text() == "x"
+    run(plan, ports_of(journal, {}, clock), ArtifactWriter(tmp_path, force=True))
+    assert (tmp_path / "a").read_text() == "2023-11-14T22:13:20Z 1 one", "it is when the step ended"
 
 
 @dataclass

@@ -57,6 +57,7 @@ FOUND: dict[str, tuple[str, int]] = {
         11,
     ),
     "gates": (flow(chain(GATE)), 5),
+    "names-at-the-end": (flow("outputs:\n  artifacts: [{path: a, from: '{{ total_steps }}'}]\n"), 7),
     "timeout-of-a-gate": (flow(chain("{type: hitl, prompt: Well?, timeout_seconds: 0}")), 5),
     "references-to-secrets": (flow("tools:\n  mcp:\n    - {id: s, command: x, env: {K: '${K}'}}\n"), 8),
     "inputs-of-an-orchestrator": (flow(f"{TEAM}{ORCHESTRATED % ''}", "inputs: {values: {x: y}}\n"), 5),

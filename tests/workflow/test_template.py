@@ -395,9 +395,10 @@ def test_the_names_of_a_template_are_found(templates: Templates) -> None:
     assert templates.paths_in(text) == {
         ("steps", 0, "response"),
         ("tasks", "a-b", "response"),
-        ("a", "*"),
+        ("a", "*", "b"),
         ("i",),
         ("topics",),
+        ("topics", "*", "name"),
         ("tasks",),
         ("f",),
         ("g",),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.denials import denials_of
 from strands_cli.engine.effects import EffectSpec, NeedsDecision
-from strands_cli.engine.journal import Row, in_order_of_request
+from strands_cli.engine.end_names import end_names
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Traced
 from strands_cli.engine.run import Run
@@ -103,7 +102,7 @@ async def _finish_artifacts(
     if effect.recorded is not None:
         written: list[dict[str, Any]] = effect.recorded.output
         return written
-    names = {**names, **_names_of_the_run(run, names)}
+    names = {**names, **end_names(run, names)}
     texts = effect.begun_with or [
         (
             run.plan.spec.artifact_path(
@@ -123,35 +122,6 @@ async def _finish_artifacts(
     for artifact in written:
         run.emit(ArtifactWritten(run.clock.now(), **artifact))
     return written
-
-
-def _names_of_the_run(run: Run, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that artifacts may use besides those of the pattern (workflow format, section 3)."""
-    budget, spec = run.budget, run.plan.spec
-    trace = [_traced(row) for row in in_order_of_request(run.ports.journal.rows())]
-    usage = {
-        "input_tokens": budget.usage.input_tokens,
-        "output_tokens": budget.usage.output_tokens,
-        "total_tokens": budget.usage.total_tokens,
-        "model_calls": budget.model_calls,
-        "tool_calls": budget.tool_calls,
-    }
-    return {
-        # An input may have the name `name`; templates of steps then mean the input, so these do too.
-        "name": run.plan.inputs.get("name", spec.name),
-        "hitl_response": names.get("hitl_response", ""),
-        "runtime": spec.runtime.model_dump(),
-        "run": {"id": run.id, "duration_s": round(budget.seconds, 3), "usage": usage, "cost_usd": budget.cost},
-        "execution_context": dict(names),
-        "TRACE": json.dumps(trace, ensure_ascii=False, indent=2),
-    }
-
-
-def _traced(row: Row) -> dict[str, Any]:
-    """Return one entry of the trace: an effect and its duration, without its content."""
-    seconds = round(row.ended_at - row.started_at, 3) if row.ended_at is not None else None
-    facts = {name: getattr(row, name) for name in ("key", "kind", "status", "attempt")}
-    return {**facts, "seconds": seconds, "tokens": row.usage.total_tokens}
 
 
 def _ending(error: BaseException) -> tuple[RunStatus, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import itertools
+import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -16,6 +17,9 @@ from strands_cli.workflow.template_scope import Scope
 if TYPE_CHECKING:
     from strands_cli.errors import Finding, Severity
     from strands_cli.workflow.findings import Locator
+
+
+_NOT_IN_NAMES = re.compile(r"^(nodes|tasks)\.|^iterations\.(\d+|N)\.|#(\d+|N)$")
 
 
 class StepEdge(NamedTuple):
@@ -70,6 +74,10 @@ class PatternModel(FormatModel):
     @abc.abstractmethod
     def names_at_end(self) -> Scope:
         """Return the pattern's own names that artifacts may use."""
+
+    def step_name(self, key: str) -> str:
+        """Return what `execution_context` calls a step: the id of a node or task, a role, else the step's key."""
+        return _NOT_IN_NAMES.sub("", key)
 
     def names_in_prompt(self, placed: PlacedStep) -> Scope:
         """Return what the prompt of the agent of a step may use besides inputs: what the step's input may."""

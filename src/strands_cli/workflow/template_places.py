@@ -9,7 +9,7 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site, strings_in
 from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.template_scope import ANY, AT_END, STEP, Items
+from strands_cli.workflow.template_scope import ANY, AT_END, STEP, Items, Scope
 from strands_cli.workflow.templates import is_prompt_template
 from strands_cli.workflow.yaml import escape
 
@@ -20,11 +20,19 @@ def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
     for placed in spec.pattern.steps():
         yield from placed.sites()
     yield from spec.pattern.templates()
-    at_end = {**AT_END, **spec.pattern.names_at_end()}
+    at_end = _at_end(spec)
     for index, artifact in enumerate(spec.outputs.artifacts):
         yield Site(f"/outputs/artifacts/{index}/path", artifact.path, at_end)
         yield Site(f"/outputs/artifacts/{index}/from", artifact.from_, at_end)
     yield from _sites_of_composites(spec)
+
+
+def _at_end(spec: WorkflowSpec) -> Scope:
+    names, ran = (
+        spec.pattern.names_at_end(),
+        {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.steps()},
+    )
+    return {**AT_END, **names, "execution_context": {"iterations": ran, **AT_END["execution_context"], **names}}
 
 
 def _prompts(spec: WorkflowSpec) -> Iterator[Site]:

@@ -37,11 +37,25 @@ STEP: Scope = scope_of("response", "output", "agent", "index", "status", "approv
 # Names that templates of every pattern may use somewhere; a pattern adds its own.
 COMMON_NAMES = frozenset({"steps", "last_response", "hitl_response", "TRACE", "run", "runtime", "execution_context"})
 
+# Names that an input wins over everywhere, also one that only `--var` gives.
+YIELDING = frozenset(
+    {"name", "timestamp", "total_steps", "terminal_node", "chosen_route", "task_count", "worker_count"}
+)
+
 # What artifacts may use besides inputs and the pattern's own names.
 AT_END: Scope = {
-    **scope_of("last_response", "hitl_response", "TRACE", "name", "execution_context"),
+    **scope_of("last_response", "hitl_response", "TRACE", "name", "timestamp", "total_steps"),
     "runtime": dict.fromkeys(Runtime.model_fields, ANY),
-    "run": scope_of("id", "duration_s", "usage", "cost_usd"),
+    "run": {
+        **scope_of("id", "duration_s", "cost_usd"),
+        "usage": scope_of("input_tokens", "output_tokens", "total_tokens", "model_calls", "tool_calls"),
+    },
+    # Has the names of the pattern too.
+    "execution_context": {
+        **scope_of("last_response", "hitl_response", "total_steps"),
+        "history": Items(scope_of("step", "agent", "response", "iteration")),
+        "execution_path": Items(ANY),
+    },
 }
 
 
@@ -58,9 +72,12 @@ def problem_of(path: Path, scope: Scope) -> Problem | None:
     """Follow a path whose first name the scope has; return the problem where it does not exist."""
     place: Any = scope
     for position, part in enumerate(path):
-        if isinstance(place, Unnamed) or part == "*":
+        if isinstance(place, Unnamed) or (part == "*" and not isinstance(place, Items)):
             return None
         if isinstance(place, Items):
+            if part == "*":
+                place = place.each
+                continue
             if not isinstance(part, int):
                 return Problem(f"`{spoken_path(path[:position])}` is a list, which has no `{part}`", str(part), ())
             if place.count is not None and not -place.count <= part < place.count:

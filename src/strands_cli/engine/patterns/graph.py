@@ -36,6 +36,7 @@ class _Walk:
         names: What the templates of the next nodes may use.
         visits: How often each node has begun.
         origins: The node that led to each node last.
+        last: The node that has finished last; of those that ran together the last in the file.
         finished: The keys of the nodes before the next ones, wave after wave.
     """
 
@@ -43,6 +44,7 @@ class _Walk:
         self.names: dict[str, Any] = {"nodes": _before_all(run, config), "last_response": ""}
         self.visits: Counter[str] = Counter()
         self.origins: dict[str, str] = {}
+        self.last = ""
         self.finished: tuple[str, ...] = ()
         self._run = run
         self._config = config
@@ -63,7 +65,7 @@ class _Walk:
                 pending |= set(targets)
         if self._waiting.reasons:
             raise combined(self._waiting.reasons)
-        return self.names
+        return {**self.names, **self._run.unless_inputs(terminal_node=self.last)}
 
     async def _run_wave(self, wave: list[str]) -> dict[str, StepResult]:
         """Run nodes side by side; return the results of those that did not have to wait."""
@@ -103,6 +105,7 @@ class _Walk:
         return f"nodes.{node}#{self.visits[node]}"
 
     def _add(self, node: str, result: StepResult) -> None:
+        self.last = node
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
         seen = {**fields, "iteration": self.visits[node]}
         if self._run.step_inputs.conversations.has_one(self._config.nodes[node]):

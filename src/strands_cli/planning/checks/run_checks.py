@@ -12,7 +12,7 @@ from strands_cli.planning.workflow_tools import agents_in
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
 from strands_cli.protected_names import secret_in
 from strands_cli.workflow import WorkflowSpec, template_sites
-from strands_cli.workflow.patterns import reserved_names
+from strands_cli.workflow.patterns import hiding_names, reserved_names
 from strands_cli.workflow.templates import Templates
 from strands_cli.workflow.yaml import Document, escape
 
@@ -92,11 +92,13 @@ def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str,
     for site in template_sites(spec):
         paths = templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
         for name in sorted(str(path[0]) for path in paths):
-            if name in site.scope or name in inputs or name in reserved_names() or name in findings:
+            if name in site.scope or name in inputs or name in findings or name in hiding_names():
                 continue
             if name in spec.inputs.declared():
                 continue  # declared and without a value: that has its own finding
             fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`")
+            if name in reserved_names():
+                fix = "use it where the run has it, or declare an input of this name"
             message = f"a template uses '{name}', which nothing defines"
             findings[name] = Finding(UNDEFINED_VARIABLE, message, document.where(site.pointer), fix)
     return list(findings.values())

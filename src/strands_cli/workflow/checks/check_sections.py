@@ -22,7 +22,7 @@ from strands_cli.workflow.findings import (
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.object_of_inputs import unchecked_schemas
-from strands_cli.workflow.patterns import reserved_names
+from strands_cli.workflow.patterns import hiding_names
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, McpServer
 from strands_cli.workflow.yaml import escape
@@ -66,14 +66,14 @@ def check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     for name, value in spec.inputs.values.items():
         known = spec.inputs.declared().get(name)
         pointer = f"/inputs/values/{escape(name)}"
-        if name in reserved_names():
+        if name in hiding_names():
             yield _reserved(name, pointer, loaded)
         if known is not None and value is not None:
             yield from _check_value(known, value, pointer, f"the value of {name!r}", loaded)
 
 
 def _check_input(name: str, declared: InputSpec, pointer: str, loaded: Loaded) -> Iterator[Finding]:
-    if name in reserved_names():
+    if name in hiding_names():
         yield _reserved(name, pointer, loaded)
     if not name.isidentifier():
         message = f"templates cannot use the input {name!r}: a name there has letters, digits and _ only"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from strands_cli.errors import Code, Finding, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, Severity, did_you_mean, suggest
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
 from strands_cli.workflow.findings import UNKNOWN_NAME
@@ -14,7 +14,7 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_places import template_sites
-from strands_cli.workflow.template_scope import Scope, problem_of, spoken_path
+from strands_cli.workflow.template_scope import YIELDING, Scope, problem_of, spoken_path
 from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax, is_prompt_template
 from strands_cli.workflow.yaml import escape
 
@@ -111,9 +111,12 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
         return None
     where = loaded.where(site.pointer)
     if root in reserved_names():
-        known = ", ".join(sorted(site.scope)) or "inputs only"
-        message = f"`{root}` is not known here{site.use}"
-        return Finding(UNKNOWN_NAME, message, where, f"known here besides inputs: {known}")
+        known = f"known here besides inputs: {', '.join(sorted(site.scope)) or 'inputs only'}"
+        # It may be an input that nothing declares; if not, no run starts.
+        severity: Severity = "warning" if root in YIELDING else "error"
+        if root in YIELDING:
+            known += f"; for a value of your own: `inputs: {{required: {{{root}: string}}}}`"
+        return Finding(UNKNOWN_NAME, f"`{root}` is not known here{site.use}", where, known, severity)
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
     if root in _WHOLES and len(path) > 1 and str(path[1]) in inputs:
         fix = f"write `{path[1]}`: an input has no prefix"

@@ -19,6 +19,7 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import OrchestratorConfig
 from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.template_scope import YIELDING
 from strands_cli.workflow.yaml import escape
 
 # Patterns in which each agent works more than once.
@@ -195,6 +196,16 @@ EARLIER: tuple[Difference, ...] = (
         "the same fields; `is defined` is false",
         "",
         _in_a_graph(both(texts(r"\bnodes\b", "/pattern/config/nodes"), texts(r"\bnodes\b", "/outputs"))),
+    ),
+    Difference(
+        6,
+        "names-at-the-end",
+        "`timestamp`, `total_steps`, `terminal_node`, `chosen_route`, `task_count`, `worker_count`, "
+        "`execution_context`",
+        "names at the end of a run, and of their pattern; an input of such a name wins",
+        "",
+        "",
+        texts(rf"\b({'|'.join(sorted(YIELDING - {'name'}))}|execution_context)\b"),
     ),
     Difference(
         6,

@@ -14,6 +14,7 @@ from strands_cli.workflow.patterns.parallel import Branch as Branch
 from strands_cli.workflow.patterns.parallel import ParallelConfig as ParallelConfig
 from strands_cli.workflow.patterns.pattern_models import PATTERNS as PATTERNS
 from strands_cli.workflow.patterns.pattern_models import Pattern as Pattern
+from strands_cli.workflow.patterns.pattern_models import hiding_names as hiding_names
 from strands_cli.workflow.patterns.pattern_models import reserved_names as reserved_names
 from strands_cli.workflow.patterns.pattern_models import tag_of as tag_of
 from strands_cli.workflow.patterns.routing import UNKNOWN_ROUTE as UNKNOWN_ROUTE

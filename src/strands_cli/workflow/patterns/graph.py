@@ -120,7 +120,7 @@ class Graph(PatternModel):
     purpose = "Nodes joined by edges with conditions, cycles allowed; the first node is the entry."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset({"nodes"})
+    reserved = frozenset({"nodes", "terminal_node"})
     joins_any = True
 
     type: Literal["graph"] = Field(description="The pattern's name.")
@@ -133,12 +133,15 @@ class Graph(PatternModel):
             yield PlacedStep(f"nodes.{name}#N", f"{CONFIG}/nodes/{escape(name)}", node, scope)
 
     def names_at_end(self) -> Scope:
-        """Return the results of the nodes."""
+        """Return the results of the nodes, and which one ran last."""
+        return {"terminal_node": ANY, **self._results()}
+
+    def _results(self) -> dict[str, Any]:
         nodes = self.config.nodes.items()
         return {"nodes": {name: GATE if isinstance(node, GateStep) else NODE for name, node in nodes}}
 
     def _scope(self) -> dict[str, Any]:
-        return {**self.names_at_end(), "last_response": ANY, **gate_scope(list(self.config.nodes.values()))}
+        return {**self._results(), "last_response": ANY, **gate_scope(list(self.config.nodes.values()))}
 
     def edges(self) -> list[StepEdge]:
         """Return the edges, with the conditions of choices."""

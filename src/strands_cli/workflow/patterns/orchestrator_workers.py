@@ -122,7 +122,7 @@ class OrchestratorWorkers(PatternModel):
 
     def names_at_end(self) -> Scope:
         """Return the assigned tasks and their results."""
-        return {**WORK, "reduce_response": ANY}
+        return {**WORK, **({"reduce_response": ANY} if self.config.reduce else {})}
 
     def check(self, locator: Locator) -> Iterator[Finding]:
         """Report a review of results that no step brings together."""

@@ -12,14 +12,14 @@ from strands_cli.workflow.findings import duplicates
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, optional_step, steps_in_order
 from strands_cli.workflow.steps import AgentStep, Step
-from strands_cli.workflow.template_scope import Scope, scope_of
+from strands_cli.workflow.template_scope import STEP, Items, Scope, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.workflow.findings import Locator
 
 BRANCHES = f"{CONFIG}/branches"
-BRANCH: Scope = scope_of("response", "output", "status", "steps")
+BRANCH: Scope = {**scope_of("response", "output", "status"), "steps": Items(STEP)}
 
 STARTER = """\
 agents:

@@ -15,7 +15,7 @@ from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorWorke
 from strands_cli.workflow.patterns.parallel import Parallel
 from strands_cli.workflow.patterns.routing import Routing
 from strands_cli.workflow.patterns.workflow import WorkflowPattern
-from strands_cli.workflow.template_scope import COMMON_NAMES
+from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
 
 PATTERNS: dict[str, type[PatternModel]] = {
     "chain": Chain,
@@ -51,4 +51,9 @@ def _tag(value: Any) -> str | None:
 
 def reserved_names() -> frozenset[str]:
     """Return the names that templates give a meaning somewhere, so that an input should not have them."""
-    return COMMON_NAMES.union(*(model.reserved for model in PATTERNS.values()))
+    return COMMON_NAMES.union(YIELDING, *(model.reserved for model in PATTERNS.values()))
+
+
+def hiding_names() -> frozenset[str]:
+    """Return those of the reserved names that win over an input."""
+    return reserved_names() - YIELDING

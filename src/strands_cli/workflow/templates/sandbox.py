@@ -48,6 +48,7 @@ from strands_cli.workflow.templates.filters import (
     size_of,
 )
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
+from strands_cli.workflow.templates.template_paths import paths_of
 
 # In the expressions of one template: to check so many words and signs takes a second or two.
 MAX_TOKENS = 100_000
@@ -165,25 +166,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _paths(self, text: str) -> frozenset[Path]:
         """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
         tree = self.tree(text)
-        free = _FreeNames(self).of(tree)
-        guarded: list[nodes.Expr | None] = [
-            *(test.node for test in tree.find_all(nodes.Test) if test.name in ("defined", "undefined")),
-            *(filtered.node for filtered in tree.find_all(nodes.Filter) if filtered.name in ("default", "d")),
-        ]
-        lax = {path_of(node) for node in guarded if node is not None}
-        inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
-        inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
-        called = {id(node.node) for node in tree.find_all(nodes.Call)}
-        found = set()
-        for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name)):
-            path = path_of(node)
-            if id(node) in inner or not path or path[0] not in free:
-                continue
-            if id(node) in called and len(path) > 1:
-                path = path[:-1]  # `tasks.items()` calls a method and is not the name of a task
-            if not any(path[: len(guard)] == guard for guard in lax if guard):
-                found.add(path)
-        return frozenset(found)
+        return paths_of(tree, _FreeNames(self).of(tree))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Prefer a mapping's own key to a method of the same name, so that a task may be called `items`."""
@@ -349,27 +332,6 @@ def _require_product(left: Any, right: Any) -> None:
     items, characters = size_of_all(values)
     if isinstance(times, int) and (items * times > MAX_PIECE or characters * times > MAX_OUTPUT):
         raise TemplateError(f"a value of more than {MAX_PIECE:,} items or {MAX_OUTPUT:,} characters")
-
-
-def _constant(node: nodes.Expr) -> str | int:
-    """Return a constant index, also a negative one; `*` for one that is computed."""
-    if isinstance(node, nodes.Neg) and isinstance(index := _constant(node.node), int):
-        return -index
-    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, (str, int)) else "*"
-
-
-def path_of(node: nodes.Node) -> Path:
-    """Return the constant path of an expression, up to the first part that is computed."""
-    if isinstance(node, nodes.Name):
-        return (node.name,) if node.ctx == "load" else ()
-    if isinstance(node, nodes.Getattr):
-        before = path_of(node.node)
-        return (*before, node.attr) if before and before[-1] != "*" else before
-    if isinstance(node, nodes.Getitem):
-        before = path_of(node.node)
-        token = _constant(node.arg)
-        return (*before, token) if before and before[-1] != "*" else before
-    return ()
 
 
 def _close(name: str, known: Iterable[str]) -> str:

@@ -6,19 +6,15 @@ from collections.abc import Iterator
 
 from jinja2 import nodes
 
-from strands_cli.workflow.templates.sandbox import path_of
 from strands_cli.workflow.templates.template_errors import Path
+from strands_cli.workflow.templates.template_paths import outermost, path_of
 
 _MAY_BE_ABSENT = ("default", "d")
 
 
 def reads_of(tree: nodes.Template, name: str) -> frozenset[Path]:
     """Return every path under a name that a template may read, also those that may be absent."""
-    inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
-    inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
-    found = (
-        path_of(node) for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name)) if id(node) not in inner
-    )
+    found = map(path_of, outermost(tree))
     return frozenset(path for path in found if path[:1] == (name,))
 
 

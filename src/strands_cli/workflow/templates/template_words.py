@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jinja2 import nodes
 
-from strands_cli.workflow.templates.sandbox import path_of
 from strands_cli.workflow.templates.template_errors import Path
+from strands_cli.workflow.templates.template_paths import path_of
 
 _ORDERS = ("gt", "gteq", "lt", "lteq")
 _TESTS = ("eq", "equalto", "==", "ne", "!=", "in")
