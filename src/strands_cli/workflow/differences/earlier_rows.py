@@ -231,16 +231,34 @@ EARLIER: tuple[Difference, ...] = (
         ),
     ),
     Difference(
+        8,
+        "input-schema",
+        "`input_schema` of an agent",
+        "where the workflow has one agent and one step, it is about the object of the inputs (`--var`, `atomic run "
+        "--input`); with several steps that of an object has no effect, which is reported",
+        "it is about the message of each step",
+        "`bad-input`, `no-effect`",
+        at("/agents/[^/]+/input_schema"),
+    ),
+    Difference(
+        8,
+        "tests-of-agents",
+        "`tests.yaml` beside the file of an agent",
+        "its tests; without any, `strands atomic test` ends with exit code 3",
+        "",
+    ),
+    Difference(
         9,
         "words-of-tools",
-        "`mode` of `web_fetch`, `json_data`, `headers_override` and a query in `path` of executors, `timezone: local`",
-        "read as `format`, `json`, `headers`, `query` and the zone of the machine; rules and questions are about the "
-        "present words, and models see only these. `mode: raw` and `mode: html` are refused",
+        "`mode` of `web_fetch`, `json_data`, `headers_override` and a query in `path` of executors, `timezone: local`, "
+        "`search_type: news`",
+        "read as `format`, `json`, `headers`, `query`, the zone of the machine and a search for news; rules "
+        "and questions are about the present words, models see only these. `mode: raw` and `mode: html` are refused",
         "",
         "",
         both(
-            texts(r"\b(?:json_data|headers_override)\b"),
-            at(r"/pattern/.*/(?:json_data|headers_override|mode)"),
+            texts(r"\b(?:json_data|headers_override|search_type)\b"),
+            at(r"/pattern/.*/(?:json_data|headers_override|search_type|mode)"),
             at("/pattern/.*/path", lambda value: isinstance(value, str) and "?" in value),
             at("/pattern/.*/timezone", lambda value: value == "local"),
         ),
