@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.cli.output.results import json_text
-from strands_cli.cli.terminal.event_lines import duration
+from strands_cli.cli.terminal.event_lines import duration, line_for
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
 from strands_cli.cli.text_layout import fitted, one_line
@@ -97,6 +97,11 @@ def test_wide_letters_take_two_columns() -> None:
 )
 def test_a_duration_is_short(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+def test_the_key_of_a_failed_step_is_shown_once() -> None:
+    failed = StepFailed(0.0, "steps.0", "call", "native:count", "steps.0: the tool count failed: no\nmore")
+    assert line_for(failed) == "  FAILED steps.0  native:count: the tool count failed: no"
 
 
 def test_a_name_of_several_lines_cannot_imitate_lines_of_ours(capsys: pytest.CaptureFixture[str]) -> None:

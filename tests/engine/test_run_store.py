@@ -70,6 +70,13 @@ def test_an_id_cannot_lead_out_of_the_directory(name: str, tmp_path: Path, wordi
     wording(raised.value)
 
 
+def test_a_mistyped_last_is_answered_with_it(tmp_path: Path) -> None:
+    make_run(tmp_path, "20260101-a")
+    with pytest.raises(RunRecordError) as raised:
+        store.find_run(tmp_path, "lst")
+    assert "'last'" in (raised.value.fix or "")
+
+
 @pytest.fixture
 def held(tmp_path: Path) -> Iterator[Path]:
     """Return a run that another process holds."""

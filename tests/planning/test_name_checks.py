@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from strands_cli import app
+from strands_cli.app import load
 from strands_cli.catalog import discover_catalog
 from strands_cli.cli.program import run_program
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.provider_table import PROVIDERS, SYNONYMS
 from strands_cli.workflow.yaml.document_reader import read_document
 from tests.distributions import sound
+from tests.wordings import Wording
 
 FLOW = """\
 version: 1
@@ -240,8 +242,28 @@ def test_a_file_of_one_agent_is_called_that_and_its_fix_checks_it(
     assert finding.fix is not None
     assert run_program(finding.fix.split()[1:]) == 0
     assert str(file) in capsys.readouterr().out
-    (tmp_path / "r.yaml").write_text("recording: 1\nsteps: {}\n")
-    assert [one.code for one in app.check(tmp_path / "r.yaml")] == ["not-a-workflow"]
+
+
+@pytest.mark.parametrize(
+    "text", ["recording: 1\nsteps: {}\n", "tests: [{name: a, expect: {}}]\n", "- {name: a, expect: {contains: x}}\n"]
+)
+def test_other_files_of_the_format_are_called_what_they_are(text: str, tmp_path: Path, wording: Wording) -> None:
+    (tmp_path / "other.yaml").write_text(text)
+    (finding,) = app.check(tmp_path / "other.yaml")
+    assert finding.code == "not-a-workflow"
+    wording([finding.message, finding.fix])
+
+
+@pytest.mark.parametrize(
+    ("section", "pattern"),
+    [("steps: [{agent: a, input: x}]", "chain"), ("tasks: [{id: t, agent: a, input: x}]", "workflow")],
+)
+def test_a_section_of_a_missing_pattern_is_answered_with_the_pattern(section: str, pattern: str) -> None:
+    head = "version: 1\nname: f\nruntime: {provider: ollama, model_id: m}\nagents: {a: {prompt: p}}\n"
+    (found,) = load("<text>", f"{head}{section}\n").findings
+    assert f"{{type: {pattern}, config: {{{section.partition(':')[0]}: ...}}}}" in (found.fix or "")
+    moved = f"{head}pattern: {{type: {pattern}, config: {{{section}}}}}\n"
+    assert load("<text>", moved).findings == ()
 
 
 TEMPLATES = {

@@ -54,7 +54,7 @@ OF_STEPS.append(("step-form", "did you mean `agent` for `agnet`?"))
         ("pattern:\n  tpye: chain\n  config:\n    steps:\n", "unknown-key", "did you mean `type`?"),
         ("pattern:\n  type: chain\n  config:\n    setps:\n", "unknown-key", "did you mean `steps`?"),
         ("pattern:\n  type: chain\n  steps:\n", "unknown-key", "write it under `config:`"),
-        ("steps:\n", "unknown-key", "write it under `pattern.config:`, with `pattern.type` beside that"),
+        ("steps:\n", "unknown-key", "write `pattern: {type: chain, config: {steps: ...}}`"),
     ],
 )
 def test_a_mistake_above_the_steps_hides_none_in_them(head: str, code: str, fix: str) -> None:

@@ -13,7 +13,9 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
 NOT_A_WORKFLOW = Code(
-    "not-a-workflow", "The file holds one agent, or a recording.", "Name a workflow, or use the command for such files."
+    "not-a-workflow",
+    "The file holds one agent, tests of an agent, or a recording.",
+    "Name a workflow, or use the command for such files.",
 )
 
 
@@ -66,6 +68,9 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 def _other_file(document: Document) -> Finding | None:
     """Return the finding about a file that holds something else than a workflow."""
     value = document.value
+    if _are_tests(value["tests"] if isinstance(value, dict) and value.keys() == {"tests"} else value):
+        message = "these are tests of an agent, not a workflow"
+        return Finding(NOT_A_WORKFLOW, message, document.where(""), "name the agent's file: strands atomic test FILE")
     if not isinstance(value, dict) or {"agents", "pattern"} & value.keys():
         return None
     if isinstance(value.get("prompt", value.get("$ref")), str) and "recording" not in value:
@@ -78,6 +83,11 @@ def _other_file(document: Document) -> Finding | None:
     else:
         return None
     return Finding(NOT_A_WORKFLOW, message, document.where(""), fix)
+
+
+def _are_tests(value: Any) -> bool:
+    """Return whether a value is a list of tests of an agent."""
+    return isinstance(value, list) and any(isinstance(one, dict) and "expect" in one for one in value)
 
 
 def names_files(spec: WorkflowSpec) -> bool:

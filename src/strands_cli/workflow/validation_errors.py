@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -196,8 +196,15 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
     elif close is None and (section := section_of(key, model, loc)):
         fix = f"write it under `{'.'.join(map(str, section))}:`"
         if section[0] == "pattern" and "pattern" not in value_at(document.value, parent):
-            fix += ", with `pattern.type` beside that"
+            kinds = [kind for kind, one in PATTERNS.items() if key in _config_keys(one)]
+            one_kind = f"write `pattern: {{type: {kinds[0]}, config: {{{key}: ...}}}}`" if len(kinds) == 1 else None
+            fix = one_kind or f"{fix}, with `pattern.type` beside that"
     return Finding(UNKNOWN_KEY, f"`{key}` is not a key of {_owner(parent, model)}", where, fix)
+
+
+def _config_keys(pattern: type[FormatModel]) -> Container[str]:
+    config: Any = pattern.model_fields["config"].annotation
+    return {field.alias or name for name, field in config.model_fields.items()}
 
 
 def _owner(pointer: str, model: type[FormatModel]) -> str:

@@ -32,7 +32,7 @@ def line_for(event: Event) -> str | None:
             how = "from the journal" if event.replayed else f"{duration(event.seconds)}{tokens}"
             return f"  done  {event.key}  {event.who}  ({how})"
         case StepFailed():
-            first_line = event.error.partition("\n")[0]
+            first_line = event.error.partition("\n")[0].removeprefix(f"{event.key}: ")
             return f"  FAILED {event.key}  {event.who}: {first_line}"
         case ToolCallFinished():
             outcome = event.error_code or "ok"

@@ -58,7 +58,7 @@ def find_run(runs_dir: Path, name: str) -> Path:
         raise RunRecordError(f"the ids of {len(meant)} runs in {runs_dir} start with {name!r}", fix=several)
     if not known:
         raise RunRecordError(f"there are no runs in {runs_dir}", fix="name another directory with --runs-dir")
-    fix = suggest(name, known, "see `strands runs list`")
+    fix = suggest(name, [LAST, *known], "see `strands runs list`")
     raise RunRecordError(f"there is no run {name!r} in {runs_dir}", fix=fix)
 
 
