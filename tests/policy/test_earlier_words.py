@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.policy.claims import in_present_words, renamed, word_faults
+from strands_cli.policy.claims import doubled, in_present_words, renamed, word_faults
 from strands_tool_kit import ToolError, read_input
 
 SCHEMA: dict[str, Any] = {
@@ -107,6 +107,20 @@ def test_a_name_is_followed_once() -> None:
     words = {"a": "form", "b": "a"}
     assert in_present_words(words, SCHEMA, {"b": "x"}) == {"b": "x"}
     assert in_present_words(words, SCHEMA, {"a": "x", "b": "y"}) == {"form": "x", "b": "y"}
+
+
+@pytest.mark.parametrize(
+    ("present", "is_double"),
+    [
+        ({"form": "x", "mode": "y"}, True),
+        ({"json": {}, "data": {}}, True),
+        ({"path": "/a?b", "query": {}}, False),
+        ([], False),
+    ],
+)
+def test_two_names_for_one_input_are_a_problem_whatever_the_schema_allows(present: Any, is_double: bool) -> None:
+    assert (doubled(WORDS, SCHEMA, present) is not None) is is_double
+    assert doubled(None, SCHEMA, present) is None
 
 
 TEXTS = st.text(st.sampled_from("/a?&=#%2") | st.characters(), max_size=12)

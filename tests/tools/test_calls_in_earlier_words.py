@@ -35,11 +35,14 @@ def echo(tool, **kwargs):
 """
 
 
+def installed(site: Site, schema: dict[str, Any]) -> Any:
+    site.install(SOURCE.format(schema=schema, claims=CLAIMS), {"input_schema": schema, "strands_cli": CLAIMS})
+    return site.plan("native:echo")[0]
+
+
 @pytest.fixture
 def planned(site: Site) -> Any:
-    source = SOURCE.format(schema=SCHEMA, claims=CLAIMS)
-    site.install(source, {"input_schema": SCHEMA, "strands_cli": CLAIMS})
-    return site.plan("native:echo")[0]
+    return installed(site, SCHEMA)
 
 
 def calls() -> list[Any]:
@@ -87,9 +90,12 @@ def test_a_rule_on_the_present_word_denies_the_earlier_one(planned: Any, rule: s
     assert calls() == []
 
 
-def test_both_words_are_refused_before_anything_is_decided(planned: Any) -> None:
+@pytest.mark.parametrize("others", [False, True], ids=["no others", "others"])
+def test_both_words_are_refused_before_anything_is_decided(site: Site, others: bool) -> None:
+    """A tool that takes arguments that no schema lists must not get one that a rule has not seen."""
     host = RunContext()
-    result = calling(planned, {"verb": "POST", "method": "GET"}, host=host, rules=())
+    planned = installed(site, {**SCHEMA, "additionalProperties": others})
+    result = calling(planned, {"verb": "POST", "method": "GET"}, host=host)
     assert error(result)["code"] == "invalid_input"
     assert (host.questions, calls()) == ([], [])
 

@@ -20,7 +20,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.errors import UsageError
 from strands_cli.policy import Decision, PermissionQuestion, decide
-from strands_cli.policy.claims import in_present_words
+from strands_cli.policy.claims import doubled, in_present_words
 from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule
 from strands_cli.tools.forms import read_tools
 from strands_cli.tools.schema import prepared
@@ -145,6 +145,8 @@ class PermissionPolicy(InterventionHandler):
         arguments = prepared(raw.schema, sent)
         if not isinstance(arguments, Mapping):
             return Decision("deny", "the arguments are not a JSON object")
+        if problem := doubled(raw.claims.get("earlier"), raw.schema, arguments):
+            return Decision("deny", problem)
         if self._catalog is None:
             self._catalog = discover_catalog()
         decision = decide(self._rules, request_about(tool, raw, arguments, self._catalog))

@@ -1,3 +1,4 @@
+from strands_cli.policy.claims.earlier_words import doubled as doubled
 from strands_cli.policy.claims.earlier_words import in_present_words as in_present_words
 from strands_cli.policy.claims.earlier_words import renamed as renamed
 from strands_cli.policy.claims.earlier_words import word_faults as word_faults

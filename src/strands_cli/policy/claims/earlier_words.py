@@ -16,8 +16,8 @@ _MOST_ENTRIES = 1000
 def in_present_words(words: Any, schema: Mapping[str, Any], arguments: Any) -> Any:
     """Return arguments with each earlier word as what it is called now; they themselves if they have none.
 
-    An earlier word beside the present one stays, and so does an address that cannot be divided: the schema refuses
-    the one, the tool the other.
+    An earlier word beside the present one stays, which `doubled` reports, and so does an address that cannot be
+    divided, which is the tool's to refuse.
 
     Args:
         words: What the tool states as `earlier`.
@@ -44,6 +44,14 @@ def renamed(words: Any, schema: Mapping[str, Any], arguments: Mapping[str, Any])
         if used[word] not in found.values() and arguments.get(used[word]) is None:
             found[word] = used[word]
     return found
+
+
+def doubled(words: Any, schema: Mapping[str, Any], present: Any) -> str | None:
+    """Return why a call means two things: it has an earlier word beside what that is called now; None if it has not."""
+    for word, name in _sound(words, schema).items() if words and isinstance(present, Mapping) else ():
+        if name[0] != _QUERY and word in present:
+            return f"{word!r} is what {name!r} was called before, and the call gives both"
+    return None
 
 
 def word_faults(words: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

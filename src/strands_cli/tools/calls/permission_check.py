@@ -15,6 +15,7 @@ from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
 from strands_cli.planning.planned_tools import LateTool, request_of
 from strands_cli.policy import Decision, is_managed
+from strands_cli.policy.claims import doubled
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import AGENT
@@ -190,10 +191,11 @@ class PermissionCheck:
 def _arguments_of(tool: LoadedTool, call_input: Any) -> tuple[Any, Any, str | None]:
     """Return the arguments as they are written and as the tool gets them; of those that are not JSON the problem."""
     try:
-        return *filled_in(tool.schema, tool.claims, plain_json(call_input)), None
+        written, arguments = filled_in(tool.schema, tool.claims, plain_json(call_input))
     except ValueError as error:
         problem = f"the arguments are not JSON: {shortened(str(error), 200)}"
         return problem, problem, problem
+    return written, arguments, doubled(tool.claims.get("earlier"), tool.schema, arguments)
 
 
 def _check_input(attempt: Attempt, problem: str | None, redactor: Redactor) -> Result | None:
