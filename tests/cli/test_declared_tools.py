@@ -169,6 +169,29 @@ def test_a_call_needs_neither_the_programs_nor_the_secrets_of_other_servers(fold
     assert "OTHER_TOKEN" not in unset.err
 
 
+def test_a_call_gets_a_secret_that_the_server_names_without_a_prefix(folder: Folder) -> None:
+    shelf = {"id": "my-shelf", "command": sys.executable, "args": [str(EXAMPLES / "mcp" / "shelf.py")]}
+    other = {"id": "other", "command": "no-such-program", "env": {"K": "${OTHER}"}}
+    servers = [{**shelf, "env": {"K": "of ${SHELF_KEY}"}}, other]
+    secrets = [{"key": "SHELF_KEY"}, {"key": "OTHER", "source": "file", "path": "none"}]
+    asks = [{"type": "hitl", "prompt": "Go on?"}]
+    folder.workflow(asks, version=0, tools={"mcp": servers}, env={"secrets": secrets})
+    ran = folder.strands("tools", "run", FIND, "--of", "flow.yaml", "--input", ABOUT, SHELF_KEY="0123456789")
+    assert (ran.code, json.loads(ran.out or "0")) == (0, FOUND), ran.err
+
+
+def test_a_call_by_hand_has_the_version_of_the_file(folder: Folder) -> None:
+    folder.tool(
+        "sees",
+        "return answer(','.join(kwargs['strands_cli']['secrets']))",
+        strands_cli={"capabilities": {"secrets": ["TOKEN"]}},
+    )
+    for version, code in ((0, 0), (1, 18)):
+        folder.workflow([{"type": "hitl", "prompt": "Go on?"}], version=version, tools={"python": ["sees"]})
+        ran = folder.strands("tools", "run", "sees", "--of", "flow.yaml", "--input", "{}", TOKEN="0123456789")
+        assert (ran.code, ran.out) == (code, "" if code else "TOKEN\n"), ran.err
+
+
 def test_a_finding_about_a_call_has_no_place_in_a_file_that_does_not_exist(folder: Folder) -> None:
     wrong = folder.strands("tools", "run", "calculator", "--config", '{"a": 1}', "--input", '{"expression": "1"}')
     assert "tool-config" in wrong.err

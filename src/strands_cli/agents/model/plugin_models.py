@@ -15,7 +15,7 @@ from strands_cli.agents.model.models import build_model, copied
 from strands_cli.canonical_json import mapped
 from strands_cli.errors import InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.hooks import Hooks, import_named
-from strands_cli.planning.planned_tools import SECRET_REFERENCE
+from strands_cli.planning.planned_tools import filled_in
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import SETTING_FIELDS, ModelSettings
 
@@ -51,14 +51,13 @@ def model_of(settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str,
 
 
 def _with_values(settings: ModelSettings, secrets: Mapping[str, str]) -> ModelSettings:
-    def whole(text: str) -> str:
-        return SECRET_REFERENCE.sub(lambda found: secrets[found[1]], text)
+    def in_address(name: str) -> str:
+        return quote(secrets[name], safe="")
 
-    def in_address(text: str) -> str:
-        return SECRET_REFERENCE.sub(lambda found: quote(secrets[found[1]], safe=""), text)
-
-    host = in_address(settings.host) if settings.host else settings.host
-    return replace(settings, host=host, options=mapped(settings.options, whole))
+    host = filled_in(settings.host, in_address) if settings.host else settings.host
+    return replace(
+        settings, host=host, options=mapped(settings.options, lambda text: filled_in(text, secrets.__getitem__))
+    )
 
 
 def arguments_for(make: Callable[..., Any], settings: ModelSettings, who: str) -> dict[str, Any]:

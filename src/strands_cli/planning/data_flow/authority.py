@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.planning.plan import Plan, place_of
-from strands_cli.planning.planned_tools import SECRET_REFERENCE, reached_by, secrets_in
+from strands_cli.planning.planned_tools import reached_by, secrets_in
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.yaml import escape
@@ -142,7 +142,7 @@ def _models_getting(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        return (value, *SECRET_REFERENCE.findall(value))
+        return (value, *secrets_in(value))
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
     return tuple(text for item in items for text in _texts(item))
 

@@ -42,7 +42,7 @@ def _sections_of(file: str) -> dict[str, Any]:
     if has_client_servers(document):
         return sections_of_client(document)
     value = document.value if isinstance(document.value, Mapping) else {}
-    return {name: value[name] for name in ("version", "tools", "env") if value.get(name)}
+    return {name: value[name] for name in ("version", "tools", "env") if value.get(name) is not None}
 
 
 def _of_server(sections: Mapping[str, Any], tool: str) -> dict[str, Any]:
@@ -52,10 +52,14 @@ def _of_server(sections: Mapping[str, Any], tool: str) -> dict[str, Any]:
     servers = [server for server in known if isinstance(server, Mapping) and server.get("id") == name]
     if not servers:
         return dict(sections)  # the message about an unknown server names those that there are
-    taken = json.dumps(servers)
+    taken = json.dumps(servers, ensure_ascii=False)
     env = dict(sections.get("env") or {})
-    secrets = [secret for secret in env.get("secrets", ()) if f"${{secrets.{_secret_name(secret)}}}" in taken]
+    secrets = [secret for secret in env.get("secrets", ()) if _is_named(_secret_name(secret), taken)]
     return {**sections, "tools": {"mcp": servers}, "env": {**env, "secrets": secrets}}
+
+
+def _is_named(name: Any, text: str) -> bool:
+    return f"${{{name}}}" in text or f"${{secrets.{name}}}" in text
 
 
 def _secret_name(secret: Any) -> Any:

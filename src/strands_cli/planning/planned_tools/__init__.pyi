@@ -7,8 +7,8 @@ from strands_cli.planning.planned_tools.planned_tool import PythonTool as Python
 from strands_cli.planning.planned_tools.policy_requests import request_of as request_of
 from strands_cli.planning.planned_tools.tool_config import EVERY as EVERY
 from strands_cli.planning.planned_tools.tool_config import HOSTS as HOSTS
-from strands_cli.planning.planned_tools.tool_config import SECRET_REFERENCE as SECRET_REFERENCE
 from strands_cli.planning.planned_tools.tool_config import configured_claims as configured_claims
+from strands_cli.planning.planned_tools.tool_config import filled_in as filled_in
 from strands_cli.planning.planned_tools.tool_config import listed as listed
 from strands_cli.planning.planned_tools.tool_config import reached_by as reached_by
 from strands_cli.planning.planned_tools.tool_config import secrets_in as secrets_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import json_object
@@ -24,6 +24,11 @@ SECRET_REFERENCE = re.compile(r"\$\{secrets\.([^{}]+)\}")
 def secrets_in(config: Any, schema: Mapping[str, Any] | None = None) -> tuple[str, ...]:
     """Return the secrets that a configuration names: as `${secrets.NAME}`, or where its schema expects a name."""
     return tuple(dict.fromkeys(_named(config, schema or {})))
+
+
+def filled_in(text: str, value_of: Callable[[str], str]) -> str:
+    """Return a text with the values of the secrets that it names."""
+    return SECRET_REFERENCE.sub(lambda found: value_of(found[1]), text)
 
 
 def configured_claims(claims: Mapping[str, Any], by_config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import TOOL_UNMET, UNKNOWN_TOOL, ToolRecord
 from strands_cli.catalog.definitions import MEMBER_NAME
 from strands_cli.errors import Finding, has_errors
-from strands_cli.planning.planned_tools import SECRET_REFERENCE, InstalledTool, secrets_in
+from strands_cli.planning.planned_tools import InstalledTool, filled_in, secrets_in
 from strands_cli.planning.resolve.headers import check_headers, is_this_machine
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.single_tool import installed_tool
@@ -118,7 +118,7 @@ def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> It
 
 def description_of(executor: HttpExecutor) -> str:
     """Return what the model reads of an executor: all that the workflow says of it, no header and no secret."""
-    shown = SECRET_REFERENCE.sub("***", executor.base_url)
+    shown = filled_in(executor.base_url, lambda _: "***")
     lines = [executor.description or "Send requests to an HTTP service.", f"Paths are below {shown}."]
     lines += _listed("Endpoints:", map(_endpoint, executor.common_endpoints))
     lines += _listed("Examples:", map(_example, executor.examples))

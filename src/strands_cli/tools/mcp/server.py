@@ -18,7 +18,7 @@ from strands.types import PaginatedList
 from strands_cli.canonical_json import canonical_json
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
-from strands_cli.planning.planned_tools import SECRET_REFERENCE
+from strands_cli.planning.planned_tools import filled_in
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.invocation import Progress
 from strands_cli.tools.mcp.connection import Link
@@ -169,7 +169,7 @@ class Server:
 
     def _filled(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Return texts with the secrets that they name."""
-        return {name: SECRET_REFERENCE.sub(lambda found: self._secret(found[1]), text) for name, text in texts.items()}
+        return {name: filled_in(text, self._secret) for name, text in texts.items()}
 
     def _secret(self, name: str) -> str:
         if name not in self._values:
