@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -45,6 +46,23 @@ def test_a_server_gets_only_what_is_configured(site: Site, monkeypatch: pytest.M
     assert environment["PATH"] == os.environ["PATH"]
     assert not {"OPENAI_API_KEY", "UNRELATED", "WIKI_KEY"} & environment.keys()
     assert site.started()[0]["folder"] == str(site.world.folder)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_server_of_version_0_runs_in_the_working_directory(
+    site: Site, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    elsewhere = site.world.folder / "elsewhere"
+    elsewhere.mkdir()
+    program = elsewhere / "serve" if version == 0 else site.world.folder / "serve"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    program.chmod(0o700)
+    site.add(settings={"command": "./serve"})
+    monkeypatch.chdir(elsewhere)
+    ran = site.run(more={"version": version})
+    assert ran.error is None, ran.error
+    assert site.started()[0]["folder"] == str(site.world.folder if version else elsewhere)
+    assert {"PATH", "HOME"} <= site.started()[0]["started"].keys() & os.environ.keys()
 
 
 def test_a_secret_that_a_server_sends_is_hidden(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +118,17 @@ def test_every_server_that_does_not_start_is_named(site: Site) -> None:
     assert [found.code for found in ran.error.findings] == ["server-fault", "server-fault"]
     assert "'one'" in ran.error.findings[0].message
     assert "no database" in ran.error.findings[0].message
+    command = shlex.join([sys.executable, "-c", "import sys; sys.exit('no database')"])
+    assert str(ran.error.findings[0].fix).endswith(command)
+
+
+def test_the_command_of_a_server_that_does_not_start_shows_no_key(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "hush-hush-7")
+    site.add(settings={"args": ["-c", "import sys; sys.exit(3)", "--key", "hush-hush-7"]})
+    ran = site.run()
+    assert ran.error is not None
+    assert str(ran.error.fix or ran.error.findings[0].fix).endswith("--key [secret]")
+    assert "hush-hush-7" not in f"{ran.error}{ran.error.fix}{ran.error.findings}"
 
 
 def test_a_server_that_dies_is_reported_and_started_again(site: Site) -> None:

@@ -139,7 +139,8 @@ class _Assembly:
             return None
         from strands_cli.tools.mcp import Serving  # half a second, for workflows with servers only
 
-        return Serving(plan.base_dir, self.values[plan.file], self.redactor, plan.pinned)
+        folder = plan.spec.folder_of_servers(plan.base_dir)
+        return Serving(folder, self.values[plan.file], self.redactor, plan.pinned)
 
     async def _workers(
         self, plan: Plan, workspace: Mapping[str, Any], inner: Mapping[str, Workers], below: bool

@@ -44,7 +44,8 @@ async def _definitions_of_servers(plan: Plan, servers: Iterable[McpServer]) -> D
     values = await asyncio.to_thread(all_secrets, plan)
     redactor = redactor_of(plan).union(Redactor(values.values()))
     hide_in_output(redactor)
-    return await definitions_of(servers, Serving(plan.base_dir, values, redactor))
+    folder = plan.spec.folder_of_servers(plan.base_dir)
+    return await definitions_of(servers, Serving(folder, values, redactor))
 
 
 async def lock_servers(plans: Sequence[Plan]) -> dict[str, LockedServer]:

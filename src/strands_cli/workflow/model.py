@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -82,6 +83,10 @@ class WorkflowSpec(FormatModel):
         described = {name for part in inputs_in(self.schema_of_inputs or {}) for name in part}
         others = {*self.inputs.declared(), *self.inputs.values} - described
         return {name: value for name, value in inputs.items() if value is not None and name not in others}
+
+    def folder_of_servers(self, folder: Path) -> Path:
+        """Return where MCP servers run: the folder of the file, and in version 0 the working directory."""
+        return Path.cwd() if self.is_earlier else folder
 
     def words_of_gate(self, key: str) -> tuple[tuple[str, ...], bool]:
         """Return the answers to a gate that the workflow knows, and whether it takes no other; by its key in a run."""

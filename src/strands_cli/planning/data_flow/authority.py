@@ -188,7 +188,8 @@ def _of_server(server: McpServer, plan: Plan) -> Use:
     if server.url is not None:
         return _reached(server.url, by, exact)
     variables = f" (with the variables {', '.join(server.env)})" if server.env else ""
-    place = _found_program(server.command or "", plan.base_dir, server.env.get("PATH"))
+    folder = plan.spec.folder_of_servers(plan.base_dir)
+    place = _found_program(server.command or "", folder, server.env.get("PATH"))
     what = reached_by(server) + variables
     return Use("program", what, by, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
 

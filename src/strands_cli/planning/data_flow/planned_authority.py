@@ -55,7 +55,7 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     """
     parts = {part.file: part for part in (plan, *all_workflows_in(plan))}.values()
     named = [(part, use) for part in parts for use in uses_in(part)]
-    written = [_written(use, part.base_dir) for part, use in named if use.exact]
+    written = [_written(use, part) for part, use in named if use.exact]
     places = tuple(use.place for _, use in named if use.exact)
     uses = [
         use for part in parts for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}", whole)
@@ -65,14 +65,15 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     return Authority(tuple(dict.fromkeys(uses)), outgoing, find_writers(plan), digest, places)
 
 
-def _written(use: Use, folder: Path) -> list[str]:
+def _written(use: Use, plan: Plan) -> list[str]:
     """Return what the files say of a use, where a link leads, and the code that the folder has for a program.
 
     Which program a name means differs by machine.
     """
-    parts = [use.kind, use.what, use.by, use.exact]
+    parts, folder = [use.kind, use.what, use.by, use.exact], plan.base_dir
     if use.kind == "program":
-        return [*parts, *code_named_in(use.what, folder)]
+        is_server = use.by.startswith("the MCP server ")
+        return [*parts, *code_named_in(use.what, plan.spec.folder_of_servers(folder) if is_server else folder)]
     if not use.is_elsewhere or use.what.startswith("~"):
         return parts
     return [*parts, use.place if os.path.isabs(use.what) else _relative(use.place, folder)]  # noqa: PTH117

@@ -85,6 +85,9 @@ class Trust:
         found = self.authority
         folder, places = os.path.realpath(self.plan.base_dir), list(found.places)
         about = {"folder": folder, "authority": found.digest, "places": places}
+        run_in = os.path.realpath(self.plan.spec.folder_of_servers(self.plan.base_dir))
+        if self.plan.spec.tools.mcp and run_in != folder:
+            about["directory"] = run_in
         return user_data_dir(os.environ) / FOLDER / f"{digest_of(about)}.json"
 
     def keep(self) -> None:

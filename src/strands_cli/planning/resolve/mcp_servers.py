@@ -107,7 +107,7 @@ def _address_faults(server: McpServer, pointer: str, context: ResolveContext) ->
 def _command_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
     import shutil
 
-    command, folder = server.command or "", context.around.base_dir
+    command, folder = server.command or "", context.spec.folder_of_servers(context.around.base_dir)
     path = os.path.join(folder, command) if os.sep in command else command  # noqa: PTH118 - a program's name
     if shutil.which(path, path=server.env.get("PATH")) is None:
         place = f"in {folder}" if os.sep in command else "on PATH"

@@ -196,7 +196,8 @@ class Server:
             message += f"; {link.fault}"
         if link is not None and link.last_lines:
             message += "\n  it wrote: " + "\n  it wrote: ".join(link.last_lines)
-        return NotEquipped(self._redactor.text(message), fix=f"see that it works by itself: {self._how}")
+        fix = f"see that it works by itself: {self._how}"
+        return NotEquipped(self._redactor.text(message), fix=self._redactor.text(fix))
 
     @property
     def _how(self) -> str:
