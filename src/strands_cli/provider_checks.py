@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
 from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, SYNONYMS, Provider
@@ -19,13 +23,14 @@ from strands_cli.providers import (
     value_at,
     written_host,
 )
+from strands_cli.versions import satisfies
 
 UNKNOWN_PROVIDER = Code(
     "unknown-provider", "A model provider that does not exist.", "Use one that `strands list-supported` shows."
 )
 MISSING_EXTRA = Code(
     "missing-extra",
-    "The provider's client package is not installed, or is too old.",
+    "The provider's client package is not installed, or in a version that the SDK does not admit.",
     "Install the extra that the fix names.",
     18,
 )
@@ -68,6 +73,10 @@ KEY_TO_OTHER_HOST = Code(
     "Check that the key was made for that host.",
 )
 
+# As the SDK's metadata has the client of an extra: `anthropic<1.0.0,>=0.21.0; extra == 'anthropic'`.
+_REQUIRED = re.compile(
+    r"(?P<name>[\w.-]+)(?:\[[^]]*])?\s*\(?(?P<bounds>[^;()]+)\)?;\s*extra == ['\"](?P<extra>[\w-]+)['\"]"
+)
 Locate = Callable[[str], Where | None]
 # https://docs.aws.amazon.com/boto3/latest/guide/credentials.html; an instance profile sets none of them.
 _AWS_VARIABLES = (
@@ -118,25 +127,50 @@ def check_provider(
 
 
 def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
-    """Yield a finding for a provider's client package that is not installed, or too old for the SDK's class."""
+    """Yield a finding for a provider's client that is not installed, or in a version that the SDK does not admit."""
     fix = f"pip install 'strands-cli[{provider.extra}]'" if provider.extra else "pip install strands-cli"
     missing = [module for module in provider.modules if not _importable(module)]
     if missing:
         message = f"provider '{provider.name}' needs the Python package of '{missing[0]}', which is not installed"
         yield Finding(MISSING_EXTRA, message, locate("provider"), fix)
-    elif provider.least_major is not None:
-        from importlib.metadata import version  # the import takes 40 ms, and only one provider needs it
+    else:
+        yield from check_client(provider, locate)
 
-        name, least = provider.least_major
-        installed = version(name)
-        if int(installed.split(".")[0]) < least:
-            message = f"provider '{provider.name}' needs {name} {least} or newer; {installed} is installed"
-            yield Finding(MISSING_EXTRA, message, locate("provider"), f"pip install --upgrade '{name}>={least}'")
+
+def check_client(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
+    """Yield a finding for each installed client whose version the SDK does not admit."""
+    for name, bounds in _admitted(provider).items():
+        installed = _field(name, "Version")
+        if installed and not satisfies(installed[0], bounds):
+            message = f"provider '{provider.name}' needs {name} {bounds}; {installed[0]} is installed"
+            yield Finding(MISSING_EXTRA, message, locate("provider"), f"pip install '{name}{bounds}'")
+
+
+def _admitted(provider: Provider) -> dict[str, str]:
+    """Return the versions of a provider's client that the installed SDK admits, by distribution."""
+    found: dict[str, str] = {}
+    for line in _field("strands-agents", "Requires-Dist") if provider.extra else []:
+        needed = _REQUIRED.fullmatch(line)
+        # Stubs have no effect in a run.
+        if needed and needed["extra"] == provider.extra and not needed["name"].endswith("-stubs"):
+            found[needed["name"]] = needed["bounds"].replace(" ", "")
+    name, least = provider.least_major or ("", 0)
+    return {**found, **({name: ",".join(filter(None, [found.get(name), f">={least}"]))} if name else {})}
+
+
+def _field(distribution: str, field: str) -> list[str]:
+    """Return a field of an installed distribution; `importlib.metadata` takes 40 ms to import."""
+    folder = re.compile(re.sub("[-_.]+", "[-_.]+", distribution) + r"-[^-]+\.dist-info", re.IGNORECASE)
+    for place in sys.path:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            for entry in filter(folder.fullmatch, os.listdir(place or ".")):  # noqa: PTH208 - sooner
+                lines = Path(place, entry, "METADATA").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+                return [line.partition(": ")[2].strip() for line in lines if line.startswith(f"{field}: ")]
+    return []
 
 
 def _importable(module: str) -> bool:
     """Return whether a module can be found without importing its parents, as `find_spec` on a dotted name would."""
-    import sys
     from importlib.machinery import PathFinder
     from importlib.util import find_spec
 

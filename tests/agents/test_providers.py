@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from strands_cli.doctor.setup import check_providers
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
 from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, is_local, merge_settings, place_of
+from strands_cli.versions import satisfies
 from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent
@@ -178,6 +183,50 @@ def test_a_client_too_old_for_the_class_is_found(
     found = only(check_provider(settings("openai_responses"), KEYED), "missing-extra")
     wording(found.message)
     assert checked(settings("openai"), installed=False) == []
+
+
+def installed_as(version: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put another version of an installed client in front of it."""
+    metadata = folder / f"{name}-{version}.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nVersion: 0.99\n")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("version", "is_admitted"), [("0.20.9", False), ("0.21.0", True), ("0.99.1", True), ("1.2.0", False)]
+)
+def test_a_client_outside_the_bounds_of_the_sdk_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, is_admitted: bool
+) -> None:
+    installed_as(version, "anthropic", tmp_path, monkeypatch)
+    found = [one for one in check_provider(settings("anthropic"), {}) if one.code == "missing-extra"]
+    assert (found == []) is is_admitted
+    if found:
+        assert version in found[0].message
+        assert found[0].fix == "pip install 'anthropic<1.0.0,>=0.21.0'"
+        assert found[0].code.exit_code == 18
+    checks = [check for check in check_providers({}) if check.name == "provider anthropic"]
+    assert [check.status for check in checks] == ["ok" if is_admitted else "warning"], "doctor sees it without a key"
+
+
+def test_each_extra_pins_what_the_sdk_admits() -> None:
+    extras = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    of_sdk: dict[str, dict[str, str]] = {}
+    for line in requires("strands-agents") or ():
+        if found := re.fullmatch(r"([\w-]+)([^;\[]+); extra == '([\w-]+)'", line):
+            of_sdk.setdefault(found[3], {})[found[1]] = found[2]
+    named = {one.extra for one in PROVIDERS.values() if one.extra} - {"sagemaker"}
+    assert named
+    for extra in named:
+        pins = dict(re.findall(r"^([\w-]+)([<>=][^;]*)$", "\n".join(extras[extra]), re.MULTILINE))
+        assert pins, extra
+        for name, bounds in pins.items():
+            admitted = of_sdk[extra][name]
+            edges = [bound.lstrip("<>=") for bound in bounds.split(",")]
+            lower, upper = edges[0], edges[1]
+            assert satisfies(lower, admitted), (extra, name)
+            assert not satisfies(upper, admitted), (extra, name)
 
 
 @pytest.mark.parametrize(

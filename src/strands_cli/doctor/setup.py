@@ -11,7 +11,7 @@ from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks import Check
 from strands_cli.phrases import counted
 from strands_cli.policy.rules import Rule
-from strands_cli.provider_checks import MISSING_API_KEY, check_extra, check_provider
+from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
 
@@ -27,8 +27,9 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
             continue
         missing = list(check_extra(provider))
         keyed = has_key(provider, ModelSettings(provider.name), environ)
-        if missing and keyed:
-            yield Check(f"provider {provider.name}", "warning", f"its key is set; {missing[0].message}", missing[0].fix)
+        if missing and (keyed or list(check_client(provider))):
+            words = f"its key is set; {missing[0].message}" if keyed else missing[0].message
+            yield Check(f"provider {provider.name}", "warning", words, missing[0].fix)
         elif missing:
             absent.append(provider.name)
         else:
