@@ -67,6 +67,7 @@ FOUND: dict[str, tuple[str, int]] = {
     "names": (flow(chain("{agent: a, input: '{{ nodes.x }}'}")), 5),
     "files-of-the-project": (flow(head=HEAD.replace("{prompt: q}", "{$ref: ../../../b.yaml}")), 4),
     "unnamed-secrets": (flow("tools: {python: [tavily_search]}\n"), 6),
+    "folder-of-servers": (flow("tools: {mcp: [{id: s, command: env}]}"), 6),
     "words-of-tools": (flow(chain("{tool: current_time, input: {timezone: local}}")), 5),
     "names-of-artifacts": (flow("outputs: {artifacts: [{path: a b, from: x}]}\n"), 6),
     "booleans": (flow("inputs: {optional: {x: {type: boolean, default: true}}}\n"), 6),
@@ -116,7 +117,7 @@ def test_a_file_without_any_of_them_has_no_row(tmp_path: Path) -> None:
 
 
 def test_each_subject_has_a_row() -> None:
-    assert {row.item for row in DIFFERENCES} >= {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14}
+    assert {row.item for row in DIFFERENCES} >= set(range(15))
 
 
 def test_each_finding_of_a_row_exists() -> None:

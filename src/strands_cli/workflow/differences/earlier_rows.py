@@ -294,6 +294,15 @@ EARLIER: tuple[Difference, ...] = (
         "",
     ),
     Difference(
+        11,
+        "folder-of-servers",
+        "the program of an MCP server",
+        "it runs in the working directory, with `PATH`, `HOME`, `LANG` and the like, and what `env` names",
+        "it runs in the folder of the file",
+        "",
+        at("/tools/mcp/[0-9]+/command"),
+    ),
+    Difference(
         12,
         "options-and-python",
         "options of the command line, and Python",
