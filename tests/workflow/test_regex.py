@@ -33,6 +33,16 @@ def test_a_pattern_that_would_not_end_is_broken_off_and_named(
     wording(refused.value)
 
 
+def test_a_pattern_that_was_too_slow_over_a_text_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = []
+    for seconds in (0.2, 0.4):  # a plan and its run render the same template
+        monkeypatch.setattr(regex, "SECONDS", seconds)
+        with pytest.raises(regex.SlowPattern) as raised:
+            regex.search("(a+)+c", "a" * 41)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+
+
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [

@@ -58,7 +58,9 @@ def is_part(scope: StepScope) -> bool:
 
 
 def _not_computed(what: str, error: TemplateError) -> FileAtFault:
-    fix = "correct the expression; for a name without a value write `{{ name | default('') }}`"
+    fix = "correct the expression"
+    if error.is_unknown:
+        fix = "correct the name; where it may have no value, ask first: `{% if NAME is defined %}`"
     return FileAtFault(f"{what}: {error}", fix=fix)
 
 

@@ -202,7 +202,7 @@ EARLIER: tuple[Difference, ...] = (
         "names-at-the-end",
         "`timestamp`, `total_steps`, `terminal_node`, `chosen_route`, `task_count`, `worker_count`, "
         "`execution_context`",
-        "names at the end of a run, and of their pattern; an input of such a name wins",
+        "names at the end of a run, and of their pattern; but for `execution_context` an input of such a name wins",
         "",
         "",
         texts(rf"\b({'|'.join(sorted(YIELDING - {'name'}))}|execution_context)\b"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import sys
@@ -60,7 +61,10 @@ def _find(how: str, pattern: str, text: str) -> Found | None:
         raise SlowPattern(f"a regular expression of more than {MAX_PATTERN:,} characters")
     compiled = re.compile(pattern)
     if not is_cheap(pattern, len(text)):
-        return _find_elsewhere(how, pattern, text)
+        found = _find_elsewhere(how, pattern, text)
+        if isinstance(found, SlowPattern):
+            raise SlowPattern(*found.args)
+        return found
     match = getattr(compiled, how)(text)
     return Found(match[0], match.groups()) if match is not None else None
 
@@ -91,7 +95,9 @@ def _steps(pattern: str, length: int) -> int:
     return steps
 
 
-def _find_elsewhere(how: str, pattern: str, text: str) -> Found | None:
+@functools.lru_cache(maxsize=16)
+def _find_elsewhere(how: str, pattern: str, text: str) -> Found | SlowPattern | None:
+    """Search in a child process, once for each text: a plan and its run render the same templates."""
     import subprocess
 
     task = json.dumps({"how": how, "pattern": pattern, "text": text})
@@ -101,9 +107,9 @@ def _find_elsewhere(how: str, pattern: str, text: str) -> Found | None:
             command, input=task, capture_output=True, text=True, check=True, timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise SlowPattern(
+        return SlowPattern(
             f"the regular expression {pattern!r} takes more than {SECONDS:g} s over {len(text):,} characters"
-        ) from None
+        )
     except (OSError, subprocess.CalledProcessError) as error:
         raise SlowPattern(
             f"the regular expression {pattern!r} cannot be searched within a time limit: {error}"

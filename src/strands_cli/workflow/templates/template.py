@@ -181,9 +181,10 @@ class Templates:
         try:
             return action()
         except UnknownNameError as error:
-            raise TemplateError(
-                f"{error.message}{_hint(error.name, names if error.known is None else error.known)}", error.line
-            ) from None
+            known = names if error.known is None else error.known
+            explained = TemplateError(f"{error.message}{_hint(error.name, known)}", error.line)
+            explained.is_unknown = True
+            raise explained from None
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ class TemplateError(Exception):
     Attributes:
         message: What is wrong, without the place.
         is_syntax: Whether the message is that of Jinja's parser.
+        is_unknown: Whether a name or one of its parts has no value.
     """
 
     def __init__(self, message: str, line: int | None = None, *, is_syntax: bool = False) -> None:
@@ -21,6 +22,7 @@ class TemplateError(Exception):
         self.message = message
         self.line = line
         self.is_syntax = is_syntax
+        self.is_unknown = False
 
     def __str__(self) -> str:
         return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
