@@ -409,3 +409,13 @@ def test_python_that_only_its_name_allows_is_asked_about_once_in_each_folder(
             assert terminal.end() == 0, "it is not asked again"
         assert folder.strands("trust", "flow.yaml", "--forget", **allowed).code == 0
         assert answers(folder) == []
+
+
+def test_python_that_a_required_lock_has_is_not_asked_about(folder: Folder) -> None:
+    with_own_python(folder)
+    allowed = {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own_words:shout"}
+    assert folder.strands("lock", **allowed).code == 0
+    words = ("run", "flow.yaml", "--allow", "own_words:shout", "--locked")
+    with folder.terminal(*words, **allowed) as terminal:
+        assert terminal.end() == 0, terminal.text
+    assert was_run(folder)

@@ -13,4 +13,5 @@ from strands_cli.planning.data_flow.telemetry_destination import Destination as 
 from strands_cli.planning.data_flow.telemetry_destination import destination_of as destination_of
 from strands_cli.planning.data_flow.unnamed_secrets import UNNAMED_SECRET as UNNAMED_SECRET
 from strands_cli.planning.data_flow.unnamed_secrets import require_named as require_named
+from strands_cli.planning.data_flow.workflow_trust import LOCKED_PYTHON as LOCKED_PYTHON
 from strands_cli.planning.data_flow.workflow_trust import Trust as Trust

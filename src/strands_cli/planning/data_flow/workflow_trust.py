@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # How a rule names the file of a workflow: `allow: workflow:/srv/flows/*`.
 WORKFLOW = "workflow:"
 FOLDER = "trusted"
+# What `plan.locked` has before the reference of custom Python that a required lock has as it is.
+LOCKED_PYTHON = "python:"
 
 Standing = Literal["allowed", "unanswered", "denied"]
 
@@ -65,7 +67,8 @@ class Trust:
         return sorted({(str(tool.record.module), str(tool.folder)) for tool in tools if self._is_by_name(tool)})
 
     def _is_by_name(self, tool: PythonTool) -> bool:
-        if tool.folder is None or tool.decision.grant is not None:
+        is_locked = f"{LOCKED_PYTHON}{tool.reference}" in self.plan.locked
+        if tool.folder is None or tool.decision.grant is not None or is_locked:
             return False
         rule = grant_of(self.plan.rules, request_of(tool))
         return rule is None or rule.folder is None

@@ -75,8 +75,15 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
         found, pinned = check_servers(servers, plan.base_dir, _spec_word(plan))
         findings += found
     if required_by and not any(finding.code.startswith("lock-") for finding in findings):
-        locked |= _vouched_workflow(plan)
+        locked |= _vouched_workflow(plan) | _locked_python(used)
     return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked, pinned=pinned)
+
+
+def _locked_python(used: Used) -> frozenset[str]:
+    """Return the custom Python for `plan.locked`, where a required lock has all of it."""
+    from strands_cli.planning.data_flow import LOCKED_PYTHON
+
+    return frozenset(f"{LOCKED_PYTHON}{ref.canonical}" for ref in used.custom)
 
 
 def _vouched_workflow(plan: Plan) -> frozenset[str]:
