@@ -56,3 +56,20 @@ def test_a_variable_that_only_the_command_line_gives_may_have_such_a_name(name: 
     loaded = load("<text>", _with("chain", name, "prompt"))
     assert loaded.valid is not None
     assert check_variables(loaded.valid, loaded.document, {"topic": "bees", name: "mine"}) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "codes"),
+    [
+        ("{% if topic == 'bees' %}Buzz.{% endif %}", ["no-effect"]),
+        ("{% if last_response %}Go on.{% endif %}", ["no-effect"]),
+        ("{{ '' }}{% if topic == 'bees' %}Buzz.{% endif %}", []),
+        ("You write Jinja, such as {% if user %}Hello{% endif %}.", []),
+        ("Half a {% if", []),
+    ],
+)
+def test_a_prompt_with_only_statements_is_text_and_says_so(prompt: str, codes: list[str]) -> None:
+    flow: dict[str, Any] = {**HEAD, **yaml.safe_load(PATTERNS["chain"].starter)}
+    flow["agents"]["writer"]["prompt"] = prompt
+    loaded = load("<text>", yaml.safe_dump(flow, sort_keys=False))
+    assert [one.code for one in loaded.findings if one.where and one.where.pointer.endswith("/prompt")] == codes

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from strands_cli.errors import Code, Finding, Severity, did_you_mean, suggest
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
-from strands_cli.workflow.findings import UNKNOWN_NAME
+from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns import reserved_names
@@ -54,6 +54,12 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     ]
     for site in plain:
         yield from _single_braces(site, inputs, loaded)
+        if "{%" in site.text and {str(path[0]) for path in templates.paths_in(site.text)} & {
+            *inputs,
+            *reserved_names(),
+        }:
+            message = "`{% %}` has no effect in a prompt without `{{`"
+            yield no_effect(message, loaded.where(site.pointer), "write `{{ '' }}` into it to make it a template")
     seen = set[tuple[str, Path]]()
     for site in template_sites(spec):
         error = templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
