@@ -117,17 +117,25 @@ def _faults_of_inputs(built: Plan, loaded: Loaded) -> list[Finding]:
 
 
 async def run(
-    planned: Plan, request: RunRequest, human: Human, emit: Emit, *, python_tools: ObjectTools | None = None
+    planned: Plan,
+    request: RunRequest,
+    human: Human,
+    emit: Emit,
+    *,
+    python_tools: ObjectTools | None = None,
+    run_id: str | None = None,
 ) -> RunResult:
     """Run a plan: load its tools, create its journal, execute it, and write its artifacts and its recording.
 
     Args:
         python_tools: The Python objects that a program passes as tools; not None if a program runs the plan.
+        run_id: Its id, where that is known before.
 
     Raises:
         StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
-    return await _execute(planned, request, human, emit, _new_journal(planned, request, python_tools), python_tools)
+    create = _new_journal(planned, request, python_tools, run_id)
+    return await _execute(planned, request, human, emit, create, python_tools)
 
 
 # -- stored runs
@@ -236,13 +244,15 @@ def plan_rerun(
     return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
 
 
-async def rerun(new: Rerun, human: Human, emit: Emit, python_tools: ObjectTools | None = None) -> RunResult:
+async def rerun(
+    new: Rerun, human: Human, emit: Emit, python_tools: ObjectTools | None = None, run_id: str | None = None
+) -> RunResult:
     """Run what `plan_rerun` has planned.
 
     Raises:
         StrandsCliError: The run could not start or complete, or the input of a reused step has changed.
     """
-    create = _new_journal(new.planned, new.request, python_tools, new.rows, new.origin)
+    create = _new_journal(new.planned, new.request, python_tools, run_id, new.rows, new.origin)
     return await _execute(new.planned, new.request, human, emit, create, python_tools)
 
 
@@ -301,12 +311,12 @@ async def run_tool(
 
 
 def _new_journal(
-    planned: Plan, request: RunRequest, python_tools: ObjectTools | None, *reused: Any
+    planned: Plan, request: RunRequest, python_tools: ObjectTools | None, run_id: str | None, *reused: Any
 ) -> Callable[[], SqliteJournal]:
     """Return what creates the journal of a run; a rerun has the rows that it reuses, and their origin."""
     from strands_cli.engine.run_start import create_journal
 
-    return partial(create_journal, planned, request, python_tools.places if python_tools else None, *reused)
+    return partial(create_journal, planned, request, python_tools.places if python_tools else None, run_id, *reused)
 
 
 async def _execute(

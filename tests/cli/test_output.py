@@ -138,7 +138,7 @@ def test_the_status_counts_from_the_start_of_the_run_as_its_last_line_does(monke
     monkeypatch.setattr("strands_cli.cli.terminal.status_view.time.monotonic", lambda: float(next(clock)))
     view = StatusView()
     with contextlib.redirect_stderr(io.StringIO()):
-        view.loading("flow")
+        view.loading(RunStarted(0.0, "id", "flow", "chain", 1))
         assert view.status().startswith("15.0 s: flow loads")
         view(RunStarted(0.0, "id", "name", "chain", 1))
         view(StepStarted(0.0, "steps.0", "agent", "writer"))

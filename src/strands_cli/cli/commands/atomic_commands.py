@@ -214,7 +214,13 @@ def run(
         flags.require_one_result()
         request = chosen.request()
         planned = plan_atomic(_read(file), _input_of(typed, input_file), request)
-        ended = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
+        ended = execute(
+            planned,
+            request,
+            known,
+            flags,
+            lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
+        )
         if flags.as_json:
             structured = any(agent.output_schema is not None for agent in planned.agents.values())
             output = json.loads(ended.result.response) if structured else None

@@ -70,7 +70,11 @@ def continue_run(
             planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
             act_on(journal, act, known, changes["runs_dir"])
             outcome = execute(
-                planned, request, known, flags, lambda human, emit: app.resume(planned, journal, request, human, emit)
+                planned,
+                request,
+                known,
+                flags,
+                lambda human, emit, _: app.resume(planned, journal, request, human, emit),
             )
         print_outcome(planned, outcome, flags)
     return exit_code_after_denials(outcome, flags)
@@ -98,7 +102,13 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
             new = app.plan_rerun(journal, from_key, changes)
             if new.changed and not flags.quiet:
                 say(new.changed)
-            outcome = execute(new.planned, new.request, known, flags, lambda human, emit: app.rerun(new, human, emit))
+            outcome = execute(
+                new.planned,
+                new.request,
+                known,
+                flags,
+                lambda human, emit, run_id: app.rerun(new, human, emit, run_id=run_id),
+            )
         print_outcome(new.planned, outcome, flags)
     return exit_code_after_denials(outcome, flags)
 

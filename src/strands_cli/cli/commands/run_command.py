@@ -69,6 +69,12 @@ def run(
         if ask:
             request = ask_for_missing(loaded, request)
         planned = app.plan(loaded, request)
-        result = execute(planned, request, known, flags, lambda human, emit: app.run(planned, request, human, emit))
+        result = execute(
+            planned,
+            request,
+            known,
+            flags,
+            lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
+        )
         print_outcome(planned, result, flags)
     return exit_code_after_denials(result, flags)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
-    from strands_cli.events import Denials
+    from strands_cli.events import Denials, RunStarted
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan, PlannedTool
 
-# Takes the person and the listener.
-Go = Callable[["TerminalHuman", Callable[[Any], None]], Coroutine[Any, Any, "RunResult"]]
+# Takes the person, the listener, and the id of a new run.
+Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any, "RunResult"]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,9 +98,10 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             for listener in listeners:
                 listener(event)
 
-        view.loading(planned.spec.name)
+        begins = first_event(planned, known["run"])
+        view.loading(begins)
         try:
-            result = run_to_end(lambda: go(human, emit))
+            result = run_to_end(lambda: go(human, emit, begins.run_id))
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
             known |= explain_stop(error, answer.end(), planned.runs_dir, is_resumed=not is_new)
@@ -112,6 +113,16 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             for one in trace:
                 leave_trace(one, request, flags)
             view.unpause()  # unread output of tools arrives when their streams are closed
+
+
+def first_event(planned: Plan, run_id: str | None) -> RunStarted:
+    """Return what the first line of a run says; a new run gets its id here, before anything is loaded."""
+    from strands_cli.engine.ports import SystemClock
+    from strands_cli.engine.run_start import new_run_id
+    from strands_cli.events import RunStarted
+
+    clock, spec = SystemClock(), planned.spec
+    return RunStarted(clock.now(), run_id or new_run_id(clock), spec.name, spec.pattern.type, len(planned.steps))
 
 
 def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
@@ -130,6 +141,8 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
 def explain_stop(error: StrandsCliError, view: View, runs_dir: Path, *, is_resumed: bool) -> dict[str, Any]:
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
+        if view.is_announced and not is_resumed:
+            view.line("the run has not begun: nothing of it is stored")
         return {}
     from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
 

@@ -8,7 +8,16 @@ from strands_cli.cli.foreign_output import reserved_stderr
 from strands_cli.cli.output import write_log
 from strands_cli.cli.terminal.event_lines import line_for
 from strands_cli.cli.terminal.run_view import View
-from strands_cli.events import Event, HumanAsked, ModelText, RunFinished, RunWarning, StepFailed, StepFinished
+from strands_cli.events import (
+    Event,
+    HumanAsked,
+    ModelText,
+    RunFinished,
+    RunStarted,
+    RunWarning,
+    StepFailed,
+    StepFinished,
+)
 
 
 class LogView(View):
@@ -21,6 +30,9 @@ class LogView(View):
         if isinstance(event, StepFinished) and not self._verbose:
             del fields["text"]
         write_log(_message(event), level=_level(event), event=fields)
+
+    def loading(self, begins: RunStarted) -> None:
+        """Show nothing: a line of the log is about what has happened."""
 
     def brief(self, reason: str) -> str | None:
         """Return None: a line of a log is read by itself."""

@@ -43,6 +43,7 @@ class View:
         self._mid_line = False
         self._answering: dict[str, str] = {}  # by model call that goes on: the part of a line that is not shown yet
         self._failed: dict[str, str] = {}  # by the reason that a line shows: the step that failed
+        self.is_announced = False
         self._paused = False
         self._held: list[Callable[[], None]] = []  # output that arrived while a question was shown
         # Events come from the run's loop, lines that tools print from a thread.
@@ -68,16 +69,23 @@ class View:
             self.line(f"  asks  {event.key}  {event.prompt}")
         if self._verbose:
             self._stream(event)
-        if line := line_for(event):
+        if line := self._line_for(event):
             self.line(line)
+
+    def _line_for(self, event: Event) -> str | None:
+        """Return the line of an event; the first line of a run is there before its event."""
+        return None if self.is_announced and isinstance(event, RunStarted) else line_for(event)
 
     def brief(self, reason: str) -> str | None:
         """Return what is left to say of a run's error whose reason is in the line of a step; None if it is in none."""
         key = self._failed.get(reason)
         return f"{key} failed" if key is not None and "\n" not in reason else None
 
-    def loading(self, workflow: str) -> None:
-        """Show that models and tools are loaded, which may take seconds; a pipe has a reader who can wait."""
+    def loading(self, begins: RunStarted) -> None:
+        """Show the first line of a run before its models and tools are loaded, which may take seconds."""
+        if not self._quiet:
+            self.line(line_for(begins) or "")
+            self.is_announced = True
 
     def tool_line(self, text: str) -> None:
         """Show a line that a tool has printed."""

@@ -7,7 +7,7 @@ import threading
 import time
 
 from strands_cli.cli.output import real_stderr, write_error
-from strands_cli.cli.terminal.event_lines import activity_of, duration, line_for
+from strands_cli.cli.terminal.event_lines import activity_of, duration
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.text_layout import fitted
 from strands_cli.events import Event, ModelCallFinished, ModelText, RunStarted, StepFailed, StepFinished
@@ -40,15 +40,16 @@ class StatusView(View):
         with self._lock:
             self._wipe()
 
-    def loading(self, workflow: str) -> None:
-        """Show what is done before the run begins."""
+    def loading(self, begins: RunStarted) -> None:
+        """Show the first line of the run, and what is done before it begins."""
+        super().loading(begins)
         with self._lock:
-            self._activities[_LOADING] = f"{workflow} loads its models and tools", time.monotonic()
+            self._activities[_LOADING] = f"{begins.workflow} loads its models and tools", time.monotonic()
             self._draw()
 
     def _show(self, event: Event) -> None:
         self._follow(event)
-        if line := line_for(event):
+        if line := self._line_for(event):
             self.line(line)
         elif not isinstance(event, ModelText):  # there are hundreds of them; the ticker shows them
             self._draw()

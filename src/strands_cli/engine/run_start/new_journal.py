@@ -43,6 +43,7 @@ def create_journal(
     planned: Plan,
     request: RunRequest,
     python_tools: Mapping[str, str] | None,
+    run_id: str | None = None,
     rows: Sequence[Row] = (),
     origin: Mapping[str, str] | None = None,
 ) -> SqliteJournal:
@@ -51,6 +52,7 @@ def create_journal(
     Args:
         python_tools: The tools that a program gives, each with its file; None where no program runs it. The journal
             stores those that the plan may call.
+        run_id: Its id; None makes one.
         rows: What another run has done, for this one to begin with.
         origin: The other run, and the key from which on everything is done again.
 
@@ -58,7 +60,7 @@ def create_journal(
         RunRecordError: it cannot be created.
     """
     clock = SystemClock()
-    run_id = new_run_id(clock)
+    run_id = run_id or new_run_id(clock)
     facts = run_facts(planned, request, run_id, clock)
     if python_tools is not None:
         called = with_parts(planned.called(), of_others=False)
