@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
+from strands_cli import Workflow
 from tests.covers.kit import World, covers
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import Turn
@@ -56,3 +58,25 @@ def test_what_tools_are_given_is_kept_where_that_is_asked_for(world: World, coll
 @covers("/telemetry/redact/tool_outputs")
 def test_what_tools_answer_is_left_out_where_that_is_asked_for(world: World, collector: Collector) -> None:
     assert ANSWERED not in run(world, collector, redact="tool_outputs: true").text
+
+
+@covers("/telemetry/redact/pii")
+def test_personal_data_is_not_in_spans_where_that_is_asked_for(world: World, collector: Collector) -> None:
+    world.turns = [Turn(calls=[("calculator", {"expression": GIVEN})]), Turn("Write to ada@example.com.")]
+    ran = world.run(
+        f"telemetry: {{otel: {{endpoint: '{collector.endpoint}'}}, redact: {{pii: true}}}}\n"
+        "agents: {a: {prompt: 'You are grace@example.com.', tools: [calculator]}}"
+    )
+    assert ran.response == "Write to ada@example.com.", "only traces are without it"
+    assert collector.spans
+    assert "@example.com" not in collector.text
+
+
+@pytest.mark.parametrize(("port", "codes"), [(4317, ["grpc-port"]), (4318, [])])
+def test_a_port_of_grpc_is_found_before_a_run(world: World, port: int, codes: list[str]) -> None:
+    file = world.folder / "flow.yaml"
+    otel = {"otel": {"endpoint": f"http://collector.example:{port}"}}
+    file.write_text(yaml.safe_dump(world.document(yaml.safe_dump({"telemetry": otel}))))
+    found = [one for one in Workflow.from_file(file).plan().findings if str(one.code) == "grpc-port"]
+    assert [str(one.code) for one in found] == codes
+    assert all(one.severity == "warning" and "http://collector.example:4318" in str(one.fix) for one in found)

@@ -135,6 +135,7 @@ ACTS = {
     "telemetry.otel.service_name",
     "telemetry.otel.sample_ratio",
     "telemetry.redact.tool_inputs",
+    "telemetry.redact.pii",
     "telemetry.redact.tool_outputs",
     "outputs.artifacts.path",
     "outputs.artifacts.from_",

@@ -12,9 +12,10 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 from opentelemetry.trace import Status
 
+from strands_cli.secrets import Redactor
+
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow import Destination
-    from strands_cli.secrets import Redactor
     from strands_cli.workflow.sections import Redact
 
 LEFT_OUT = "[left out]"
@@ -22,6 +23,7 @@ LEFT_OUT = "[left out]"
 
 def exporter_to(destination: Destination, left_out: Redact, redactor: Redactor) -> RedactedExporter:
     """Return an exporter that sends redacted spans to a destination."""
+    redactor = redactor.union(Redactor(personal=left_out.pii))
     redaction = SpanRedaction(redactor, inputs=left_out.tool_inputs, outputs=left_out.tool_outputs)
     if destination.kind == "console":
         line = ConsoleSpanExporter(out=sys.stderr, formatter=lambda span: span.to_json(indent=None) + "\n")

@@ -19,7 +19,14 @@ NO_EXPORTER = Code(
     18,
 )
 
+GRPC_PORT = Code(
+    "grpc-port",
+    "Traces go to a port of gRPC, and are sent over HTTP, so they are lost.",
+    "Write the collector's port for OTLP over HTTP, which is usually 4318.",
+)
+
 INSTALL = "pip install 'strands-cli[otel]'"
+_GRPC = 4317
 _PATH = "/v1/traces"
 _AT_HOME = "http://localhost:4318"
 
@@ -69,6 +76,11 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
         message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
         fix = f"{INSTALL}; or run without traces: OTEL_SDK_DISABLED=true"
         yield Finding(NO_EXPORTER, message, document.where("/telemetry/otel"), fix)
+    elif destination is not None and destination.kind == "otlp" and urlsplit(destination.url).port == _GRPC:
+        message = f"traces are sent by OTLP over HTTP, and port {_GRPC} is that of gRPC, which does not receive them"
+        http = destination.url.removesuffix(_PATH).replace(f":{_GRPC}", ":4318")
+        fix = f"write the collector's port for HTTP: {http}"
+        yield Finding(GRPC_PORT, message, document.where("/telemetry/otel/endpoint"), fix, "warning")
 
 
 def _has_exporter() -> bool:

@@ -180,6 +180,7 @@ class Redact(FormatModel):
 
     tool_inputs: bool = Field(default=True, description="Omit the inputs of tools.")
     tool_outputs: bool = Field(default=False, description="Omit the results of tools.")
+    pii: bool = Field(default=False, description="Replace personal data by its kind: mail addresses, card numbers.")
 
 
 class Telemetry(FormatModel):
