@@ -325,4 +325,13 @@ EARLIER: tuple[Difference, ...] = (
         "artifacts of each",
         "",
     ),
+    Difference(
+        15,
+        "clients-of-providers",
+        "a client of a provider in a version that the SDK does not admit, such as `anthropic` 1.0",
+        "an error before the run, and a finding of `strands doctor`; the extras admit what the SDK does",
+        "",
+        "`missing-extra`",
+        at("/(?:runtime|agents/[^/]+)/provider", lambda value: value == "anthropic"),
+    ),
 )
