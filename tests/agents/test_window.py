@@ -152,6 +152,7 @@ def digests() -> dict[str, tuple[str, str]]:
     return {key: (row.status, row.digest) for key, row in rows().items()}
 
 
+@pytest.mark.kills
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_run_that_was_killed_between_two_calls_goes_on_with_the_same_window(
     site: Site,
