@@ -107,9 +107,11 @@ class PatternModel(FormatModel):
         for edge in self.edges():
             if edge.before in placed and edge.after in placed:
                 followers[edge.before].append(edge.after)
-        reach = reach_of(followers)
+        reach, later = reach_of(followers), dict[str, set[str]]()
         for key, agent in agents.items():
-            if any(key in reach[other] for other in agents if agents[other] == agent):
+            later.setdefault(agent, set()).update(reach[key])
+        for key, agent in agents.items():
+            if key in later[agent]:
                 yield from ((agent, site) for site in placed[key].sites() if site.pointer == placed[key].at("input"))
 
     def limits(self) -> Iterator[str]:
