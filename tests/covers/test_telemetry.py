@@ -80,3 +80,12 @@ def test_a_port_of_grpc_is_found_before_a_run(world: World, port: int, codes: li
     found = [one for one in Workflow.from_file(file).plan().findings if str(one.code) == "grpc-port"]
     assert [str(one.code) for one in found] == codes
     assert all(one.severity == "warning" and "http://collector.example:4318" in str(one.fix) for one in found)
+
+
+def test_an_address_of_the_environment_that_is_none_stops_no_plan(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:99999")
+    file = world.folder / "flow.yaml"
+    file.write_text(yaml.safe_dump(world.document("telemetry: {otel: {}}")))
+    assert "grpc-port" not in [str(one.code) for one in Workflow.from_file(file).plan().findings]

@@ -76,7 +76,7 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
         message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
         fix = f"{INSTALL}; or run without traces: OTEL_SDK_DISABLED=true"
         yield Finding(NO_EXPORTER, message, document.where("/telemetry/otel"), fix)
-    elif destination is not None and destination.kind == "otlp" and urlsplit(destination.url).port == _GRPC:
+    elif destination is not None and destination.kind == "otlp" and f":{_GRPC}/" in destination.url:
         message = f"traces are sent by OTLP over HTTP, and port {_GRPC} is that of gRPC, which does not receive them"
         http = destination.url.removesuffix(_PATH).replace(f":{_GRPC}", ":4318")
         fix = f"write the collector's port for HTTP: {http}"
