@@ -126,6 +126,59 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         "reserved-name",
         4,
     ),
+    "a default in place of a type": (
+        with_line("inputs: {optional: {topic: friendly}}", instead_of=INPUTS),
+        "bad-value",
+        4,
+    ),
+    "default of an input that is never missing": (
+        with_line("inputs: {optional: {topic: string, tone: string}}", instead_of=INPUTS).replace(
+            "{{ topic }}", "{{ topic }} {{ tone | default('plain') }}"
+        ),
+        "no-effect",
+        10,
+    ),
+    "status that no step has": (
+        chain("{agent: alpha, input: '{{ topic }}'}", "{agent: beta, input: \"{{ steps[0].status == 'success' }}\"}"),
+        "unknown-status",
+        11,
+    ),
+    "secret in the form of a shell": (
+        with_line(
+            "env: {secrets: [{key: MY_TOKEN, name: TOKEN}]}\n"
+            "tools: {http_executors: [{id: s, base_url: 'https://h.example', headers: {A: 'Bearer $TOKEN'}}]}"
+        ),
+        "unknown-secret",
+        13,
+    ),
+    "secret by its name at its source": (
+        with_line(
+            "env: {secrets: [{key: MY_TOKEN, name: TOKEN}]}\n"
+            "tools: {http_executors: [{id: s, base_url: 'https://h.example', headers: {A: 'Bearer ${MY_TOKEN}'}}]}"
+        ),
+        "unknown-secret",
+        13,
+    ),
+    "milliseconds": (
+        with_line("tools: {http_executors: [{id: s, base_url: 'https://h.example', timeout: 30}]}"),
+        "unknown-key",
+        12,
+    ),
+    "skills of an agent by name": (
+        with_line("agents: {alpha: {prompt: A, skills: [x]}, beta: {prompt: B}}", instead_of=AGENTS),
+        "bad-value",
+        5,
+    ),
+    "a score of 1": (
+        pattern("evaluator_optimizer", "producer: alpha\nevaluator: {agent: beta}\naccept: {min_score: 0.8}"),
+        "no-effect",
+        11,
+    ),
+    "steps as the default of routes": (
+        pattern("routing", "router: {agent: alpha}\nroutes: {x: {then: [{agent: beta}]}}\ndefault: {then: []}"),
+        "wrong-type",
+        11,
+    ),
     "input no template can name": (
         with_line("inputs: {required: {topic: string, my-topic: string}}", instead_of=INPUTS),
         "bad-identifier",

@@ -18,6 +18,8 @@ _REFERENCE = re.compile(r"\$\{([^{}]+)\}")
 _IN_HOST = re.compile(r"[^/]*//[^/?#]*\$\{secrets\.")
 _NAME = re.compile(r"[\w.-]+")
 _PREFIX = "secrets."
+# `$NAME` of shells, and `{{ NAME }}` of templates, which are not filled in where things are sent.
+_OTHER_FORMS = re.compile(r"\$(\w+)|\{\{\s*(?:\w+\.)*(\w+)\s*\}\}")
 
 
 def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
@@ -44,17 +46,28 @@ def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
         for name in _REFERENCE.findall(text):
             if name.removeprefix(_PREFIX) not in _declared(spec):
                 yield _undeclared(name, pointer, spec, loaded)
+        yield from _sent_as_written(text, pointer, spec, loaded)
     for pointer, address in _addresses(spec):
         if _IN_HOST.match(address):
             message = "a secret is in the host of this address, which must be known before a run"
             yield Finding(BAD_VALUE, message, loaded.where(pointer), "write the host out; a path may name a secret")
 
 
+def _sent_as_written(text: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield an error for what looks like a reference to a secret and is none."""
+    written = (found[1] or found[2] for found in _OTHER_FORMS.finditer(text))
+    for name in dict.fromkeys(name for name in written if name in _declared(spec)):
+        message = f"this is sent as it is written: it names the secret '{name}' in another form than `${{NAME}}`"
+        yield Finding(UNKNOWN_SECRET, message, loaded.where(pointer), f"write ${{{name}}}")
+
+
 def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Finding:
     plain = name.removeprefix(_PREFIX)
     message = f"${{{name}}} names no secret: `env.secrets` does not have '{plain}'"
     fix: str | None = "write ${NAME}, the name of a secret of `env.secrets`"
-    if _NAME.fullmatch(plain):
+    if named := next((one.name for one in spec.env.secrets if one.key == plain), None):
+        fix = f"write ${{{named}}}: `{plain}` is its name at its source"
+    elif _NAME.fullmatch(plain):
         fix = suggest(plain, _declared(spec), f"declare it: env: {{secrets: [{{key: {plain}}}]}}")
     return Finding(UNKNOWN_SECRET, message, loaded.where(pointer), fix)
 

@@ -190,7 +190,8 @@ def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document
         return Finding(STEP_FORM, message, where, "keep one of the two, or make two steps of it")
     known = keys_at(model, loc)
     close = meant_at(key, model, loc, value_at(document.value, parent))
-    fix = f"did you mean `{close}`?" if close else advice_on(key) or f"known here: {', '.join(sorted(known))}"
+    unit = ", in milliseconds" if close and close.endswith("_ms") else ""
+    fix = f"did you mean `{close}`{unit}?" if close else advice_on(key) or f"known here: {', '.join(sorted(known))}"
     if close is None and (steps := steps_below(key, model, loc)):
         fix = f"write it in a step: `{steps}: [{{{key}: ...}}]`"
     elif close is None and (section := section_of(key, model, loc)):
@@ -248,6 +249,8 @@ def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document)
         fix = f"write it as a list: [{value}]"
     elif mistake.expected == ["a list"]:
         fix = "write it as a list: `- item` on lines of their own"
+    elif mistake.pointer == "/pattern/config/default" and not isinstance(value, str):
+        fix = "write steps as a route under `routes`, and its name here: `default: NAME`"
     elif mistake.pointer == "/tools" and isinstance(value, list):
         fix = "write the list under `tools.python:`"
     elif mistake.expected == ["a mapping"]:
@@ -285,7 +288,8 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         close = close if close in words else None
         choice = f"one of {', '.join(words)}" if words[1:] else words[0]
         message = f"`{name}` is {shown(error['input'])}; it must be {choice}"
-        return Finding(BAD_VALUE, message, where, f"did you mean `{close}`?" if close else None)
+        fix = f"did you mean `{close}`?" if close else _meant_input(mistake)
+        return Finding(BAD_VALUE, message, where, fix)
     if kind in _BOUNDS:
         bound, key = _BOUNDS[kind]
         return Finding(BAD_VALUE, f"`{name}` is {shown(error['input'])}; it must be {bound} {context[key]:g}", where)
@@ -298,7 +302,19 @@ def _bad_value(mistake: _Mistake, document: Document) -> Finding | None:
         least = context["min_length"]
         message = f"`{name}` is empty" if least == 1 else f"`{name}` needs {least} or more items"
         return Finding(BAD_VALUE, message, where)
+    if kind == "too_long":
+        return Finding(
+            BAD_VALUE, f"`{name}` can only be empty", where, "write `[]` for none; without the key it is all"
+        )
     return Finding(BAD_VALUE, f"`{name}` is not usable: {error['msg']}", where)
+
+
+def _meant_input(mistake: _Mistake) -> str | None:
+    """Return what to write where the default of an input is written in place of its type."""
+    _, section, *names = mistake.pointer.split("/")
+    if section != "inputs" or len(names) != 2:
+        return None
+    return f"for a fixed value write `inputs: {{values: {{{names[1]}: ...}}}}`, for a default `{{default: ...}}`"
 
 
 def counts_failed_items(error: Mapping[str, Any]) -> bool:

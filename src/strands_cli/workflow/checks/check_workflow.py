@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from strands_cli.errors import Code, Finding, Severity, did_you_mean, suggest
+from strands_cli.workflow.checks.check_comparisons import check_comparisons
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
 from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
@@ -21,6 +22,8 @@ from strands_cli.workflow.yaml import escape
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.
 _WHOLES = ("input", "inputs", "variables", "vars", "params")
+# Words of other programs for `else`.
+_OTHERWISE = ("default", "otherwise", "always")
 UNDECLARED_VARIABLE = Code(
     "undeclared-variable", "A template uses a variable that no input declares.", "Declare it under `inputs`."
 )
@@ -68,6 +71,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             continue
         if not site.is_condition:
             yield from _single_braces(site, inputs, loaded)
+        yield from check_comparisons(site, templates, spec, loaded)
         paths = sorted(_paths(templates, site), key=spoken_path)
         ends = {end for path in paths for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
         for path in paths:
@@ -124,6 +128,8 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
             known += f"; for a value of your own: `inputs: {{required: {{{root}: string}}}}`"
         return Finding(UNKNOWN_NAME, f"`{root}` is not known here{site.use}", where, known, severity)
     fix = suggest(root, [*site.scope, *inputs], f"declare it: `inputs: {{required: {{{root}: string}}}}`", form="`{}`")
+    if site.is_condition and root in _OTHERWISE:
+        fix = "write `else`, which holds where no other condition does"
     if root in _WHOLES and len(path) > 1 and str(path[1]) in inputs:
         fix = f"write `{path[1]}`: an input has no prefix"
     message = f"no input declares `{root}`; a run needs `--var {root}=...`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from strands_cli.toolref import ToolRef, ToolRefError
@@ -10,6 +11,10 @@ from strands_cli.workflow.differences.file_parts import Difference, at, both, fo
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, str) and "${" not in value
+
+
+def _has_another_form(value: Any) -> bool:
+    return isinstance(value, str) and re.search(r"\$\w|\{\{", value) is not None
 
 
 def _is_own_python(value: Any) -> bool:
@@ -128,6 +133,33 @@ STRICTER: tuple[Difference, ...] = (
             at(r"/tools/(?:mcp|http_executors)/\d+/headers/[^/]*(?i:authorization|cookie|key|token|secret)", _is_plain),
             at(r"/runtime/options/(?:.*/)?[^/]*(?i:api_?key|token|secret)", _is_plain),
         ),
+    ),
+    Difference(
+        0,
+        "secret-forms",
+        "`$NAME` and `{{ NAME }}` of a declared secret where secrets are sent",
+        "an error: the service would get the text itself; write `${NAME}`",
+        "",
+        "`unknown-secret`",
+        at(r"/tools/(?:mcp|http_executors)/\d+/(?:headers|env)/.*", _has_another_form),
+    ),
+    Difference(
+        0,
+        "statuses",
+        "a comparison with a status that no step has, as `success`",
+        "a warning: it never holds; the words are `completed`, `failed`, `skipped`, `not_executed`",
+        "",
+        "`unknown-status`",
+        texts(r"\.status\b.*[=!]="),
+    ),
+    Difference(
+        0,
+        "optional-inputs",
+        "`default` or `is defined` for an optional input without a default",
+        "a warning: the input is none, not missing, and prints `None`",
+        "",
+        "`no-effect`",
+        found(),
     ),
     Difference(
         0,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from strands_cli.errors import Finding
 from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
 from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_step
 from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.findings import Locator
 
 EVALUATION: Scope = scope_of("draft", "iteration", "evaluation")
 ITERATION: Scope = scope_of("draft", "score", "evaluation", "draft_preview", "feedback", "issues", "fixes", "iteration")
@@ -119,6 +124,13 @@ class EvaluatorOptimizer(PatternModel):
         """Yield the message that asks for the next draft, and the one that asks for its evaluation."""
         yield from ((self.config.producer, site) for site in self.templates())
         yield from (again for again in super().messages_again() if again[1].pointer.startswith(f"{CONFIG}/evaluator/"))
+
+    def check(self, locator: Locator) -> Iterator[Finding]:
+        """Yield a warning for a score that is a share of 1."""
+        if 0 < (score := self.config.accept.min_score) < 1:
+            where = locator.where(f"{CONFIG}/accept/min_score")
+            message = f"scores are from 0 to 100: nearly every draft has {score:g}"
+            yield Finding(NO_EFFECT, message, where, f"write `min_score: {score * 100:g}`", "warning")
 
     def limits(self) -> Iterator[str]:
         """Yield when a draft is accepted."""

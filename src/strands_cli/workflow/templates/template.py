@@ -139,6 +139,17 @@ class Templates:
 
         return list(compared_words(tree))
 
+    def assumed_missing(self, text: str, *, is_condition: bool = False) -> list[str]:
+        """Return the names for which a template or condition gives a `default`, or asks whether they are defined."""
+        if "def" not in text and "|" not in text:
+            return []
+        tree = self._tree_of(text, is_condition=is_condition)
+        if tree is None:
+            return []
+        from strands_cli.workflow.templates.template_words import assumed_missing
+
+        return list(dict.fromkeys(assumed_missing(tree)))
+
     def _tree_of(self, text: str, *, is_condition: bool) -> Any:
         """Return the tree of a template or condition, or None where it has none."""
         if is_condition:

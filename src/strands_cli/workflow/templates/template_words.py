@@ -1,4 +1,4 @@
-"""The words that a template or a condition compares a value with."""
+"""The words that a template or a condition compares a value with, and the names that it takes for missing."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ def compared_words(tree: nodes.Template) -> Iterator[tuple[Path, str]]:
     for call in tree.find_all(nodes.Call):
         if isinstance(call.node, nodes.Getattr) and call.node.attr in _STARTS and call.args:
             yield from _pairs(call.node.node, call.args[0])
+
+
+def assumed_missing(tree: nodes.Template) -> Iterator[str]:
+    """Yield each name for which a default is given, or which is tested for being there, as if it might be missing."""
+    for given in tree.find_all(nodes.Filter):
+        if given.name in ("default", "d") and isinstance(given.node, nodes.Name) and len(given.args) < 2:
+            yield given.node.name
+    for test in tree.find_all(nodes.Test):
+        if test.name in ("defined", "undefined") and isinstance(test.node, nodes.Name):
+            yield test.node.name
 
 
 def _pairs(one: nodes.Expr, other: nodes.Expr) -> Iterator[tuple[Path, str]]:
