@@ -21,9 +21,12 @@ def checked_data_flow(
     plan: Plan, document: Document, environ: Mapping[str, str], *, is_tool: bool
 ) -> tuple[Plan, list[Finding]]:
     """Return a plan with the secrets of its tools, and what it exposes, where its spans go, and which secrets lack."""
+    written = len(plan.spec.env.secrets)
     plan, unnamed = with_unnamed_secrets(plan, document)
+    places = [document.where(f"/env/secrets/{index}") for index in range(written)]
+    places += [one.where for one in unnamed if one.where]
     of_spans = [] if is_tool else check_telemetry(plan.spec, document, environ)
-    return plan, [*check_exposure(plan, document), *of_spans, *unnamed, *check_secrets(plan, document, environ)]
+    return plan, [*check_exposure(plan, document), *of_spans, *unnamed, *check_secrets(plan, places, environ)]
 
 
 def check_written_uses(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where
 from strands_cli.planning.planned_tools import McpTool, PythonTool, secrets_in
 from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.yaml import Document
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedTool
@@ -39,15 +38,18 @@ WRITTEN_SECRET = Code(
 )
 
 
-def check_secrets(plan: Plan, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each secret that is not there, or that no one takes; runs no program, opens no keyring."""
+def check_secrets(plan: Plan, places: Sequence[Where], environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a finding for each secret that is not there, or that no one takes; runs no program, opens no keyring.
+
+    Args:
+        places: Where each secret of the plan is named, or needed.
+    """
     if not plan.spec.env.secrets:
         return
     from strands_cli.secrets import SecretFault, require_source
 
     taken = secret_takers(plan)
-    for index, secret in enumerate(plan.spec.env.secrets):
-        where = document.where(f"/env/secrets/{index}")
+    for secret, where in zip(plan.spec.env.secrets, places, strict=False):
         try:
             require_source(_reference(secret, plan.base_dir, plan.places), environ)
         except SecretFault as fault:
