@@ -87,6 +87,15 @@ FOUND: dict[str, tuple[str, int]] = {
         ),
         10,
     ),
+    "secret-forms": (
+        flow(
+            "env: {secrets: [{key: T}]}\n"
+            "tools: {http_executors: [{id: h, base_url: 'https://x.org', headers: {A: $T}}]}\n"
+        ),
+        7,
+    ),
+    "statuses": (flow(chain("{agent: a, input: \"{{ steps[0].status == 'success' }}\"}")), 5),
+    "optional-inputs": (flow("inputs: {optional: {x: string}}\n"), 6),
     "graphs-without-else": (flow(f"{GRAPH}[{{from: x, choose: [{{when: 'true', to: y}}]}}]}}}}\n"), 5),
     "fields-of-providers": (flow(head=HEAD.replace("model_id: m", "model_id: m, region: r")), 3),
     "schemas": (flow(head=HEAD.replace("{prompt: q}", "{prompt: q, output_schema: {type: object}}")), 4),

@@ -155,11 +155,11 @@ STRICTER: tuple[Difference, ...] = (
     Difference(
         0,
         "optional-inputs",
-        "`default` or `is defined` for an optional input without a default",
-        "a warning: the input is none, not missing, and prints `None`",
+        "an optional input without a default",
+        "it is none, not missing, and prints `None`; `default` and `is defined` for it are warnings",
         "",
         "`no-effect`",
-        found(),
+        at(r"/inputs/optional/[^/]+", lambda given: not (isinstance(given, dict) and "default" in given)),
     ),
     Difference(
         0,
