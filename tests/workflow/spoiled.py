@@ -143,6 +143,11 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         "unknown-status",
         11,
     ),
+    "whole result": (
+        chain("{agent: alpha, input: '{{ topic }}'}", "{agent: beta, input: '{{ steps[0] }} {{ steps[0] | tojson }}'}"),
+        "whole-result",
+        11,
+    ),
     "secret in the form of a shell": (
         with_line(
             "env: {secrets: [{key: MY_TOKEN, name: TOKEN}]}\n"

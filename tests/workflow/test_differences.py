@@ -95,6 +95,7 @@ FOUND: dict[str, tuple[str, int]] = {
         7,
     ),
     "statuses": (flow(chain("{agent: a, input: \"{{ steps[0].status == 'success' }}\"}")), 5),
+    "whole-results": (flow(chain("{agent: a, input: x}, {agent: a, input: '{{ steps[0] }}'}")), 5),
     "optional-inputs": (flow("inputs: {optional: {x: string}}\n"), 6),
     "graphs-without-else": (flow(f"{GRAPH}[{{from: x, choose: [{{when: 'true', to: y}}]}}]}}}}\n"), 5),
     "fields-of-providers": (flow(head=HEAD.replace("model_id: m", "model_id: m, region: r")), 3),

@@ -91,6 +91,14 @@ def problem_of(path: Path, scope: Scope) -> Problem | None:
     return None
 
 
+def is_result(path: Path, scope: Scope) -> bool:
+    """Return whether a path names a whole result of a step."""
+    place: Any = scope
+    for part in path:
+        place = place.each if isinstance(place, Items) else place.get(part) if isinstance(place, Mapping) else None
+    return isinstance(place, Mapping) and "response" in place
+
+
 def _beyond(path: Path, count: int) -> str:
     there = {0: "no step", 1: "only one step"}.get(count, f"only {count} steps")
     return f"`{spoken_path(path)}` cannot be known here: {there} before"

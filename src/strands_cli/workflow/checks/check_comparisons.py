@@ -1,4 +1,4 @@
-"""Checks of what templates ask about values: a status by a word that none has, and inputs that are never missing."""
+"""Checks of what templates ask of values: a status that none has, inputs that are never missing, whole results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import Site
+from strands_cli.workflow.template_scope import is_result, spoken_path
 from strands_cli.workflow.templates import Templates
 
 UNKNOWN_STATUS = Code(
@@ -17,6 +18,11 @@ UNKNOWN_STATUS = Code(
     "Write one of the words: completed, failed, skipped, not_executed.",
 )
 STATUSES = ("completed", "failed", "skipped", "not_executed")
+WHOLE_RESULT = Code(
+    "whole-result",
+    "A template prints a whole result, with the names of its fields, in place of its text.",
+    "Write `.response` behind it, or `| tojson`.",
+)
 _RESULTS = ("steps", "tasks", "nodes", "branches", "workers")
 # Words of other programs for the same.
 _MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), "error": "failed"}
@@ -30,6 +36,11 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
         if is_status and word.strip().lower() not in STATUSES:
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
             yield Finding(UNKNOWN_STATUS, f"no step ever has the status {word!r}", where, fix, "warning")
+    for path in () if site.is_condition else templates.printed_in(site.text):
+        if path[0] in _RESULTS and is_result(path, site.scope):
+            spoken = spoken_path(path)
+            message = f"`{spoken}` is no text: all fields of the result are printed, with their names"
+            yield Finding(WHOLE_RESULT, message, where, f"write `{spoken}.response`", "warning")
     for name in templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
         if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:

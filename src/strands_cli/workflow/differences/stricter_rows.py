@@ -154,6 +154,15 @@ STRICTER: tuple[Difference, ...] = (
     ),
     Difference(
         0,
+        "whole-results",
+        "`{{ tasks.draft }}` and others that print a whole result",
+        "a warning: all fields are printed, in the form of Python; write `.response` behind it",
+        "",
+        "`whole-result`",
+        found(),
+    ),
+    Difference(
+        0,
         "optional-inputs",
         "an optional input without a default",
         "it is none, not missing, and prints `None`; `default` and `is defined` for it are warnings",

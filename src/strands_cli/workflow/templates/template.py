@@ -139,6 +139,15 @@ class Templates:
 
         return list(compared_words(tree))
 
+    def printed_in(self, text: str) -> list[Path]:
+        """Return the paths that a template prints."""
+        tree = self._tree_of(text, is_condition=False)
+        if tree is None:
+            return []
+        from strands_cli.workflow.templates.template_words import printed_paths
+
+        return list(dict.fromkeys(printed_paths(tree)))
+
     def assumed_missing(self, text: str, *, is_condition: bool = False) -> list[str]:
         """Return the names for which a template or condition gives a `default`, or asks whether they are defined."""
         if "def" not in text and "|" not in text:

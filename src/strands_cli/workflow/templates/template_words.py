@@ -43,6 +43,12 @@ def assumed_missing(tree: nodes.Template) -> Iterator[str]:
             yield test.node.name
 
 
+def printed_paths(tree: nodes.Template) -> Iterator[Path]:
+    """Yield each path that is printed as it is, or as a text of other letters."""
+    for output in tree.find_all(nodes.Output):
+        yield from (path for node in output.nodes if (path := path_of(_plain(node))))
+
+
 def _pairs(one: nodes.Expr, other: nodes.Expr) -> Iterator[tuple[Path, str]]:
     for subject, constant in ((one, other), (other, one)):
         path = path_of(_plain(subject))
