@@ -39,7 +39,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
     for path in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):
             spoken = spoken_path(path)
-            message = f"`{spoken}` is no text: all fields of the result are printed, with their names"
+            message = f"`{spoken}` prints all fields of the result with their names, in place of its text"
             yield Finding(WHOLE_RESULT, message, where, f"write `{spoken}.response`", "warning")
     for name in templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
