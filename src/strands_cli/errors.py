@@ -177,7 +177,7 @@ class FileAtFault(RunFailed):
 
 
 class CallDenied(RunFailed):
-    """A step that is one call of a tool failed, since no person could be asked about the call."""
+    """A step that is one call of a tool failed, since policy or a plugin denied it, or no person could be asked."""
 
     exit_code = ExitCode.DENIED
 

@@ -43,6 +43,7 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+_set = object.__setattr__
 
 
 def _is_plain(cls: type, options: dict[str, Any]) -> bool:
@@ -53,7 +54,7 @@ def _is_plain(cls: type, options: dict[str, Any]) -> bool:
 
 
 def _init_of(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
-    names: dict[str, Any] = {"_set": object.__setattr__, "_absent": _ABSENT}
+    names: dict[str, Any] = {"_set": _set, "_absent": _ABSENT}
     arguments: dict[bool, list[str]] = {False: [], True: []}
     lines = []
     for number, field in enumerate(fields):

@@ -30,7 +30,7 @@ def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[
         yield from commands((*path, name), child)
 
 
-ALIASES = {"sessions": "runs", "tools list": "list-tools", "sessions resume": "resume"} | {
+ALIASES = {"sessions": "runs", "tools list": "list-tools", "sessions resume": "resume", "atomic init": "atomic new"} | {
     f"sessions {verb}": f"runs {'prune' if verb == 'cleanup' else verb}"
     for verb in ("list", "show", "cancel", "delete", "prune", "cleanup")
 }

@@ -118,7 +118,7 @@ def test_a_plugin_denies_a_call_and_event_and_record_have_its_name(folder: Folde
     echoing(folder, "a")
     switch_on(folder, hook_plugin(folder, "strands-hooks-no", deciding("deny", "strands_decide_call")))
     ran = folder.strands("run", "flow.yaml", "--events", "events.jsonl", "--yes")
-    assert ran.code == 10
+    assert ran.code == 21
     assert "denied: echo: strands-hooks-no: because of echo" in ran.err
     assert lines(folder, "calls.txt") == []
     decided = [one for one in map(json.loads, lines(folder, "events.jsonl")) if "effect" in one]
@@ -135,7 +135,7 @@ def test_a_plugin_that_raises_denies_and_is_named(folder: Folder) -> None:
     body = "@hookimpl\ndef strands_decide_call(record):\n    raise OSError('no answer')\n"
     switch_on(folder, hook_plugin(folder, "strands-hooks-bad", body))
     ran = folder.strands("run", "flow.yaml")
-    assert ran.code == 10
+    assert ran.code == 21
     assert re.search(r"\bstrands-hooks-bad .*\bstrands_decide_call: OSError: no answer", ran.err)
     assert lines(folder, "calls.txt") == []
 

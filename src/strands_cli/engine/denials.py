@@ -26,6 +26,14 @@ def denials_of(rows: Iterable[Row]) -> tuple[Denials, ...]:
     )
 
 
+def has_denial(rows: Iterable[Row]) -> bool:
+    """Return whether a call among the rows of a step was denied without the answer of a person."""
+    found = list(rows)
+    answered = {row.key for row in found if row.kind == "human"}
+    denied = [row for row in found if row.detail.get("decision") == "deny"]
+    return any(row.detail.get(NO_PERSON) or f"{row.key}/approval" not in answered for row in denied)
+
+
 def tool_of(key: str) -> str:
     """Return the name of the tool from the key of a call."""
     return key.rpartition("/")[2].split(".", 2)[2]

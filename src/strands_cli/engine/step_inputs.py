@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.conversations import Conversations, fields_of, without_fields
-from strands_cli.engine.denials import NO_PERSON
+from strands_cli.engine.denials import has_denial
 from strands_cli.engine.journal import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import StepResult, json_of, reports_error, text_of
@@ -183,7 +183,7 @@ class StepInputs:
                 return StepResult(text, tool.name, output=output), {}
             problem = f"{scope.key}: the tool {tool.name} failed: {text}"
             if not step.continues_after_error:
-                if any(row.detail.get(NO_PERSON) for row in self._ports.journal.rows(None, scope.key)):
+                if has_denial(self._ports.journal.rows(None, scope.key)):
                     raise CallDenied(problem)
                 raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
             self._warn(f"{problem}; the run continues")
