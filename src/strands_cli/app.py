@@ -79,6 +79,7 @@ def plan(
     """
     from strands_cli.planning import RunRequest, build_plan, check_names, installation_for, require_valid, with_findings
     from strands_cli.planning.machine import with_lock
+    from strands_cli.tools.schema import faults_of_inputs
     from strands_cli.workflow.yaml import stored_name
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
@@ -92,25 +93,8 @@ def plan(
     built = dataclasses.replace(built, files={**built.files, **named})
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
     seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
-    built = with_findings(built, [*machine.hook_faults(), *seen, *_faults_of_inputs(built, loaded)])
+    built = with_findings(built, [*machine.hook_faults(), *seen, *faults_of_inputs(built, loaded)])
     return with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
-
-
-def _faults_of_inputs(built: Plan, loaded: Loaded) -> list[Finding]:
-    """Return what is wrong with the inputs as one object, where the workflow has a schema of it."""
-    from strands_cli.errors import Finding, has_errors
-    from strands_cli.planning import BAD_INPUT
-
-    schema = built.spec.schema_of_inputs
-    if schema is None or has_errors(built.findings):
-        return []
-    from strands_cli.tools.schema import first_problem
-
-    if (problem := first_problem(schema, built.spec.object_of_inputs(built.inputs))) is None:
-        return []
-    agent = next(iter(built.spec.agents))
-    where = loaded.where(f"/agents/{agent}/input_schema")
-    return [Finding(BAD_INPUT, f"the inputs do not fit the input_schema of the agent '{agent}': {problem}", where)]
 
 
 # -- plan -> events -> files

@@ -11,3 +11,4 @@ from strands_cli.tools.schema.schemas import prepared as prepared
 from strands_cli.tools.schema.schemas import problem_of_text as problem_of_text
 from strands_cli.tools.schema.schemas import require_schema as require_schema
 from strands_cli.tools.schema.values_in_strings import coerced as coerced
+from strands_cli.tools.schema.workflow_inputs import faults_of_inputs as faults_of_inputs
