@@ -33,6 +33,7 @@ from strands import Agent
 from strands.models import Model
 from strands.models.openai import OpenAIModel
 
+from bench.measure import spread_of
 from strands_cli import app
 from strands_cli.agents import assembly as assemble
 from strands_cli.config import load_settings
@@ -40,6 +41,7 @@ from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.planning.run_request import RunRequest
 
 STEPS = 12
+TURNS = 6  # rounds of each kind in a pair: one takes a tenth of a second, and moves with the machine's other work
 COMMITS = 20  # of each row, since one takes less than the clock's step
 EFFECTS = 2 * STEPS  # a row for each step and one for its model call
 PROMPT = "Say a word about rivers."
@@ -133,7 +135,7 @@ def commit_ms(folder: Path) -> float:
 
 
 async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) -> list[tuple[float, float, float]]:
-    """Return the cost of a run, of the raw calls and of a commit, for each pair of rounds after one not counted."""
+    """Return the mean cost of a run, of the raw calls and of a commit, for each pair after one not counted."""
     path = folder / "bench.yaml"
     path.write_text(HEADER % url + STEPS * f'      - {{agent: one, input: "{PROMPT}"}}\n', encoding="utf-8")
     options = RunRequest(runs_dir=folder / "runs", out_dir=folder / "out")
@@ -143,10 +145,12 @@ async def rounds(url: str, make: Callable[[], Model], pairs: int, folder: Path) 
     async def run_round() -> None:
         await app.run(planned, replace(options, runs_dir=settings.runs_dir), NoPerson(), lambda event: None)
 
-    costs = [
-        (await cpu_ms(run_round), await cpu_ms(partial(raw_round, make)), commit_ms(folder)) for _ in range(pairs + 1)
-    ]
-    return costs[1:]
+    async def pair() -> tuple[float, float, float]:
+        turns = [(await cpu_ms(run_round), await cpu_ms(partial(raw_round, make))) for _ in range(TURNS)]
+        run, raw = (statistics.mean(costs) for costs in zip(*turns, strict=True))
+        return run, raw, commit_ms(folder)
+
+    return [await pair() for _ in range(pairs + 1)][1:]
 
 
 REFERENCES = {"client": sdk_model, "shared-client": sdk_model_with_one_client}
@@ -168,12 +172,11 @@ def main(arguments: list[str]) -> int:
         make = FixedModel if in_process else partial(REFERENCES[chosen.model], url)
         costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))
     if in_process:
-        effects = [((run - raw) / EFFECTS, commit) for run, raw, commit in costs]
-        figure = {"ms": statistics.median(effect for effect, _ in effects)}
-        figure["ratio"] = statistics.median(effect / (2 * commit) for effect, commit in effects)
+        spent = [(run - raw) / EFFECTS for run, raw, _ in costs]
+        ratios = [effect / (2 * commit) for effect, (_, _, commit) in zip(spent, costs, strict=True)]
     else:
-        figure = {"ms": statistics.median(run for run, _, _ in costs)}
-        figure["ratio"] = statistics.median(run / raw for run, raw, _ in costs)
+        spent, ratios = [run for run, _, _ in costs], [run / raw for run, raw, _ in costs]
+    figure = {"ms": statistics.median(spent), "ratio": statistics.median(ratios), "spread": spread_of(ratios)}
     print(json.dumps(figure))
     return 0
 

@@ -99,10 +99,15 @@ def measure_pair(subject: Command, reference: Command, pairs: int) -> Figure:
         spent = {id(first): spend(first), id(second): spend(second)}
         costs.append(spent[id(subject)])
         ratios.append(spent[id(subject)].ms / spent[id(reference)].ms)
-    low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
     return Figure(
         ms=statistics.median(cost.ms for cost in costs),
         mb=max(cost.mb for cost in costs),
         ratio=statistics.median(ratios),
-        spread=(low, high),
+        spread=spread_of(ratios),
     )
+
+
+def spread_of(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the lower and the upper quartile."""
+    low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
+    return low, high

@@ -78,7 +78,7 @@ def printed_by(module: str, *arguments: str) -> Callable[..., Figure]:
             spend(Command([sys.executable, "-m", module, *arguments, "--pairs", str(pairs)], folder, environment))
         lines = (folder / "bench-child.log").read_text(encoding="utf-8").strip().splitlines()
         figure = json.loads(lines[-1])
-        return Figure(ms=figure["ms"], ratio=figure.get("ratio"))
+        return Figure(ms=figure["ms"], ratio=figure.get("ratio"), spread=figure.get("spread"))
 
     return measure
 

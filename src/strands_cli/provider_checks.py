@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
@@ -150,7 +151,7 @@ def _admitted(provider: Provider) -> dict[str, str]:
     """Return the versions of a provider's client that the installed SDK admits, by distribution."""
     found: dict[str, str] = {}
     for line in _field("strands-agents", "Requires-Dist") if provider.extra else []:
-        needed = _REQUIRED.fullmatch(line)
+        needed = _REQUIRED.fullmatch(line) if str(provider.extra) in line else None
         # Stubs have no effect in a run.
         if needed and needed["extra"] == provider.extra and not needed["name"].endswith("-stubs"):
             found[needed["name"]] = needed["bounds"].replace(" ", "")
@@ -160,13 +161,20 @@ def _admitted(provider: Provider) -> dict[str, str]:
 
 def _field(distribution: str, field: str) -> list[str]:
     """Return a field of an installed distribution; `importlib.metadata` takes 40 ms to import."""
-    folder = re.compile(re.sub("[-_.]+", "[-_.]+", distribution) + r"-[^-]+\.dist-info", re.IGNORECASE)
-    for place in sys.path:
+    for place in (entry or os.curdir for entry in sys.path):
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            for entry in filter(folder.fullmatch, os.listdir(place or ".")):  # noqa: PTH208 - sooner
-                lines = Path(place, entry, "METADATA").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+            if lines := _headers(distribution, place, os.stat(place).st_mtime_ns):  # noqa: PTH116 - sooner
                 return [line.partition(": ")[2].strip() for line in lines if line.startswith(f"{field}: ")]
     return []
+
+
+@lru_cache(maxsize=64)
+def _headers(distribution: str, place: str, _changed_at: int) -> tuple[str, ...]:
+    """Return the header lines of a distribution's metadata in a folder, read again when the folder has changed."""
+    folder = re.compile(re.sub("[-_.]+", "[-_.]+", distribution) + r"-[^-]+\.dist-info", re.IGNORECASE)
+    for entry in filter(folder.fullmatch, os.listdir(place)):  # noqa: PTH208 - sooner
+        return tuple(Path(place, entry, "METADATA").read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
+    return ()
 
 
 def _importable(module: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -208,6 +209,22 @@ def test_a_client_outside_the_bounds_of_the_sdk_is_found(
         assert found[0].code.exit_code == 18
     checks = [check for check in check_providers({}) if check.name == "provider anthropic"]
     assert [check.status for check in checks] == ["ok" if is_admitted else "warning"], "doctor sees it without a key"
+
+
+def test_the_metadata_of_clients_is_read_again_when_its_folder_has_changed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def codes() -> list[str]:
+        return [one.code for one in check_provider(settings("anthropic"), {}) if one.code == "missing-extra"]
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    os.utime(tmp_path, (0, 0))
+    assert codes() == []
+    with monkeypatch.context() as patch:
+        patch.delattr(os, "listdir")
+        assert codes() == [], "what has not changed is not searched again"
+    installed_as("1.2.0", "anthropic", tmp_path, monkeypatch)
+    assert codes() == ["missing-extra"]
 
 
 def test_each_extra_pins_what_the_sdk_admits() -> None:

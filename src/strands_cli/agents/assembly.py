@@ -97,9 +97,9 @@ async def assemble(
         Denied: A tool differs from its manifest.
         InvalidInput: The value of a secret is written in a place that the journal stores.
     """
-    # In a thread: a program that prints a secret may be slow.
     plans = list({one.file: one for one in (*all_workflows_in(plan), plan)}.values())
-    values = {one.file: await asyncio.to_thread(all_secrets, one) for one in plans}
+    # In a thread: a program that prints a secret may be slow.
+    values = {one.file: await asyncio.to_thread(all_secrets, one) if one.spec.env.secrets else {} for one in plans}
     for own in values.values():
         require_unwritten(plan, own)
     redactor = Redactor(value for own in values.values() for value in own.values()).union(*map(redactor_of, plans))

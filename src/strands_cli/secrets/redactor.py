@@ -148,7 +148,7 @@ class RedactedStream:
     def _without_secrets(self, piece: str, finder: FormFinder) -> str:
         text, shown, done = self._unread + piece, "", 0
         places = range(max(0, len(text) - finder.longest + 1), len(text))
-        beginnings = [place for place in places if finder.begins_at(text, place)]
+        beginnings = [place for place in places if text[place] in finder.by_first and finder.begins_at(text, place)]
         while (found := finder.find(text, done)) is not None:
             start, end = found
             # With the next piece this may become a longer secret, or one that begins before it.

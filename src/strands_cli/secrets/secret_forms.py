@@ -46,9 +46,9 @@ class FormFinder:
         for form in sorted(forms, key=len, reverse=True):
             self._by_start.setdefault(form[:MIN_LENGTH], []).append(form)
             self.longest = max(self.longest, len(form))
-        self._by_first: dict[str, list[str]] = {}
+        self.by_first: dict[str, list[str]] = {}
         for start, group in self._by_start.items():
-            self._by_first.setdefault(start[0], []).extend(group)
+            self.by_first.setdefault(start[0], []).extend(group)
         self._search = re.compile("|".join(map(re.escape, self._by_start))).search
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
@@ -75,11 +75,8 @@ class FormFinder:
 
     def begins_at(self, text: str, place: int) -> bool:
         """Return whether the text from a place on is the beginning of a form, and not yet the whole of it."""
-        group = self._by_first.get(text[place])
-        if group is None:
-            return False
         tail = text[place:]
-        return any(len(form) > len(tail) and form.startswith(tail) for form in group)
+        return any(len(form) > len(tail) and form.startswith(tail) for form in self.by_first.get(text[place], ()))
 
 
 def _texts_of(text: str) -> set[str]:

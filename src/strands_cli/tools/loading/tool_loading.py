@@ -163,8 +163,15 @@ def close_the_current_directory() -> None:
     if here is None:
         sys.path[:] = [entry for entry in sys.path if Path(entry).is_absolute()]
         return
-    resolved = here.resolve()
-    sys.path[:] = [entry for entry in sys.path if entry and Path(entry).resolve() != resolved]
+    sys.path[:] = [entry for entry in sys.path if entry and not _is_folder(entry, here)]
+
+
+def _is_folder(entry: str, folder: Path) -> bool:
+    """Return whether an entry of `sys.path` is this folder, by whatever name."""
+    try:
+        return os.path.samefile(entry, folder)  # noqa: PTH121 - sooner
+    except OSError:
+        return False
 
 
 def custom_folders(base_dir: Path | None, python_path: Sequence[str]) -> list[str]:
