@@ -57,6 +57,7 @@ def test_tab_completes_commands_options_and_what_is_on_this_machine(folder: Fold
     assert folder.strands("run", "flow.yaml").code == 0
     (run,) = (entry.name for entry in folder.runs.iterdir() if entry.is_dir())
     folder.write("servers.json", {"mcpServers": {}})
+    folder.write("uses.yaml", {"agents": {"one": {}, "two": {"tools": [{"python": "a:b"}, "mcp:files/read_text"]}}})
     gate = {"type": "hitl", "prompt": "Go on?"}
     folder.write("gate.yaml", WAITING | {"pattern": {"type": "chain", "config": {"steps": [gate]}}})
     assert folder.strands("run", "gate.yaml").code == 19
@@ -72,11 +73,32 @@ def test_tab_completes_commands_options_and_what_is_on_this_machine(folder: Fold
         "tools run --of serv": "tools run --of servers.json",
         "explain unknown-prov": "explain unknown-provider",
         "list-tools --sou": "list-tools --source",
+        "run flow.yaml --allow native:calc": "run flow.yaml --allow native:calculator",
+        'run "flow.yaml" --var "a=b c:d" --allow "native:calc': "run flow.yaml --var a=b c:d --allow native:calculator",
+        "run flow.yaml --var a=b:c --allow native:calc": "run flow.yaml --var a=b:c --allow native:calculator",
+        "run flow.yaml --var a=b:c --provider anthr": "run flow.yaml --var a=b:c --provider anthropic",
+        "run uses.yaml --allow mcp:files/re": "run uses.yaml --allow mcp:files/read_text",
+        'run "deep/own-f': "run deep/own-flow.yaml",
     }
     for typed, completed in lines.items():
         shell.type(f"strands {typed}\t\n")
-        assert shell.wait_for(r"got:(.*?) ?:")[1] == completed
+        assert shell.wait_for(r"got:(.*?) ?:\r")[1] == completed
     assert not list(folder.work.rglob("run-by-the-shell"))
+
+
+@pytest.mark.parametrize("shell", ["bash"], indirect=True)
+def test_bash_completes_a_part_of_a_word_that_it_splits(shell: Terminal) -> None:
+    left = "\x1b[D"
+    lines = {
+        "run --allow=native:calc\t": "run --allow=native:calculator",
+        "run --allow='native:calc\t": "run --allow=native:calculator",
+        "run --allow native:'calc\t": "run --allow native:calculator",
+        f"run --var a=b:c  --allow=native:calc more{left * 5}\t": "run --var a=b:c --allow=native:calculator more",
+        "run --provider=anthr\t": "run --provider=anthropic",
+    }
+    for typed, completed in lines.items():
+        shell.type(f"strands {typed}\n")
+        assert shell.wait_for(r"got:(.*?) ?:\r")[1] == completed
 
 
 @pytest.mark.parametrize(

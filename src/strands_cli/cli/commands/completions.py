@@ -56,13 +56,23 @@ def _files_below(folder: Path, suffixes: Sequence[str], depth: int) -> Iterator[
             yield from _files_below(entry, suffixes, depth - 1)
 
 
-@completer
-def tools(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
+def _tools(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of installed tools, with `native:` where that was typed."""
     from strands_cli.catalog import discover_catalog
 
     prefix = "" if not incomplete.startswith("native:") else "native:"
     yield from (prefix + ref.removeprefix("native:") for ref in discover_catalog().allowed_refs)
+
+
+@completer
+def allowed(incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of installed tools, and the other references in the workflow that was typed."""
+    from strands_cli.workflow.yaml import read_document
+
+    yield from _tools(incomplete, typed)
+    agents = read_document(Path(typed.get("spec") or typed["words"][0])).value["agents"]
+    refs = (str(ref) for agent in agents.values() for ref in agent.get("tools", ()))
+    yield from (ref for ref in refs if not ref.startswith("native:"))
 
 
 @completer
@@ -142,6 +152,7 @@ def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     yield from ("policy", *PAGES, *declared_codes(), *_files(_YAML, incomplete))
 
 
+tools = completer(_tools)
 workflow_files = completer(lambda incomplete, _: _files(_YAML, incomplete))
 server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
 json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
@@ -150,4 +161,4 @@ families, categories, distributions = map(_of_tools, ("family", "category", "dis
 questions, decisions = _keys(_questions), _keys(_decisions)
 steps = _keys(lambda journal: (row for kind in ("step", "human") for row in journal.rows(kind) if "/" not in row.key))
 # By the name of the option's field.
-OF_OPTIONS = {"provider": providers, "allow": tools}
+OF_OPTIONS = {"provider": providers, "allow": allowed}
