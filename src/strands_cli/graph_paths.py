@@ -19,6 +19,17 @@ def reached(node: str, followers: Followers) -> set[str]:
     return seen
 
 
+def distance(first: str, last: str, followers: Followers) -> int:
+    """Return the number of edges on the shortest path between two nodes; where there is none, that of all nodes."""
+    seen, wave = {first}, {first}
+    for edges in range(len(list(followers))):
+        if last in wave:
+            return edges
+        wave = {other for node in wave for other in followers[node]} - seen
+        seen |= wave
+    return len(seen)
+
+
 def reach_of(followers: Followers) -> dict[str, frozenset[str]]:
     """Return for each node all nodes that a path from it leads to."""
     return {node: frozenset(reached(node, followers)) for node in followers}

@@ -26,7 +26,18 @@ def found(text: str, prompt: str = "Answer.") -> list[Finding]:
     ]
 
 
-@pytest.mark.parametrize("text", ["On {topic}.", "On { topic }, {{ topic }}", "{topic} and {topic}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On {topic}.",
+        "/users/{topic}",
+        "Read https://host/{topic} now",
+        "Write /out/{topic}.md",
+        "bees /{topic}",
+        "On { topic }, {{ topic }}",
+        "{topic} and {topic}",
+    ],
+)
 def test_an_input_in_single_braces_is_a_warning_with_the_template(text: str) -> None:
     (finding,) = found(text)
     assert (finding.severity, finding.fix) == ("warning", "did you mean `{{ topic }}`?")
@@ -54,6 +65,9 @@ def test_names_of_the_step_are_known_too() -> None:
         "{{ {'topic': topic} }}",
         "{% raw %}/users/{topic}{% endraw %} of {{ topic }}",
         "{{ '{topic}' }}",
+        "Call GET /users/{topic}.",
+        "Call `/users/{topic}/posts`, then sum up",
+        'Use "/v1/{topic}?all=yes"',
         "{%- raw -%} {topic} {%- endraw -%} of {{ topic }}",
     ],
 )

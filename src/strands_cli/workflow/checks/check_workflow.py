@@ -36,7 +36,9 @@ SINGLE_BRACES = Code(
 # A lone word in braces that is not part of a larger form, and the templates of a text, which have braces of their own.
 _SINGLE = re.compile(r"(?<![\w{$\\%}])\{[ \t]*([A-Za-z_]\w*)[ \t]*\}(?!\})")
 _RAW = r"\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}"
-_TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+# The path of a service within a sentence: `GET /users/{id}`.
+_ROUTE = r"(?<=[\s\"'`(])(?=/\w)(?:/(?:[\w.~-]+|\{\w+\}))+(?=[\s\"'`),;:?]|\.?(?:\s|$))"
+_TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|" + _ROUTE, re.DOTALL)
 
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:

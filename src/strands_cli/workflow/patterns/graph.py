@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from strands_cli.errors import Code, Finding, has_errors
-from strands_cli.graph_paths import reach_of, reach_without_loops, reached, waves_of
+from strands_cli.graph_paths import distance, reach_of, reach_without_loops, reached, waves_of
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site
 from strands_cli.workflow.steps import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, Scope, scope_of
 from strands_cli.workflow.yaml import escape
@@ -113,6 +113,22 @@ class GraphConfig(FormatModel):
                 followers[edge.from_] += [name for name in edge.targets() if name in followers]
         return followers
 
+    @functools.cached_property
+    def gates(self) -> set[str]:
+        """Return the nodes that ask a person."""
+        return {name for name, node in self.nodes.items() if isinstance(node, GateStep)}
+
+    def gates_before(self, node: str) -> set[str]:
+        """Return the gates that may be answered before a node begins, on a path to it or beside it."""
+        if node not in self.nodes or not self.gates:
+            return set()
+        reach = reach_of(self.followers)
+        leading = {other for other in self.nodes if node in reach[other]}
+        if any(other in reach[other] for other in leading):  # the loop may last as long as a gate needs
+            return self.gates
+        first = next(iter(self.nodes))
+        return {gate for gate in self.gates if gate in leading or distance(first, gate, self.followers) < len(leading)}
+
 
 class Graph(PatternModel):
     """Nodes joined by edges."""
@@ -128,9 +144,8 @@ class Graph(PatternModel):
 
     def steps(self) -> Iterator[PlacedStep]:
         """Yield the nodes."""
-        scope = self._scope()
         for name, node in self.config.nodes.items():
-            yield PlacedStep(f"nodes.{name}#N", f"{CONFIG}/nodes/{escape(name)}", node, scope)
+            yield PlacedStep(f"nodes.{name}#N", f"{CONFIG}/nodes/{escape(name)}", node, self._scope(name))
 
     def names_at_end(self) -> Scope:
         """Return the results of the nodes, and which one ran last."""
@@ -140,8 +155,10 @@ class Graph(PatternModel):
         nodes = self.config.nodes.items()
         return {"nodes": {name: GATE if isinstance(node, GateStep) else NODE for name, node in nodes}}
 
-    def _scope(self) -> dict[str, Any]:
-        return {**self._results(), "last_response": ANY, **gate_scope(list(self.config.nodes.values()))}
+    def _scope(self, node: str, *, is_after: bool = False) -> dict[str, Any]:
+        """Return the names that a node's templates may use, or the conditions of the edges after it."""
+        gates = self.config.gates_before(node) | ({node} & self.config.gates if is_after else set())
+        return {**self._results(), "last_response": ANY, **({"hitl_response": ANY} if gates else {})}
 
     def edges(self) -> list[StepEdge]:
         """Return the edges, with the conditions of choices."""
@@ -154,8 +171,8 @@ class Graph(PatternModel):
 
     def templates(self) -> Iterator[Site]:
         """Yield the conditions of the choices."""
-        scope = self._scope()
         for index, edge in enumerate(self.config.edges):
+            scope = self._scope(edge.from_, is_after=True)
             for number, choice in enumerate(edge.choose or ()):
                 pointer = f"{CONFIG}/edges/{index}/choose/{number}/when"
                 yield Site(pointer, choice.when, scope, is_condition=True)

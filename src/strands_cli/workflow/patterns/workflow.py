@@ -132,9 +132,10 @@ class WorkflowPattern(PatternModel):
 
     def steps(self) -> Iterator[PlacedStep]:
         """Yield the tasks."""
-        scope = {**self.names_at_end(), **gate_scope(self.config.tasks)}
+        scope = self.names_at_end()
         for index, task in enumerate(self.config.tasks):
-            yield PlacedStep(f"tasks.{task.id}", f"{TASKS}/{index}", task, scope)
+            known = {**scope, **self._answer_before(task.id)}
+            yield PlacedStep(f"tasks.{task.id}", f"{TASKS}/{index}", task, known)
 
     def names_at_end(self) -> Scope:
         """Return the results of the tasks."""
@@ -143,9 +144,12 @@ class WorkflowPattern(PatternModel):
     def names_in_prompt(self, placed: PlacedStep) -> Scope:
         """Return the results of the tasks that a task waits for."""
         before = reached(placed.key.removeprefix("tasks."), self.config.dependencies)
-        gates = gate_scope([task for task in self.config.tasks if task.id in before])
-        names = {name: known for name, known in placed.names().items() if name != "hitl_response"}
-        return {**names, **gates, "tasks": dict.fromkeys(before, STEP)}
+        return {**placed.names(), "tasks": dict.fromkeys(before, STEP)}
+
+    def _answer_before(self, name: str) -> Scope:
+        """Return the name of a person's answer, where a task waits for a gate."""
+        before = reached(name, self.config.dependencies)
+        return gate_scope([task for task in self.config.tasks if task.id in before])
 
     def edges(self) -> list[StepEdge]:
         """Return the dependencies."""

@@ -169,8 +169,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return paths_of(tree, _FreeNames(self).of(tree))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Prefer a mapping's own key to a method of the same name, so that a task may be called `items`."""
-        if isinstance(obj, Mapping) and attribute in obj:
+        """Prefer a mapping's own key to a method of the same name, so that a node may be called `items`."""
+        if isinstance(obj, Mapping) and (attribute in obj or attribute in getattr(obj, "absent", ())):
             return obj[attribute]
         return super().getattr(obj, attribute)
 
