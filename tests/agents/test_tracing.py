@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, WaitingF
 from strands_cli.events import Event, RunWarning
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.telemetry.span_export import RedactedExporter, SpanRedaction
+from strands_cli.workflow.sections import Redact
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
@@ -216,11 +218,35 @@ def test_a_span_loses_its_secrets_at_every_place() -> None:
         events=[SpanEvent("exception", told)],
         status=Status(StatusCode.ERROR, f"failed: {SECRET}"),
     )
-    left = SpanRedaction(Redactor([SECRET], personal=True), inputs=False, outputs=False).of(span).to_json()
+    left = SpanRedaction(Redactor([SECRET], personal=True), Redact(tool_inputs=False)).of(span).to_json()
     assert SECRET not in left
     assert "5551234567" not in left
     assert left.count("Bearer [secret]") == 2
     assert '"number": 3' in left
+
+
+def test_a_span_loses_what_patterns_find_at_every_place_and_secrets_first() -> None:
+    said = {"text": "LOT-1234", "count": 7001, "LOT-1234": True, "list": [7001.5, "a LOT-1234"]}
+    told = {"plain": "the LOT-1234", "json": json.dumps([said]), "LOT-1234": ("LOT-1234", "b"), "tokens": 7001}
+    span = ReadableSpan(
+        name="chat LOT-1234",
+        resource=Resource({}),
+        attributes=told,
+        events=[SpanEvent("exception", told | {"key": SECRET})],
+        status=Status(StatusCode.ERROR, "failed: LOT-1234"),
+    )
+    redact = Redact(custom_patterns=(r"LOT-\d{4}", "7001", re.escape(SECRET[3:6])))
+    after = SpanRedaction(Redactor([SECRET]), redact).of(span)
+    left = after.to_json()
+    assert "LOT-1234" not in left
+    assert after.name == "chat [left out]"
+    assert after.status.description == "failed: [left out]"
+    assert after.events[0].attributes is not None
+    assert after.events[0].attributes["key"] == "[secret]"
+    assert after.attributes is not None
+    assert after.attributes["tokens"] == 7001
+    hidden = {"text": "[left out]", "count": "[left out]", "[left out]": True, "list": ["[left out]", "a [left out]"]}
+    assert json.loads(str(after.attributes["json"])) == [hidden]
 
 
 def test_a_span_that_cannot_be_redacted_is_not_sent() -> None:
@@ -235,7 +261,7 @@ def test_a_span_that_cannot_be_redacted_is_not_sent() -> None:
         def of(self, span: ReadableSpan) -> ReadableSpan:
             raise ValueError(span)
 
-    exporter = RedactedExporter(FileSnapshot(), Broken(HIDE_NOTHING, inputs=True, outputs=True), "there")
+    exporter = RedactedExporter(FileSnapshot(), Broken(HIDE_NOTHING, Redact()), "there")
     assert exporter.export([ReadableSpan("a"), ReadableSpan("b")]) is SpanExportResult.FAILURE
     assert (sent, exporter.lost) == ([], 2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 import yaml
 
 from strands_cli import Workflow
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.covers.kit import World, covers
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import Turn
@@ -70,6 +73,72 @@ def test_personal_data_is_not_in_spans_where_that_is_asked_for(world: World, col
     assert ran.response == "Write to ada@example.com.", "only traces are without it"
     assert collector.spans
     assert "@example.com" not in collector.text
+
+
+@covers("/telemetry/redact/custom_patterns")
+def test_what_patterns_find_is_not_in_spans(world: World, collector: Collector) -> None:
+    world.turns = [Turn(calls=[("calculator", {"expression": "6 * 7001"})]), Turn("ACME-1234 is done.")]
+    redact = {"custom_patterns": [r"ACME-\d{4}", "7001", "42006", r"steps\.\d"], "tool_inputs": False}
+    telemetry = {"telemetry": {"otel": {"endpoint": collector.endpoint}, "redact": redact}}
+    agents = "agents: {a: {prompt: 'You pack ACME-5678.', tools: [calculator]}}"
+    ran = world.run(f"{yaml.safe_dump(telemetry)}{agents}")
+    assert ran.response == "ACME-1234 is done.", "only traces are without it"
+    assert collector.named("step [left out]"), "names of spans too"
+    for found in ("ACME-1234", "ACME-5678", "7001", "42006", "steps.0"):
+        assert found not in collector.text
+
+
+BAD = {"(": "unterminated", "(a+)+b": "1,000 steps", r"\w+@corp": "1,000 steps", "x*": "empty text"}
+
+
+@pytest.mark.parametrize("pattern", BAD)
+def test_a_pattern_that_is_none_or_slow_is_an_error_at_its_place(pattern: str) -> None:
+    text = f"telemetry:\n  redact:\n    custom_patterns:\n      - good\n      - '{pattern}'\n"
+    (one,) = [one for one in load_spec(read_document("f", text)).findings if one.code == "bad-regex"]
+    assert one.where is not None
+    assert (one.severity, one.where.line, one.where.column) == ("error", 5, 9)
+    assert BAD[pattern] in one.message
+
+
+def test_a_port_of_grpc_is_found_when_the_file_is_checked(world: World) -> None:
+    text = "telemetry: {otel: {endpoint: 'https://h:4317/v1/traces'}}\n"
+    (one,) = [one for one in load_spec(read_document("f", text)).findings if one.code == "grpc-port"]
+    assert one.where is not None
+    assert (one.severity, one.where.line, one.where.column) == ("warning", 1, 30)
+    assert "https://h:4318/v1/traces" in str(one.fix)
+
+
+AMONG = {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+OF_TRACES = {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}
+AT_GRPC = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://h:4317"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "otel", "fixes"),
+    [
+        (AMONG, {}, ["OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"]),
+        (AMONG, {"endpoint": "http://h:9"}, ["OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"]),
+        ({"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "grpc"}, {}, ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf"]),
+        (AT_GRPC, {}, ["OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318"]),
+        (AMONG | AT_GRPC, {}, ["OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318"]),
+        (AMONG, {"endpoint": "http://h:4317"}, ["http://h:4318"]),
+        (AMONG, {"endpoint": "http://h:4318"}, []),
+        (AMONG | OF_TRACES, {}, []),
+        (AT_GRPC, {"endpoint": "http://h:9"}, []),
+        (AMONG, {"endpoint": "console"}, []),
+        (AMONG | {"OTEL_SDK_DISABLED": "true"}, {}, []),
+    ],
+)
+def test_what_the_environment_says_of_grpc_is_found_before_a_run(
+    world: World, environ: dict[str, str], otel: dict[str, str], fixes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OTEL_SDK_DISABLED", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    file = world.folder / "flow.yaml"
+    file.write_text(yaml.safe_dump(world.document(yaml.safe_dump({"telemetry": {"otel": otel}}))))
+    found = [str(one.fix) for one in Workflow.from_file(file).plan().findings if str(one.code) == "grpc-port"]
+    assert [re.findall(r"(?:OTEL_\w+=|http:)[^\s,]+", fix)[0] for fix in found] == fixes
 
 
 @pytest.mark.parametrize(("port", "codes"), [(4317, ["grpc-port"]), (4318, [])])

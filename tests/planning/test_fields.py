@@ -136,6 +136,7 @@ ACTS = {
     "telemetry.otel.sample_ratio",
     "telemetry.redact.tool_inputs",
     "telemetry.redact.pii",
+    "telemetry.redact.custom_patterns",
     "telemetry.redact.tool_outputs",
     "outputs.artifacts.path",
     "outputs.artifacts.from_",

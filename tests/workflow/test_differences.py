@@ -68,6 +68,7 @@ FOUND: dict[str, tuple[str, int]] = {
     "files-of-the-project": (flow(head=HEAD.replace("{prompt: q}", "{$ref: ../../../b.yaml}")), 4),
     "unnamed-secrets": (flow("tools: {python: [tavily_search]}\n"), 6),
     "folder-of-servers": (flow("tools: {mcp: [{id: s, command: env}]}"), 6),
+    "traces": (flow("telemetry:\n  otel: {endpoint: 'http://h:4317'}\n"), 7),
     "words-of-tools": (flow(chain("{tool: current_time, input: {timezone: local}}")), 5),
     "names-of-artifacts": (flow("outputs: {artifacts: [{path: a b, from: x}]}\n"), 6),
     "booleans": (flow("inputs: {optional: {x: {type: boolean, default: true}}}\n"), 6),

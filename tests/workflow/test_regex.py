@@ -7,7 +7,7 @@ import re
 import pytest
 
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates import TemplateError, Templates, require_linear
 from strands_cli.workflow.templates import bounded_regex as regex
 from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
@@ -79,3 +79,45 @@ def test_a_gate_whose_pattern_does_not_end_is_found_when_the_file_is_checked(
         if finding.code == "bad-regex"
     ]
     wording(found[0].message)
+
+
+LINEAR = [
+    r"ACME-\d{4}",
+    r"\b\d{3}-\d{2}-\d{4}\b",
+    "sk-[A-Za-z0-9]+",
+    r"(?i)(alpha|beta) \d{1,9}",
+    "x{0,3}?y",
+    "(?x) a {3} # c",
+    r"(?<=id )\d{5}",
+    r"[\w.]{1,30}@[\w.]{1,30}",
+]
+NOT_LINEAR = [
+    *SLOW,
+    r"\w+@x",
+    r"sk-\w+\b",
+    "(a|a){1,30}b",
+    "(?:ab)+",
+    r"(['x])\1",
+    "a{70000}",
+    "x*",
+    "",
+    "(?=a)",
+    r"\b",
+    "x(?>a+)",
+    "(a{1,40}){1,40}",
+    "|".join(["a{1,99}b"] * 20),
+    "a" * 1001,
+    "a+?",
+    "(?:a|b+)",
+]
+
+
+@pytest.mark.parametrize("pattern", LINEAR)
+def test_a_pattern_whose_repeats_are_limited_takes_time_in_proportion_to_a_text(pattern: str) -> None:
+    require_linear(pattern)
+
+
+@pytest.mark.parametrize("pattern", NOT_LINEAR)
+def test_a_pattern_that_can_take_more_or_finds_nothing_is_not_admitted(pattern: str) -> None:
+    with pytest.raises(regex.SlowPattern):
+        require_linear(pattern)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ LEFT_OUT = "[left out]"
 def exporter_to(destination: Destination, left_out: Redact, redactor: Redactor) -> RedactedExporter:
     """Return an exporter that sends redacted spans to a destination."""
     redactor = redactor.union(Redactor(personal=left_out.pii))
-    redaction = SpanRedaction(redactor, inputs=left_out.tool_inputs, outputs=left_out.tool_outputs)
+    redaction = SpanRedaction(redactor, left_out)
     if destination.kind == "console":
         line = ConsoleSpanExporter(out=sys.stderr, formatter=lambda span: span.to_json(indent=None) + "\n")
         return RedactedExporter(line, redaction, "the console")
@@ -102,19 +103,20 @@ class RedactedExporter(SpanExporter):
 
 
 class SpanRedaction:
-    """Removes secrets from a span, and if so configured the inputs and the outputs of tools."""
+    """Removes secrets from a span, and if so configured patterns, and the inputs and the outputs of tools."""
 
-    def __init__(self, redactor: Redactor, *, inputs: bool, outputs: bool) -> None:
+    def __init__(self, redactor: Redactor, left_out: Redact) -> None:
         self._redactor = redactor
-        self._inputs = inputs
-        self._outputs = outputs
+        self._patterns = [re.compile(pattern) for pattern in left_out.custom_patterns]
+        self._inputs = left_out.tool_inputs
+        self._outputs = left_out.tool_outputs
         self._longest = _longest(os.environ)
 
     def of(self, span: ReadableSpan) -> ReadableSpan:
         """Return the redacted span."""
         is_tool = (span.attributes or {}).get("gen_ai.operation.name") == "execute_tool"
         return ReadableSpan(
-            name=self._redactor.text(span.name),
+            name=self._hidden(span.name),
             context=span.context,
             parent=span.parent,
             resource=span.resource,
@@ -129,18 +131,18 @@ class SpanRedaction:
         )
 
     def _event(self, event: Event, is_tool: bool) -> Event:
-        return Event(event.name, self._attributes(event.attributes, is_tool, event.name), event.timestamp)
+        return Event(self._hidden(event.name), self._attributes(event.attributes, is_tool, event.name), event.timestamp)
 
     def _status(self, status: Status, is_tool: bool) -> Status:
         """Return the redacted status; that of a tool's span contains what the tool answered."""
         if status.description is None:
             return status
-        description = LEFT_OUT if is_tool and self._outputs else self._redactor.text(status.description)
+        description = LEFT_OUT if is_tool and self._outputs else self._hidden(status.description)
         return Status(status.status_code, description)
 
     def _attributes(self, attributes: Mapping[str, Any] | None, is_tool: bool, event: str) -> dict[str, Any]:
         return {
-            self._redactor.text(name): LEFT_OUT if self._is_left_out(name, is_tool, event) else self._value(value)
+            self._hidden(name): LEFT_OUT if self._is_left_out(name, is_tool, event) else self._value(value)
             for name, value in (attributes or {}).items()
         }
 
@@ -162,13 +164,31 @@ class SpanRedaction:
     def _text(self, text: str) -> str:
         """Return the redacted text; a text that is JSON, such as the messages of a model, is redacted part by part."""
         if text[:1] not in ("{", "["):
-            return self._redactor.text(text)
+            return self._hidden(text)
         try:
             parts = json.loads(text)
         except (ValueError, RecursionError):
-            return self._redactor.text(text)
-        parts = self._redactor.json(self._without_calls(parts))
-        return self._redactor.text(json.dumps(parts, ensure_ascii=False))
+            return self._hidden(text)
+        parts = self._without_patterns(self._redactor.json(self._without_calls(parts)))
+        return self._hidden(json.dumps(parts, ensure_ascii=False))
+
+    def _hidden(self, text: str) -> str:
+        """Return the redacted text; patterns come last, since half a secret would not be found."""
+        text = self._redactor.text(text)
+        for pattern in self._patterns:
+            text = pattern.sub(LEFT_OUT, text)
+        return text
+
+    def _without_patterns(self, value: Any) -> Any:
+        """Return JSON without what the patterns find in texts and keys; a number with it is omitted whole."""
+        if isinstance(value, dict):
+            return {self._hidden(name): self._without_patterns(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._without_patterns(item) for item in value]
+        if isinstance(value, str):
+            return self._hidden(value)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return LEFT_OUT if is_number and any(one.search(str(value)) for one in self._patterns) else value
 
     def _without_calls(self, value: Any) -> Any:
         """Leave out the tool calls in messages, in the form of the SDK and in that of OpenTelemetry."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from strands_cli.errors import Code, Finding
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow import BAD_VALUE, WorkflowSpec
+from strands_cli.workflow.checks import GRPC_PORT, address_for_http
 from strands_cli.workflow.sections import Otel
 from strands_cli.workflow.yaml import Document
 
@@ -19,15 +21,10 @@ NO_EXPORTER = Code(
     18,
 )
 
-GRPC_PORT = Code(
-    "grpc-port",
-    "Traces go to a port of gRPC, and are sent over HTTP, so they are lost.",
-    "Write the collector's port for OTLP over HTTP, which is usually 4318.",
-)
-
 INSTALL = "pip install 'strands-cli[otel]'"
-_GRPC = 4317
 _PATH = "/v1/traces"
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _AT_HOME = "http://localhost:4318"
 
 
@@ -76,11 +73,23 @@ def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str
         message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
         fix = f"{INSTALL}; or run without traces: OTEL_SDK_DISABLED=true"
         yield Finding(NO_EXPORTER, message, document.where("/telemetry/otel"), fix)
-    elif destination is not None and destination.kind == "otlp" and f":{_GRPC}/" in destination.url:
-        message = f"traces are sent by OTLP over HTTP, and port {_GRPC} is that of gRPC, which does not receive them"
-        http = destination.url.removesuffix(_PATH).replace(f":{_GRPC}", ":4318")
-        fix = f"write the collector's port for HTTP: {http}"
-        yield Finding(GRPC_PORT, message, document.where("/telemetry/otel/endpoint"), fix, "warning")
+    elif otel is not None and destination is not None and destination.kind == "otlp":
+        for message, fix in _meant_for_grpc(otel.endpoint, environ):
+            yield Finding(GRPC_PORT, message, document.where("/telemetry/otel/endpoint"), fix, "warning")
+
+
+def _meant_for_grpc(written: str | None, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what the environment says of gRPC, and what to set; the address of a file is checked with the file."""
+    name, address = next(((one, environ[one]) for one in _ENDPOINTS if environ.get(one)), ("", ""))
+    meant = address_for_http(address)
+    if written is None and meant:
+        yield f"traces are sent by OTLP over HTTP, and {name} has port 4317, that of gRPC", f"set {name}={meant}"
+        return
+    protocol = next((one for one in _PROTOCOLS if environ.get(one)), "")
+    has_usual_port = re.search(r":431[78](?!\d)", written or address) is not None
+    if environ.get(protocol, "").strip().lower() == "grpc" and not has_usual_port:
+        fix = f"set {protocol}=http/protobuf, and write the collector's port for HTTP, usually 4318"
+        yield f"traces are sent by OTLP over HTTP, and {protocol}=grpc asks for gRPC", fix
 
 
 def _has_exporter() -> bool:

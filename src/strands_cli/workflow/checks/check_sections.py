@@ -46,6 +46,10 @@ def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         from strands_cli.workflow.secret_places import check_secret_places
 
         yield from check_secret_places(spec, loaded)
+    if spec.telemetry.otel or spec.telemetry.redact.custom_patterns:
+        from strands_cli.workflow.checks.check_telemetry import check_telemetry
+
+        yield from check_telemetry(spec, loaded)
     yield from duplicates("skill", [skill.id for skill in spec.skills], "/skills", loaded)
     yield from _check_retrieval(spec, loaded)
     yield from _check_artifacts(spec, loaded)

@@ -9,7 +9,9 @@ from typing import Any
 from strands_cli.errors import Code, Finding, Where, suggest
 from strands_cli.workflow.findings import BAD_SCHEMA
 
-BAD_REGEX = Code("bad-regex", "A regular expression that does not compile.", "Correct the expression.")
+BAD_REGEX = Code(
+    "bad-regex", "A regular expression that does not compile or can take too long.", "Correct the expression."
+)
 
 _TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 

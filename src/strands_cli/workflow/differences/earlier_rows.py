@@ -303,6 +303,16 @@ EARLIER: tuple[Difference, ...] = (
         at("/tools/mcp/[0-9]+/command"),
     ),
     Difference(
+        11,
+        "traces",
+        "`telemetry`: ports of gRPC, and `redact`",
+        "traces go by OTLP over HTTP, and a warning names the port for it (4318 for 4317); `pii` and `custom_patterns` "
+        "of `redact` are about traces only, and a pattern that can be slow is an error",
+        "",
+        "`grpc-port`, `bad-regex`",
+        both(at("/telemetry/redact/(?:pii|custom_patterns)"), found("/telemetry")),
+    ),
+    Difference(
         12,
         "options-and-python",
         "options of the command line, and Python",

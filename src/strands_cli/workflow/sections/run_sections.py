@@ -181,6 +181,9 @@ class Redact(FormatModel):
     tool_inputs: bool = Field(default=True, description="Omit the inputs of tools.")
     tool_outputs: bool = Field(default=False, description="Omit the results of tools.")
     pii: bool = Field(default=False, description="Replace personal data by its kind: mail addresses, card numbers.")
+    custom_patterns: tuple[str, ...] = Field(
+        default=(), description="Replace what these regular expressions find; each repeat in them has an upper limit."
+    )
 
 
 class Telemetry(FormatModel):

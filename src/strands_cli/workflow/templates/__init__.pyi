@@ -3,6 +3,7 @@ from strands_cli.workflow.templates.bounded_regex import fullmatch as fullmatch
 from strands_cli.workflow.templates.bounded_regex import is_cheap as is_cheap
 from strands_cli.workflow.templates.bounded_regex import search as search
 from strands_cli.workflow.templates.not_executed import Results as Results
+from strands_cli.workflow.templates.regex_steps import require_linear as require_linear
 from strands_cli.workflow.templates.sandbox import Sandbox as Sandbox
 from strands_cli.workflow.templates.syntax_help import explain_syntax as explain_syntax
 from strands_cli.workflow.templates.template import Templates as Templates

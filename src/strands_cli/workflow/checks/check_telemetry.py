@@ -1,0 +1,45 @@
+"""Checks of `telemetry`: the patterns of what traces omit, and an address that is not for traces over HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from strands_cli.errors import Code, Finding
+from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.templates import SlowPattern, require_linear
+
+GRPC_PORT = Code(
+    "grpc-port",
+    "Traces are meant to go by gRPC, by their port or by a variable of the environment, and are sent over HTTP.",
+    "Write the collector's port for OTLP over HTTP, which is usually 4318.",
+)
+
+_GRPC = re.compile(r":4317(?=/|$)")
+
+
+def address_for_http(url: str) -> str | None:
+    """Return the address that is meant by one with the port of gRPC; None for any other."""
+    return _GRPC.sub(":4318", url) if _GRPC.search(url) else None
+
+
+def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+    """Yield patterns that are none or can be slow, and an endpoint with the port of gRPC."""
+    for index, pattern in enumerate(spec.telemetry.redact.custom_patterns):
+        where = loaded.where(f"/telemetry/redact/custom_patterns/{index}")
+        if (fault := check_regex(pattern, where)) is not None:
+            yield fault
+            continue
+        try:
+            require_linear(pattern)
+        except SlowPattern as error:
+            message = f"the pattern {pattern!r} is not one for every text of a trace: {error}"
+            fix = "give each repeat an upper limit, such as {1,64} in place of +, and let it find a character at least"
+            yield Finding(BAD_REGEX, message, where, fix)
+    otel = spec.telemetry.otel
+    if otel is not None and otel.endpoint and (meant := address_for_http(otel.endpoint)):
+        message = "traces are sent by OTLP over HTTP, and port 4317 is that of gRPC, which does not receive them"
+        fix = f"write the collector's port for HTTP: {meant}"
+        yield Finding(GRPC_PORT, message, loaded.where("/telemetry/otel/endpoint"), fix, "warning")
