@@ -61,6 +61,21 @@ def test_a_resumed_run_that_fails_again_offers_a_command_for_every_directory(fol
     assert folder.strands(*command, cwd=elsewhere).code == 0
 
 
+def test_another_value_of_an_input_is_reported_as_without_effect(folder: Folder) -> None:
+    declared = {"required": {"topic": "string"}, "optional": {"tone": {"type": "string", "default": "calm"}}}
+    steps, turns = [{"agent": "writer", "input": "{{ topic }}, {{ tone }}"}], {"steps.0": TURNS["steps.0"]}
+    folder.workflow(steps, turns, inputs=declared, outputs=artifact("{{ last_response.nope }}"))
+    command = offered(folder.strands("run", "flow.yaml", "--var", "topic=bees"))
+    declared["values"] = {"topic": "ants", "more": "new"}
+    declared["optional"]["tone"]["default"] = "angry"
+    folder.workflow(steps, turns, inputs=declared, outputs=artifact("{{ topic }} {{ tone }} {{ more }}"))
+    ran = folder.strands(*command)
+    assert ran.code == 0
+    (line,) = [line for line in ran.err.splitlines() if "without effect" in line]
+    assert line.endswith(": tone, topic")
+    assert (folder.work / "artifacts" / "a.txt").read_text() == "bees calm new"
+
+
 def test_a_rerun_from_the_artifacts_repeats_no_step(folder: Folder) -> None:
     failed(folder)
     folder.workflow(STEPS, TURNS, outputs=artifact("{{ last_response }}?"))

@@ -16,7 +16,7 @@ from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.errors import FileAtFault, InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
 from strands_cli.graph_paths import reach_without_loops
 from strands_cli.planning.plan.plan_values import Plan
@@ -651,7 +651,7 @@ def test_no_more_workers_than_allowed_work_at_the_same_time(tmp_path: Path) -> N
 
 def test_more_tasks_than_the_limit_fail_before_the_first_worker(tmp_path: Path, wording: Wording) -> None:
     play = Playing(ORCHESTRATOR.replace("LIMITS", "{max_tasks: 4}"), tmp_path, tasks_of(5))
-    error = play.fails(RunFailed)
+    error = play.fails(FileAtFault)
     wording(error.message)
     wording(error.fix)
     assert not any(key.startswith("workers") for key in play.left())

@@ -23,6 +23,10 @@ class Unnamed:
     """A value with a content that is not known before the run."""
 
 
+class Answered(dict[str, Any]):
+    """The names that a model's answer always has; it may have more."""
+
+
 ANY = Unnamed()
 Scope = Mapping[str, Any]
 
@@ -66,6 +70,7 @@ class Problem:
     message: str
     word: str
     known: tuple[str, ...]
+    is_certain: bool = True
 
 
 def problem_of(path: Path, scope: Scope) -> Problem | None:
@@ -86,9 +91,16 @@ def problem_of(path: Path, scope: Scope) -> Problem | None:
         elif part in place:
             place = place[part]
         else:
-            owner = spoken_path(path[:position])
-            return Problem(f"`{owner}` has no `{part}`", str(part), tuple(sorted(place)))
+            return _absent(path, position, place)
     return None
+
+
+def _absent(path: Path, position: int, place: Mapping[str, Any]) -> Problem:
+    owner, part = spoken_path(path[:position]), str(path[position])
+    known = tuple(sorted(place))
+    if isinstance(place, Answered):
+        return Problem(f"`{owner}` has `{part}` only where the model answers with it", part, known, is_certain=False)
+    return Problem(f"`{owner}` has no `{part}`", part, known)
 
 
 def is_result(path: Path, scope: Scope) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_results import after
-from strands_cli.errors import RunFailed
+from strands_cli.errors import FileAtFault
 from strands_cli.workflow.steps import AgentStep, question_to
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def _tasks_to_do(run: Run, key: str, tasks: list[dict[str, Any]], limits: Orches
 
 def _require_few(number: int, key: str, limits: OrchestratorLimits) -> None:
     if limits.max_tasks is not None and number > limits.max_tasks:
-        raise RunFailed(
+        raise FileAtFault(
             f"with those of {key} there are {number} tasks; `limits.max_tasks` is {limits.max_tasks}",
-            fix="raise it in the orchestrator, or have the orchestrator hand out fewer, and start a new run",
+            fix="raise it in the orchestrator, or start a new run whose orchestrator hands out fewer",
         )
 
 

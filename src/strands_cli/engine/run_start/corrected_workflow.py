@@ -58,7 +58,14 @@ class Correction:
         if not self.changed:
             return [f"{file} has the workflow that the run has already"]
         steps = [f"{keyword} {', '.join(keys)}" for keyword, keys in self.steps.items() if keys]
-        return [f"{file} changes {', '.join(self.changed)}", *([f"steps: {'; '.join(steps)}"] if steps else [])]
+        lines = [f"{file} changes {', '.join(self.changed)}", *([f"steps: {'; '.join(steps)}"] if steps else [])]
+        fixed = ", ".join(self._inputs_without_effect())
+        return [*lines, f"without effect, since the run has its inputs already: {fixed}"] if fixed else lines
+
+    def _inputs_without_effect(self) -> Iterator[str]:
+        """Yield the inputs that have another value in the corrected file, and in the run the one that it began with."""
+        before, after = (_values_of(plan.spec) for plan in (self.before, self.after))
+        return (name for name in after if name in self.before.inputs and before.get(name, _ABSENT) != after[name])
 
     def store(self, journal: SqliteJournal) -> None:
         """Store the corrected workflow, in one transaction: from now on the run is resumed with it."""
@@ -152,6 +159,10 @@ def _without_var(finding: Finding) -> Finding:
     if finding.code != MISSING_INPUT:
         return finding
     return replace(finding, fix="give it a default: the run goes on with the inputs that it began with")
+
+
+def _values_of(spec: WorkflowSpec) -> dict[str, Any]:
+    return {**{name: given.default for name, given in spec.inputs.optional.items()}, **spec.inputs.values}
 
 
 def _changes(before: Plan, after: Plan) -> Iterator[str]:

@@ -146,8 +146,11 @@ def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None
     close = did_you_mean(problem.word, problem.known)
     known = f"known: {', '.join(problem.known)}" if problem.known else None
+    severity: Severity = "error"
+    if not problem.is_certain:
+        known, severity = "write `| default('')` behind it, so that the run goes on without it", "warning"
     fix = hyphened or (f"did you mean `{close}`?" if close else known)
-    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", loaded.where(site.pointer), fix)
+    return Finding(UNKNOWN_NAME, f"{problem.message}{site.use}", loaded.where(site.pointer), fix, severity)
 
 
 def _hyphened(path: Path, scope: Scope) -> str | None:

@@ -13,16 +13,21 @@ from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
 from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_step
-from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
+from strands_cli.workflow.template_scope import ANY, Answered, Items, Scope, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator
 
-EVALUATION: Scope = scope_of("draft", "iteration", "evaluation")
-ITERATION: Scope = scope_of("draft", "score", "evaluation", "draft_preview", "feedback", "issues", "fixes", "iteration")
+JUDGED = Answered(scope_of("score", "issues", "fixes", "feedback"))
+EVALUATION: Scope = {**scope_of("draft", "iteration"), "evaluation": JUDGED}
+ITERATION: Scope = {
+    **scope_of("draft", "score", "draft_preview", "feedback", "issues", "fixes", "iteration"),
+    "evaluation": JUDGED,
+}
 REVIEW: Scope = {
     **EVALUATION,
-    **scope_of("iteration_index", "current_draft", "current_evaluation"),
+    **scope_of("iteration_index", "current_draft"),
+    "current_evaluation": JUDGED,
     "iterations": Items(ITERATION),
 }
 
