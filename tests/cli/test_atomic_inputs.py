@@ -72,6 +72,24 @@ def test_the_prompt_of_an_agent_file_reads_the_object_by_its_names(
     assert asked(server)[1][0] == "You write 5 words on ants.", "a variable has precedence, and a default counts"
 
 
+@pytest.mark.parametrize("version", [None, 0])
+def test_the_parts_of_an_object_have_their_defaults(version: int | None, folder: Folder, server: ModelServer) -> None:
+    """A default below the top of the schema, in an object and in each item of a list."""
+    author = {"type": "object", "properties": {"name": {"type": "string"}, "tags": {"type": "array", "default": ["x"]}}}
+    authors = {"type": "array", "items": {"properties": {"mail": {"default": "none"}}}}
+    described = {"type": "object", "required": ["who"], "properties": {"who": author, "all": authors}}
+    prompt = "{{ who.name }} {{ who.tags | join }} {{ all[0].mail }} {{ all[1].mail }}"
+    agent = {"prompt": prompt, "input_schema": described}
+    runtime = {"provider": "openai", "model_id": "m"}
+    step = {"agent": "a", "input": "Begin."}
+    pattern = {"type": "chain", "config": {"steps": [step]}}
+    flow = {"version": 0, "name": "flow", "runtime": runtime, "agents": {"a": agent}, "pattern": pattern}
+    folder.write("made.yaml", {**agent, **runtime} if version is None else flow)
+    given = '{"who": {"name": "Ann"}, "all": [{}, {"mail": "b"}]}'
+    ran = folder.strands("atomic", "run", "made.yaml", "--input", given)
+    assert (ran.code, [request[0] for request in asked(server)]) == (0, ["Ann x none b"]), ran.err
+
+
 def test_the_input_is_given_once(folder: Folder, server: ModelServer) -> None:
     ran = folder.strands("atomic", "run", "agent.yaml", "--input", "{}", "--input-file", "in.json")
     assert (ran.code, asked(server)) == (2, [])

@@ -66,7 +66,8 @@ def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, test: Age
     names = _names_for_prompt(agent)
     provider = "replay" if test else _provider(atomic, agent, request)
     whole = _with_turns(atomic, test, names) if test else agent_workflow_of(atomic, provider, inputs=names)
-    given = {name: value for name, value in _object_of(agent_input).items() if name in names}
+    parts = {name: value for name, value in _object_of(agent_input).items() if name in names and value is not None}
+    given = {name: names[name].coerced(value) for name, value in parts.items()}
     request = dataclasses.replace(request, values={**given, **request.values, INPUT: agent_input})
     planned = app.plan(whole.load(), request)
     return dataclasses.replace(planned, findings=tuple(located_in_agent_file(one, atomic) for one in planned.findings))

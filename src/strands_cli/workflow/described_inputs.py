@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from strands_cli.canonical_json import json_object
 from strands_cli.workflow.sections import InputSpec
@@ -17,6 +17,26 @@ class _OfAnyType(InputSpec):
     def coerced(self, value: Any) -> Any:
         """Return the value."""
         return value
+
+
+class _Described(InputSpec):
+    """An input whose schema may have defaults for parts of an object."""
+
+    _schema: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    def coerced(self, value: Any) -> Any:
+        """Return the value with the defaults of the parts that it lacks."""
+        return _with_defaults(super().coerced(value), self._schema)
+
+
+def _with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, list) and (each := json_object(schema.get("items"))):
+        return [_with_defaults(item, each) for item in value]
+    if not isinstance(value, dict):
+        return value
+    parts = {name: json_object(part) for name, part in json_object(schema.get("properties")).items()}
+    absent = {name: part["default"] for name, part in parts.items() if "default" in part and name not in value}
+    return {name: _with_defaults(item, parts.get(name, {})) for name, item in {**value, **absent}.items()}
 
 
 def inputs_in(schema: Mapping[str, Any]) -> tuple[dict[str, InputSpec], dict[str, InputSpec]]:
@@ -35,6 +55,10 @@ def _input_of(part: Mapping[str, Any]) -> InputSpec:
     """Return an input as its own schema describes it."""
     described = {name: part[name] for name in ("type", "default", "enum") if name in part}
     try:
-        return InputSpec.model_validate(described) if "type" in part else _OfAnyType(default=part.get("default"))
+        if "type" not in part:
+            return _OfAnyType(default=part.get("default"))
+        found = _Described.model_validate(described)
+        found._schema = part
+        return found
     except ValidationError:  # several types, for example
         return _OfAnyType(default=part.get("default"))
