@@ -9,8 +9,13 @@ Followers = Mapping[str, Iterable[str]]
 
 def reached(node: str, followers: Followers) -> set[str]:
     """Return all nodes that a path from one node leads to; the node itself only where a path leads back to it."""
+    return reached_from([node], followers)
+
+
+def reached_from(nodes: Iterable[str], followers: Followers) -> set[str]:
+    """Return all nodes that a path from any of these leads to."""
     seen: set[str] = set()
-    waiting = list(followers[node])
+    waiting = [other for node in nodes for other in followers[node]]
     while waiting:
         other = waiting.pop()
         if other not in seen:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from strands_cli.workflow.loader import load_spec
@@ -73,3 +75,18 @@ def test_a_loop_and_a_next_draft_come_again() -> None:
     drafts = "{producer: a, evaluator: {agent: b}, accept: {min_score: 9}, producer_input: Write."
     assert found(drafts + "}", "evaluator_optimizer") == []
     assert found(drafts + ", revise_prompt: Again.}", "evaluator_optimizer") == ["/pattern/config/revise_prompt"]
+
+
+def test_the_check_of_many_tasks_stores_no_path_between_every_two() -> None:
+    tasks = ", ".join(f"{{id: t{i}, agent: a, input: x, deps: [{f't{i - 1}' if i else ''}]}}" for i in range(600))
+    text = HEAD.format(version="1", type="workflow", config=f"{{tasks: [{tasks}]}}", more="")
+    spec = load_spec(read_document("flow.yaml", text)).valid
+    assert spec is not None
+    tracemalloc.start()
+    try:
+        again = list(spec.pattern.messages_again())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(again) == 599
+    assert peak < 5_000_000

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from strands_cli.graph_paths import reach_of
+from strands_cli.graph_paths import reached_from
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.placed_steps import PlacedStep, Site
 from strands_cli.workflow.steps import AgentStep
@@ -107,9 +107,10 @@ class PatternModel(FormatModel):
         for edge in self.edges():
             if edge.before in placed and edge.after in placed:
                 followers[edge.before].append(edge.after)
-        reach, later = reach_of(followers), dict[str, set[str]]()
+        keys_of: dict[str, list[str]] = {}
         for key, agent in agents.items():
-            later.setdefault(agent, set()).update(reach[key])
+            keys_of.setdefault(agent, []).append(key)
+        later = {agent: reached_from(keys, followers) for agent, keys in keys_of.items()}
         for key, agent in agents.items():
             if key in later[agent]:
                 yield from ((agent, site) for site in placed[key].sites() if site.pointer == placed[key].at("input"))
