@@ -5,10 +5,10 @@ import signal
 from hypothesis import settings
 
 from tests.sandboxes import pytest_runtest_makereport, pytest_sessionfinish, pytest_terminal_summary
-from tests.sessions import pytest_collection_finish, pytest_configure
+from tests.sessions import pytest_collection, pytest_configure
 
 __all__ = [
-    "pytest_collection_finish",
+    "pytest_collection",
     "pytest_configure",
     "pytest_runtest_makereport",
     "pytest_sessionfinish",
