@@ -6,6 +6,7 @@ import ast
 import copy
 import pickle
 import re
+from functools import cache
 from pathlib import Path
 
 import strands_cli
@@ -15,13 +16,15 @@ from tests.golden import check_golden
 
 SOURCE = Path(strands_cli.__file__).parent
 JOIN = SOURCE / "codes.py"  # makes codes from what it reads
-TREES = {
-    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in SOURCE.rglob("*.py")
-    if path != JOIN
-}
 JOINED = codes_by_file()
 DECLARED = [code for codes in JOINED.values() for code in codes]
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax of each module; read by the process that tests it, and not by each that collects tests."""
+    files = (path for path in SOURCE.rglob("*.py") if path != JOIN)
+    return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
 
 
 def constant_of(code: str) -> str:
@@ -53,7 +56,7 @@ def test_no_code_is_declared_twice() -> None:
 
 
 def test_the_join_has_every_declaration_under_the_name_of_its_code() -> None:
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         made, joined = declarations(tree), JOINED.get(file, [])
         constants = [node.targets[0].id for node in tree.body if isinstance(node, ast.Assign) and node.value in made]
         assert constants == [constant_of(code) for code in joined], file
@@ -63,7 +66,7 @@ def test_the_join_has_every_declaration_under_the_name_of_its_code() -> None:
 def test_every_declared_code_is_reported() -> None:
     reported = {
         node.id
-        for tree in TREES.values()
+        for tree in trees().values()
         for node in set(ast.walk(tree)) - compared(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
@@ -72,10 +75,10 @@ def test_every_declared_code_is_reported() -> None:
 
 def test_what_reports_a_code_names_its_declaration() -> None:
     """Type checkers refuse other texts as codes; this finds a declared code that is typed again."""
-    declared = {part for tree in TREES.values() for call in declarations(tree) for part in call.args}
+    declared = {part for tree in trees().values() for call in declarations(tree) for part in call.args}
     typed = [
         f"{file}:{node.lineno}"
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and node.value in DECLARED and node not in declared
     ]
