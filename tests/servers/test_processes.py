@@ -187,12 +187,25 @@ def test_a_list_without_end_is_a_flood(site: Site, monkeypatch: pytest.MonkeyPat
 
 def test_a_program_that_is_not_there_is_found_before_anything_starts(site: Site) -> None:
     site.add("good")
-    site.add("bad", {"command": "no-such-program-here"})
+    site.add("bad", {"command": "no-such-program-here", "args": ["--root", "a b"]})
     ran = site.run()
     assert ran.error is not None
     assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
-    assert [found.code for found in ran.error.findings] == ["tool-unmet"]
+    (found,) = ran.error.findings
+    assert found.code == "tool-unmet"
+    assert str(found.fix).endswith("no-such-program-here --root 'a b'"), "the whole command"
     assert site.log("good") == []
+
+
+def test_a_program_that_may_not_be_executed_is_reported_as_such(site: Site) -> None:
+    program = site.world.folder / "serve me.py"
+    program.write_text("")
+    site.add("bad", {"command": "./serve me.py", "args": ["--all"]})
+    ran = site.run()
+    assert ran.error is not None
+    (found,) = ran.error.findings
+    assert (found.code, "chmod" in str(found.fix)) == ("tool-unmet", True)
+    assert shlex.join(["./serve me.py", "--all"]) in str(found.fix)
 
 
 WAITS = {"calls": {"read": {"sleep": 600}}}

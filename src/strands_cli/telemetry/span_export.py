@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 from opentelemetry.trace import Status
@@ -111,6 +112,7 @@ class SpanRedaction:
         self._inputs = left_out.tool_inputs
         self._outputs = left_out.tool_outputs
         self._longest = _longest(os.environ)
+        self._resources: tuple[Resource, Resource] | None = None
 
     def of(self, span: ReadableSpan) -> ReadableSpan:
         """Return the redacted span."""
@@ -119,7 +121,7 @@ class SpanRedaction:
             name=self._hidden(span.name),
             context=span.context,
             parent=span.parent,
-            resource=span.resource,
+            resource=self._resource(span.resource),
             attributes=self._attributes(span.attributes, is_tool, ""),
             events=[self._event(event, is_tool) for event in span.events],
             links=span.links,
@@ -129,6 +131,13 @@ class SpanRedaction:
             end_time=span.end_time,
             instrumentation_scope=span.instrumentation_scope,
         )
+
+    def _resource(self, resource: Resource) -> Resource:
+        """Return the redacted resource, such as the name of the service; spans of one resource share the new one."""
+        if self._resources is None or self._resources[0] is not resource:
+            attributes = self._attributes(resource.attributes, is_tool=False, event="")
+            self._resources = resource, Resource(attributes, resource.schema_url)
+        return self._resources[1]
 
     def _event(self, event: Event, is_tool: bool) -> Event:
         return Event(self._hidden(event.name), self._attributes(event.attributes, is_tool, event.name), event.timestamp)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from strands_cli.errors import Code, Finding
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow import BAD_VALUE, WorkflowSpec
+from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.checks import GRPC_PORT, address_for_http
 from strands_cli.workflow.sections import Otel
 from strands_cli.workflow.yaml import Document
@@ -63,11 +63,6 @@ def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination
 def check_telemetry(spec: WorkflowSpec, document: Document, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Yield what keeps the traces that a workflow asks for from being sent."""
     otel = spec.telemetry.otel
-    if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):
-        message = f"telemetry.otel.endpoint is neither `console` nor a URL of HTTP: {otel.endpoint!r}"
-        fix = "write it like http://localhost:4318"
-        yield Finding(BAD_VALUE, message, document.where("/telemetry/otel/endpoint"), fix)
-        return
     destination = destination_of(otel, environ)
     if destination is not None and destination.kind == "otlp" and not _has_exporter():
         message = "telemetry.otel sends traces by OTLP, and what does that is not installed"
@@ -99,16 +94,6 @@ def _has_exporter() -> bool:
     try:
         return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
     except ModuleNotFoundError:
-        return False
-
-
-def _is_destination(endpoint: str) -> bool:
-    if endpoint == "console":
-        return True
-    try:
-        parts = urlsplit(endpoint)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
         return False
 
 

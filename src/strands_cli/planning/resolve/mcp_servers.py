@@ -110,10 +110,16 @@ def _command_faults(server: McpServer, pointer: str, context: ResolveContext) ->
     command, folder = server.command or "", context.spec.folder_of_servers(context.around.base_dir)
     path = os.path.join(folder, command) if os.sep in command else command  # noqa: PTH118 - a program's name
     if shutil.which(path, path=server.env.get("PATH")) is None:
-        place = f"in {folder}" if os.sep in command else "on PATH"
+        import shlex
+
+        place, remedy = f"in {folder}" if os.sep in command else "on PATH", "install it"
+        if os.sep in command and os.path.isfile(path):  # noqa: PTH113 - a program's name
+            place, remedy = "executable", f"`chmod +x {shlex.quote(path)}`"
         message = f"the MCP server '{server.id}' needs the program {command!r}, which is not {place}"
         program, *words = command.split() or [""]
-        fix = f"write `command: {program}` and `args: [{', '.join([*words, *server.args])}]`" if words else "install it"
+        fix = f"{remedy}; then see that it works by itself: {shlex.join([command, *server.args])}"
+        if words and remedy == "install it":
+            fix = f"write `command: {program}` and `args: [{', '.join([*words, *server.args])}]`"
         yield Finding(TOOL_UNMET, message, context.document.where(f"{pointer}/command"), fix)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from strands_cli.errors import Code, Finding
 from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
+from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.templates import SlowPattern, require_linear
@@ -18,11 +20,12 @@ GRPC_PORT = Code(
 )
 
 _GRPC = re.compile(r":4317(?=/|$)")
+_SCHEME = re.compile(r"^(?!https?://)(\w+://)?")
 
 
 def address_for_http(url: str) -> str | None:
     """Return the address that is meant by one with the port of gRPC; None for any other."""
-    return _GRPC.sub(":4318", url) if _GRPC.search(url) else None
+    return _SCHEME.sub("http://", _GRPC.sub(":4318", url)) if _GRPC.search(url) else None
 
 
 def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -39,7 +42,22 @@ def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             fix = "give each repeat an upper limit, such as {1,64} in place of +, and let it find a character at least"
             yield Finding(BAD_REGEX, message, where, fix)
     otel = spec.telemetry.otel
-    if otel is not None and otel.endpoint and (meant := address_for_http(otel.endpoint)):
+    meant = address_for_http(otel.endpoint) if otel is not None and otel.endpoint else None
+    if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):
+        message = f"telemetry.otel.endpoint is neither `console` nor a URL of HTTP: {otel.endpoint!r}"
+        fix = f"write it like {meant or 'http://localhost:4318'}"
+        yield Finding(BAD_VALUE, message, loaded.where("/telemetry/otel/endpoint"), fix)
+    elif meant:
         message = "traces are sent by OTLP over HTTP, and port 4317 is that of gRPC, which does not receive them"
         fix = f"write the collector's port for HTTP: {meant}"
         yield Finding(GRPC_PORT, message, loaded.where("/telemetry/otel/endpoint"), fix, "warning")
+
+
+def _is_destination(endpoint: str) -> bool:
+    if endpoint == "console":
+        return True
+    try:
+        parts = urlsplit(endpoint)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
