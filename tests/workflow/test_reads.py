@@ -49,7 +49,8 @@ def findings(text: str, more: str = "") -> list[Finding]:
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     tasks = tasks.replace(repr(text), f'"{quoted}"')
     loaded = load_spec(read_document("flow.yaml", pattern("workflow", tasks)))
-    return [found for found in loaded.findings if found.code not in ("unused-agent", "undeclared-variable")]
+    others = ("unused-agent", "undeclared-variable", "whole-result")
+    return [found for found in loaded.findings if found.code not in others]
 
 
 def renders(text: str, **tasks: Any) -> bool:
