@@ -52,6 +52,11 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "tags is text": (with_line("tags: a"), "wrong-type", 12),
     "a tag is a list": (with_line("tags: [[a]]"), "wrong-type", 12),
     "duplicate section": (with_line("name: again"), "duplicate-key", 12),
+    "a list as the value of an input": (
+        with_line("inputs: {required: {topic: string}, values: {langs: [a]}}", instead_of=INPUTS),
+        "wrong-type",
+        4,
+    ),
     # -- runtime
     "no provider": (with_line("runtime: {}", instead_of=RUNTIME), "missing-key", 3),
     "provider null": (with_line("runtime: {provider: }", instead_of=RUNTIME), "missing-key", 3),

@@ -101,6 +101,8 @@ FOUND: dict[str, tuple[str, int]] = {
     "graphs-without-else": (flow(f"{GRAPH}[{{from: x, choose: [{{when: 'true', to: y}}]}}]}}}}\n"), 5),
     "fields-of-providers": (flow(head=HEAD.replace("model_id: m", "model_id: m, region: r")), 3),
     "schemas": (flow(head=HEAD.replace("{prompt: q}", "{prompt: q, output_schema: {type: object}}")), 4),
+    "questions": (flow(head=HEAD.replace("{prompt: q}", "{prompt: q, tools: [strands_tools.file_write]}")), 4),
+    "confinement": (flow(chain("{tool: 'native:web_fetch', input: {url: x}}")), 5),
     "trust": (flow("env: {mounts: {data: data}}\n"), 6),
 }
 
@@ -117,6 +119,23 @@ def explained(tmp_path: Path, text: str) -> dict[str, list[int | None]]:
 def test_each_row_finds_its_line(name: str, tmp_path: Path) -> None:
     text, line = FOUND[name]
     assert line in explained(tmp_path, text)[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("booleans", flow(chain(GATE, "{agent: a, input: 'So: {{ steps[0].approved }}'}"))),
+        ("questions", flow("tools: {mcp: [{id: s, command: env}]}")),
+        ("confinement", flow("context_policy: {retrieval: {jit_tools: [grep]}}")),
+    ],
+)
+def test_a_row_finds_each_form_of_its_subject(name: str, text: str, tmp_path: Path) -> None:
+    assert name in explained(tmp_path, text)
+
+
+def test_a_condition_prints_no_boolean(tmp_path: Path) -> None:
+    when = "[{from: x, choose: [{when: \"{{ nodes.x.response == 'y' }}\", to: y}, {when: else, to: y}]}]"
+    assert "booleans" not in explained(tmp_path, flow(f"{GRAPH}{when}}}}}\n"))
 
 
 def test_each_row_that_looks_at_files_has_a_file_here() -> None:

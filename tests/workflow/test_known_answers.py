@@ -47,6 +47,7 @@ def graph(when: str, **nodes: object) -> WorkflowSpec:
         ("{{ nodes.ask.response is eq('yes') and not hitl_response == 'later' }}", ("yes", "later")),
         ("{{ last_response == 'go on' }}", ("go on",)),
         ("{{ nodes.ask.approved or nodes.ask.response == 'ship it' }}", ("approved", "ship it")),
+        ("{{ nodes.ask.approved or nodes.ask.response == 'approve' }}", ("approve",)),
         ("{{ nodes.ask.response == nodes.go.response }}", ()),
         ("{{ nodes.ask.response | length > 3 }}", ()),
         ("{{ nodes.ask.agent == 'person' }}", ()),

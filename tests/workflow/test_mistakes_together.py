@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.validation_errors import VERSIONS
 from strands_cli.workflow.yaml.document_reader import read_document
 
 HEAD = """\
@@ -106,7 +107,7 @@ def test_every_key_that_is_missing_is_reported() -> None:
     assert found("  type: evaluator_optimizer\n  config: {}\n") == [("missing-key", 7)] * 3
     bare = "agents: {a: {prompt: Answer.}}\npattern: {type: chain, config: {steps: [{agent: a, input: go}]}}\n"
     said = [finding.fix for finding in load_spec(read_document("flow.yaml", bare)).findings]
-    assert said == ["add `version:`", "add `name:`", "add `runtime:`"]
+    assert said == [VERSIONS, "add `name:`", "add `runtime:`"]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,10 @@ class _Use(NamedTuple):
     is_edge: bool = False
 
 
+# What `approved` of a gate compares with: each word that approves.
+_ANY_APPROVAL = ""
+
+
 class KnownAnswers:
     """The answers that a workflow knows, by gate."""
 
@@ -35,13 +39,10 @@ class KnownAnswers:
         gates = [one for one in placed if isinstance(one.step, GateStep)]
         uses = list(_uses(pattern, placed, outputs)) if gates else []
         places = _Places(pattern, placed)
-        self._words = {
-            _unnumbered(gate.key): (
-                _fitting(gate, [*gate.words, *(use.word for use in uses if places.is_answer(gate.key, use))]),
-                gate.only_words,
-            )
-            for gate in gates
-        }
+        self._words = dict[str, tuple[tuple[str, ...], bool]]()
+        for gate in gates:
+            words = [*gate.words, *(use.word for use in uses if places.is_answer(gate.key, use))]
+            self._words[_unnumbered(gate.key)] = _fitting(gate, _with_approval(words)), gate.only_words
 
     def of(self, key: str) -> tuple[tuple[str, ...], bool]:
         """Return the words for a gate, and whether no other answer is accepted."""
@@ -51,6 +52,13 @@ class KnownAnswers:
 
 def _unnumbered(key: str) -> str:
     return key.partition("#")[0]
+
+
+def _with_approval(words: list[str]) -> list[str]:
+    """Return the words with one that approves, where any that does is compared with and no other of them does."""
+    if _ANY_APPROVAL not in words or any(_rank(word) < len(APPROVALS) for word in words):
+        return words
+    return [*words, APPROVALS[0]]
 
 
 def _fitting(gate: PlacedStep, words: Iterable[str]) -> tuple[str, ...]:
@@ -94,7 +102,7 @@ def _found(templates: Templates, text: str, *, is_condition: bool = False) -> It
         for name in ("nodes", "tasks", "steps"):
             for path in templates.reads_in(text, name, is_condition=is_condition):
                 if path[2:3] == ("approved",):
-                    yield (*path[:2], "response"), APPROVALS[0]
+                    yield (*path[:2], "response"), _ANY_APPROVAL
 
 
 class _Places:

@@ -40,6 +40,7 @@ _LETTERS = {
     r"^[a-zA-Z0-9_-]{1,64}$": "use letters, digits, _ and - only, at most 64",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "use letters, digits and _ only, and begin with a letter or _",
 }
+VERSIONS = "add `version: 0` if an earlier strands-cli ran it, otherwise `version: 1`"
 AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
 STEP_WORDS = ("agent", "tool", "type")
@@ -174,7 +175,8 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
 
 def _missing(key: str, pointer: str, document: Document) -> Finding:
     place = "the document" if not pointer else f"`{spoken(pointer)}`"
-    return Finding(MISSING_KEY, f"{place} has no `{key}`", document.where(pointer), f"add `{key}:`")
+    fix = VERSIONS if (pointer, key) == ("", "version") else f"add `{key}:`"
+    return Finding(MISSING_KEY, f"{place} has no `{key}`", document.where(pointer), fix)
 
 
 def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:
@@ -245,6 +247,9 @@ def _wrong_type(mistake: _Mistake, model: type[FormatModel], document: Document)
     number = _DURATION.fullmatch(value) if isinstance(value, str) and "number" in mistake.expected[0] else None
     if number:
         fix = f"write the number alone: {_in_unit(number, mistake.pointer)}"
+    elif re.fullmatch("/inputs/values/[^/]+", mistake.pointer) and isinstance(value, (list, dict)):
+        form = "{type: array, default: [...]}" if isinstance(value, list) else "{type: object, default: {...}}"
+        fix = f"declare it: `inputs: {{optional: {{{mistake.pointer.split('/')[-1]}: {form}}}}}`"
     elif mistake.expected == ["a list"] and isinstance(value, str) and re.fullmatch(r"[\w.:/-]{1,40}", value):
         fix = f"write it as a list: [{value}]"
     elif mistake.expected == ["a list"]:

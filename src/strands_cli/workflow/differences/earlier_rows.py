@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,6 +70,12 @@ def _in_a_graph(concerns: Concerns) -> Concerns:
 
 def _is_outside(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(("../", "/"))
+
+
+def _prints_boolean(value: Any) -> bool:
+    """Return whether a text seems to print a comparison, an approval, or a part of an answer that has a form."""
+    printed = r"\{\{(?![^}]* if )[^}]*(?:[=!<>]=| is | in |\bnot |\.approved\b|\.output\b)"
+    return isinstance(value, str) and re.search(printed, value) is not None
 
 
 _REFERENCE = r"\$\{[^{}]+\}"
@@ -282,6 +289,7 @@ EARLIER: tuple[Difference, ...] = (
         both(
             at("/inputs/(?:required|optional)/[^/]+(?:/type)?", lambda value: value == "boolean"),
             at("/inputs/values/[^/]+", lambda value: isinstance(value, bool)),
+            at("/pattern/.*/(?!when)[^/]+|/agents/[^/]+/prompt|/outputs/.*", _prints_boolean),
         ),
     ),
     Difference(

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from strands_cli.toolref import ToolRef, ToolRefError
-from strands_cli.workflow.differences.file_parts import Difference, at, both, found, texts
+from strands_cli.workflow.differences.file_parts import Concerns, Difference, at, both, found, texts
 
 
 def _is_plain(value: Any) -> bool:
@@ -22,6 +22,17 @@ def _is_own_python(value: Any) -> bool:
         return isinstance(value, str) and ToolRef.parse(value).kind == "custom"
     except ToolRefError:
         return False
+
+
+_TOOL_PLACES = (
+    r"/(?:tools/python|agents/[^/]+/tools|pattern/.*/(?:tool_overrides|tools)|context_policy/retrieval/jit_tools)/\d+"
+    r"(?:/(?:tool|callable))?|/pattern/.*/tool"
+)
+
+
+def _tools_named(names: str) -> Concerns:
+    has = re.compile(rf"(?:^|[.:])(?:{names})$").search
+    return at(_TOOL_PLACES, lambda value: isinstance(value, str) and has(value))
 
 
 STRICTER: tuple[Difference, ...] = (
@@ -94,6 +105,11 @@ STRICTER: tuple[Difference, ...] = (
         "a tool that changes something",
         "its calls ask, or need `--allow NAME`; where no person can be asked they are denied, and the run continues",
         "",
+        "",
+        both(
+            _tools_named("file_write|editor|shell|python_exec|python_repl|http_request"),
+            at(r"/tools/(?:mcp|http_executors)/\d+"),
+        ),
     ),
     Difference(
         0,
@@ -103,6 +119,10 @@ STRICTER: tuple[Difference, ...] = (
         "need `allow_private`",
         "",
         "`missing-mount`",
+        both(
+            _tools_named(r"file_\w+|editor|grep|head|tail|search|shell|python_exec|python_repl|http_request|web_fetch"),
+            at(r"/tools/http_executors/\d+/base_url"),
+        ),
     ),
     Difference(
         0,
