@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 from strands_cli import Workflow
 from strands_cli.errors import StrandsCliError
 from tests.covers.kit import Ran, World
-from tests.fakes.collector import collecting
+from tests.fakes.collector import Collector, collecting
 from tests.fakes.http_service import HttpService
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import PROGRAM, tool
@@ -69,9 +70,29 @@ def test_no_value_is_left_in_the_journal_in_events_traces_or_requests(world: Wor
         ran = run(world, ("gh", {"path": "/all"}), tools={"http_executors": [executor]}, telemetry=otel)
     assert service.asked[0].headers["x-token"] == VALUE
     assert collector.spans
+    for text in everything(world, ran, collector):
+        assert b"token-value-7f" not in text
+
+
+def everything(world: World, ran: Ran, collector: Collector) -> list[bytes]:
+    """Return all that a run stored, showed and sent to its model and to a collector."""
     texts = [kept(world.folder), repr(ran.events).encode(), json.dumps(world.requests).encode()]
-    texts += [request.body for request in collector.requests] + [collector.text.encode()]
-    for text in texts:
+    return [*texts, *(request.body for request in collector.requests), collector.text.encode()]
+
+
+@pytest.mark.parametrize("username", ["a", "ab", "abc"])
+def test_a_password_is_left_nowhere_in_base64_either(world: World, username: str) -> None:
+    with HttpService() as service, collecting() as collector:
+        auth = {"type": "basic", "username": username, "password": "${TOKEN}"}
+        executor = {"id": "gh", "base_url": service.url, "auth": auth}
+        otel = {"otel": {"endpoint": collector.endpoint}, "redact": {"tool_inputs": False}}
+        ran = run(world, ("gh", {"path": "/all"}), tools={"http_executors": [executor]}, telemetry=otel)
+    sent = base64.b64encode(f"{username}:{VALUE}".encode())
+    assert service.asked[0].headers["authorization"] == f"Basic {sent.decode()}"
+    assert "Basic " in json.dumps(world.requests[-1]), "the service says what it was asked, and the model reads that"
+    assert collector.spans
+    for text in everything(world, ran, collector):
+        assert sent[8:-8] not in text
         assert b"token-value-7f" not in text
 
 
@@ -100,6 +121,11 @@ def test_a_model_gets_the_value_in_its_options_and_the_path_of_its_host(world: W
 
 UNDECLARED: dict[str, dict[str, Any]] = {
     "header": {"tools": {"http_executors": [{"id": "x", "base_url": "http://h", "headers": {"A": "b ${NOPE}"}}]}},
+    "authentication": {
+        "tools": {
+            "http_executors": [{"id": "x", "base_url": "http://h", "auth": {"type": "bearer", "token": "b ${NOPE}"}}]
+        }
+    },
     "address": {"tools": {"http_executors": [{"id": "x", "base_url": "http://h/b ${NOPE}"}]}},
     "server": {"tools": {"mcp": [{"id": "x", "command": "env", "env": {"A": "b ${NOPE}"}}]}},
     "server's header": {"tools": {"mcp": [{"id": "x", "url": "http://h", "headers": {"A": "b ${NOPE}"}}]}},

@@ -128,6 +128,34 @@ def with_secret(world: World, service: Service, secret: dict[str, Any], name: st
     run(world, service, {"headers": {"X-Key": f"${{secrets.{name}}}"}}, env={"secrets": [secret]})
 
 
+AUTH = "/tools/http_executors/*/auth"
+FORMS: dict[str, tuple[dict[str, str], tuple[str, str]]] = {
+    "type": ({"type": "bearer", "token": "${KEY}"}, ("authorization", "Bearer hunter2-hunter2")),
+    "token": ({"type": "bearer", "token": "${secrets.KEY}"}, ("authorization", "Bearer hunter2-hunter2")),
+    "username": (
+        {"type": "basic", "username": "ada", "password": "${KEY}"},
+        ("authorization", "Basic YWRhOmh1bnRlcjItaHVudGVyMg=="),
+    ),
+    "password": (
+        {"type": "basic", "username": "${KEY}", "password": "a-${secrets.KEY}"},
+        ("authorization", "Basic aHVudGVyMi1odW50ZXIyOmEtaHVudGVyMi1odW50ZXIy"),
+    ),
+    "name": ({"type": "header", "name": "X-Key", "value": "${KEY}"}, ("x-key", "hunter2-hunter2")),
+    "value": ({"type": "header", "name": "X-Key", "value": "Key ${KEY}"}, ("x-key", "Key hunter2-hunter2")),
+}
+
+
+@covers_each({name: f"{AUTH}/{name}" for name in FORMS})
+def test_every_request_authenticates(
+    world: World, service: Service, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "hunter2-hunter2")
+    auth, (name, value) = FORMS[case]
+    for version in (0, 1):
+        run(world, service, {"auth": auth}, version=version, env={"secrets": [{"key": "KEY"}]})
+        assert service.received.pop()[1][name] == value
+
+
 @covers("/env/secrets/*/key")
 def test_a_secret_comes_from_the_variable_of_its_key(
     world: World, service: Service, monkeypatch: pytest.MonkeyPatch

@@ -47,7 +47,9 @@ FIELDS = (
     "validation/pattern",
 )
 STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.join(map(re.escape, FIELDS))})")
+_ANOTHER_FORM = "in place of a token, which an example has; the page on executors has each form"
 LEFT_OUT = {
+    **{f"/tools/http_executors/*/auth/{one}": _ANOTHER_FORM for one in ("username", "password", "name", "value")},
     "/inputs/required/*/default": "a required input never takes its default, and a warning says so",
     "/pattern/config/worker_template/tools/*/as": "as in every other list of tools",
     "/pattern/config/worker_template/tools/*/config": "as in every other list of tools",

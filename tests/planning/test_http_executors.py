@@ -181,6 +181,49 @@ def test_what_is_wrong_with_an_executor_is_found_where_it_is(
     assert str(finding.where.pointer) == f"/tools/http_executors/0/{pointer}".rstrip("/")
 
 
+AT_HOME = "base_url: 'https://x.test'"
+BY_TOKEN, BY_PASSWORD = "type: bearer, token: '${secrets.TOKEN}'", "type: basic, password: '${secrets.TOKEN}'"
+
+
+@pytest.mark.parametrize(
+    ("executor", "code", "pointer"),
+    [
+        (AT_HOME + ", auth: {type: header, name: Host, value: '${secrets.TOKEN}'}", "bad-value", "auth/value"),
+        (AT_HOME + ", auth: {type: header, name: 'a b', value: '${secrets.TOKEN}'}", "bad-value", "auth/value"),
+        (f"{AT_HOME}, auth: {{{BY_PASSWORD}, username: 'a:b'}}", "bad-value", "auth/username"),
+        (f"base_url: 'http://x.test', auth: {{{BY_TOKEN}}}", "bad-value", "auth/token"),
+        (f"base_url: 'http://x.test', auth: {{{BY_PASSWORD}, username: a}}", "bad-value", "auth/password"),
+        (f"{AT_HOME}, auth: {{{BY_TOKEN}}}, headers: {{authorization: '${{secrets.TOKEN}}'}}", "bad-value", "auth"),
+        (f"{AT_HOME}, auth: {{type: bearer, token: abc}}", "plain-credential", "auth/token"),
+        (f"{AT_HOME}, auth: {{type: basic, username: a, password: b}}", "plain-credential", "auth/password"),
+        (
+            AT_HOME + ", auth: {type: basic, username: '${secrets.TOKEN}', password: b}",
+            "plain-credential",
+            "auth/password",
+        ),
+        (f"{AT_HOME}, auth: {{type: header, name: X-Mine, value: b}}", "plain-credential", "auth/value"),
+    ],
+)
+def test_what_is_wrong_with_an_authentication_is_found_where_it_is(
+    site: Path, executor: str, code: str, pointer: str
+) -> None:
+    planned = plan_with(site, f"{{id: a, {executor}}}", rest="env: {secrets: [{key: TOKEN, source: file, path: k}]}")
+    found = [one for one in planned.findings if str(one.code) in ("bad-value", "plain-credential")]
+    assert [str(one.code) for one in found] == [code]
+    assert found[0].where is not None
+    assert found[0].where.pointer == f"/tools/http_executors/0/{pointer}"
+    assert found[0].where.line
+
+
+def test_no_plan_has_the_base64_of_a_password(site: Path) -> None:
+    rest = "env: {secrets: [{key: TOKEN}]}"
+    (tool,) = tools_of(
+        plan_with(site, f"{{id: a, {AT_HOME}, auth: {{{BY_PASSWORD}, username: ada}}}}", rest=rest)
+    ).values()
+    assert tool.config["basic"] == {"username": "ada", "password": "${secrets.TOKEN}"}
+    assert "authorization" not in str(tool.config).lower()
+
+
 def test_all_that_is_wrong_is_found_at_once(site: Path) -> None:
     plan = plan_with(site, "{id: a.b, base_url: x, headers: {Host: y}}, {id: c, base_url: y}", "[a.b, c]")
     assert [finding.code for finding in plan.findings] == ["bad-identifier", "bad-value", "bad-value", "bad-value"]

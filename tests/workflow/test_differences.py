@@ -66,6 +66,13 @@ FOUND: dict[str, tuple[str, int]] = {
     "nodes-not-executed": (flow(f"{GRAPH}[{{from: x, to: y}}]}}}}\n"), 5),
     "names": (flow(chain("{agent: a, input: '{{ nodes.x }}'}")), 5),
     "files-of-the-project": (flow(head=HEAD.replace("{prompt: q}", "{$ref: ../../../b.yaml}")), 4),
+    "authentication": (
+        flow(
+            "env: {secrets: [{key: T}]}\n"
+            "tools: {http_executors: [{id: h, base_url: 'https://x.org', auth: {type: bearer, token: '${T}'}}]}\n"
+        ),
+        7,
+    ),
     "unnamed-secrets": (flow("tools: {python: [tavily_search]}\n"), 6),
     "folder-of-servers": (flow("tools: {mcp: [{id: s, command: env}]}"), 6),
     "traces": (flow("telemetry:\n  otel: {endpoint: 'http://h:4317'}\n"), 7),

@@ -312,6 +312,27 @@ def test_a_secret_is_put_into_its_header_and_shown_nowhere(service) -> None:
     assert "s3cret" not in str(answer)
 
 
+def test_a_user_with_a_password_is_sent_as_one_header_and_shown_nowhere(service) -> None:
+    service.config["headers"] = {"X-Team": "bees"}
+    service.config["basic"] = {"username": "ada", "password": "${secrets.API_TOKEN}"}
+    service.extra = {"secrets": {"API_TOKEN": "t0p-s3cret"}}
+    answer = send(service)
+    (asked,) = service.server.asked
+    assert (asked.headers["authorization"], asked.headers["x-team"]) == ("Basic YWRhOnQwcC1zM2NyZXQ=", "bees")
+    assert "s3cret" not in str(answer)
+    assert send(service, headers={"Authorization": "mine"}).error == ("denied", "header")
+
+
+@pytest.mark.parametrize(
+    ("secrets", "reason"), [({}, "secret"), ({"USER": "a:b", "API_TOKEN": "t0p-s3cret"}, "config")]
+)
+def test_a_user_that_cannot_be_sent_is_reported(service, secrets: dict, reason: str) -> None:
+    service.config["basic"] = {"username": "${secrets.USER}", "password": "${secrets.API_TOKEN}"}
+    service.extra = {"secrets": secrets}
+    assert send(service).error == ("unavailable", reason)
+    assert not service.server.asked
+
+
 @pytest.mark.parametrize("secrets", [{}, {"API_TOKEN": ""}, {"API_TOKEN": "a\r\nHost: x"}, {"API_TOKEN": "schlüssel"}])
 def test_a_secret_that_cannot_be_sent_is_reported_without_its_value(service, secrets: dict) -> None:
     service.config["headers"] = {"Authorization": "Bearer ${secrets.API_TOKEN}"}

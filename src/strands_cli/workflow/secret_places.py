@@ -83,6 +83,8 @@ def _server(server: McpServer, whole: Callable[[str], str]) -> McpServer:
 
 def _executor(executor: HttpExecutor, whole: Callable[[str], str]) -> HttpExecutor:
     changed = {"base_url": whole(executor.base_url), "headers": mapped(executor.headers, whole)}
+    if (auth := executor.auth) is not None:
+        changed["auth"] = auth.model_copy(update=mapped(auth.model_dump(exclude={"type"}), whole))
     return executor.model_copy(update=changed)
 
 
@@ -91,7 +93,8 @@ def _texts(spec: WorkflowSpec) -> Iterator[tuple[str, str]]:
     for index, server in enumerate(spec.tools.mcp):
         yield from _texts_in({"env": server.env, "headers": server.headers, "url": server.url}, f"/tools/mcp/{index}")
     for index, executor in enumerate(spec.tools.http_executors):
-        parts = {"base_url": executor.base_url, "headers": executor.headers}
+        auth = executor.auth.model_dump() if executor.auth is not None else None
+        parts = {"base_url": executor.base_url, "headers": executor.headers, "auth": auth}
         yield from _texts_in(parts, f"/tools/http_executors/{index}")
     yield from _texts_in(spec.runtime.options, "/runtime/options")
 

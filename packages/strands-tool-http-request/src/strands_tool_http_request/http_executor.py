@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,7 +61,7 @@ TOOL_SPEC: dict[str, Any] = {
 _SECRET = re.compile(r"\$\{secrets\.([^{}]+)\}")
 # Who a request is from is the operator's to say.
 _NOT_THE_MODELS = frozenset({"authorization", "cookie"})
-_OWN_KEYS = frozenset({"base_url", "headers", "timeout_ms", "response_format"})
+_OWN_KEYS = frozenset({"base_url", "headers", "basic", "timeout_ms", "response_format"})
 
 
 async def http_executor(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
         allow_hosts=(_rule(url.raw_host.decode("ascii"), port_of(url)),),
         allow_private=(*policy.allow_private, *_named_addresses(url)),
         scope=scope,
-        headers=_with_secrets(headers, secrets, url),
+        headers=_with_secrets(headers, secrets, url) | _basic(config.get("basic"), secrets, url),
     )
 
 
@@ -139,6 +140,21 @@ def _with_secrets(headers: Mapping[str, str], secrets: Mapping[str, str], url: h
         return value
 
     return {name: _SECRET.sub(value_of, value) for name, value in headers.items()}
+
+
+def _basic(user: Mapping[str, str] | None, secrets: Mapping[str, str], url: httpx.URL) -> dict[str, str]:
+    """Return the header of a user with a password, if there is one.
+
+    Raises:
+        ToolError: `unavailable`; a secret cannot be sent, or the name has a colon, which ends it.
+    """
+    if user is None:
+        return {}
+    filled = _with_secrets(user, secrets, url)
+    if ":" in filled["username"]:
+        raise ToolError("unavailable", "the user name has a colon", reason="config")
+    pair = f"{filled['username']}:{filled['password']}".encode()
+    return {"authorization": f"Basic {base64.b64encode(pair).decode('ascii')}"}
 
 
 def _address(base_url: str, secrets: Mapping[str, str]) -> str:

@@ -71,7 +71,7 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
         *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
         *(_of_server(server, plan) for server in spec.tools.mcp),
         *(
-            _reached(one.base_url, f"the executor {one.id}", canonical_json(dict(one.headers)))
+            _reached(one.base_url, f"the executor {one.id}", canonical_json(one.sent))
             for one in spec.tools.http_executors
         ),
         *(use for _, entry in entries_of(spec) for use in _of_config(entry, plan)),
@@ -130,7 +130,7 @@ def _getting(spec: WorkflowSpec) -> list[tuple[str, tuple[str, ...]]]:
     """Return who gets secrets by the file, each with every text in which a secret may be named."""
     return [
         *((f"the MCP server {one.id}", _texts([dict(one.env), dict(one.headers)])) for one in spec.tools.mcp),
-        *((f"the executor {one.id}", _texts([one.base_url, dict(one.headers)])) for one in spec.tools.http_executors),
+        *((f"the executor {one.id}", _texts([one.base_url, one.sent])) for one in spec.tools.http_executors),
         *((f"the tool {entry.as_ or entry.tool}", _texts(entry.config)) for _, entry in entries_of(spec)),
     ]
 

@@ -12,7 +12,7 @@ from strands_cli.catalog import TOOL_UNMET, UNKNOWN_TOOL, ToolRecord
 from strands_cli.catalog.definitions import MEMBER_NAME
 from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.planned_tools import InstalledTool, filled_in, secrets_in
-from strands_cli.planning.resolve.headers import check_headers, is_this_machine
+from strands_cli.planning.resolve.headers import check_auth, check_headers, is_this_machine
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE
@@ -69,11 +69,15 @@ def _planned(executor: HttpExecutor, record: ToolRecord, index: int, context: Re
 
 
 def _config(executor: HttpExecutor) -> dict[str, Any]:
-    config = {
+    config: dict[str, Any] = {
         "base_url": executor.base_url,
         "headers": dict(executor.headers),
         "timeout_ms": executor.timeout_ms,
     }
+    if (auth := executor.auth) is not None and auth.is_complete:
+        # Base64 is made of the values, which only a call has.
+        header, user = auth.header, {"username": auth.username, "password": auth.password}
+        config |= {"basic": user} if header is None else {"headers": {**executor.headers, header[0]: header[1]}}
     return config if (form := _form(executor)) is None else {**config, "response_format": form}
 
 
@@ -114,6 +118,7 @@ def _faults(executor: HttpExecutor, pointer: str, context: ResolveContext) -> It
         message = f"the address of '{executor.id}' would carry a secret over plain http"
         yield Finding(BAD_VALUE, message, where(f"{pointer}/base_url"), "take an https:// address")
     yield from check_headers(executor.id, executor.headers, scheme, host, pointer, context.document)
+    yield from check_auth(executor, scheme, host, pointer, context.document)
 
 
 def description_of(executor: HttpExecutor) -> str:

@@ -24,7 +24,7 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.object_of_inputs import unchecked_schemas
 from strands_cli.workflow.patterns import hiding_names
 from strands_cli.workflow.sections import InputSpec
-from strands_cli.workflow.steps import CompositeTool, McpServer
+from strands_cli.workflow.steps import CompositeTool, HttpExecutor, McpServer
 from strands_cli.workflow.yaml import escape
 
 SERVER_FORM = Code("server-form", "An MCP server with both or neither of `command` and `url`.", "Keep one of the two.")
@@ -139,8 +139,24 @@ def check_tools(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         yield from duplicates(section, [entry.id for entry in entries], f"/tools/{section}", loaded)
     for index, server in enumerate(tools.mcp):
         yield from _check_server(server, f"/tools/mcp/{index}", loaded)
+    for index, executor in enumerate(tools.http_executors):
+        yield from _check_auth(executor, f"/tools/http_executors/{index}/auth", loaded)
     for index, tool in enumerate(tools.composite):
         yield from _check_composite(tool, f"/tools/composite/{index}", loaded)
+
+
+def _check_auth(executor: HttpExecutor, pointer: str, loaded: Loaded) -> Iterator[Finding]:
+    """Report the fields that a form of authentication lacks, and those of another form."""
+    if (auth := executor.auth) is None:
+        return
+    for field in type(auth).model_fields:
+        is_given, is_known = getattr(auth, field) is not None, field in ("type", *auth.fields)
+        if is_known and not is_given:
+            message = f"`auth` of the type '{auth.type}' needs `{field}`"
+            yield Finding(MISSING_KEY, message, loaded.where(pointer), f"add `{field}:`")
+        elif is_given and not is_known:
+            message = f"`{field}` has no effect in `auth` of the type '{auth.type}'"
+            yield no_effect(message, loaded.where(f"{pointer}/{field}", key=True))
 
 
 def _check_composite(tool: CompositeTool, pointer: str, loaded: Loaded) -> Iterator[Finding]:

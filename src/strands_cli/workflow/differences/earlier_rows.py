@@ -153,11 +153,21 @@ EARLIER: tuple[Difference, ...] = (
     Difference(
         4,
         "references-to-secrets",
-        "`${NAME}` in headers, addresses of executors, `env` and `url` of MCP servers, and `runtime`",
+        "`${NAME}` in headers, `auth` and addresses of executors, `env` and `url` of MCP servers, and `runtime`",
         "the value of the declared secret; one that `env.secrets` does not have is an error where secrets are sent",
         "",
         "`unknown-secret`",
         both(texts(_REFERENCE, "/tools/(?:mcp|http_executors)"), texts(_REFERENCE, "/runtime")),
+    ),
+    Difference(
+        4,
+        "authentication",
+        "`auth` of an executor",
+        "a header of every request: `type` is `bearer` with `token`, `basic` with `username` and `password`, or "
+        "`header` with `name` and `value`; anything else is an error, and a credential that is written out a warning",
+        "",
+        "`missing-key`, `bad-value`, `plain-credential`",
+        at(r"/tools/http_executors/\d+/auth"),
     ),
     Difference(
         4,

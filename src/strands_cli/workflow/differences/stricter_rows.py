@@ -151,6 +151,7 @@ STRICTER: tuple[Difference, ...] = (
         "`literal-key`, `plain-credential`",
         both(
             at(r"/tools/(?:mcp|http_executors)/\d+/headers/[^/]*(?i:authorization|cookie|key|token|secret)", _is_plain),
+            at(r"/tools/http_executors/\d+/auth/(?:token|password|value)", _is_plain),
             at(r"/runtime/options/(?:.*/)?[^/]*(?i:api_?key|token|secret)", _is_plain),
         ),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -60,12 +60,43 @@ class McpServer(FormatModel):
     tools: McpTools = Field(default_factory=McpTools, description="Which of its tools agents get.")
 
 
+class HttpAuth(FormatModel):
+    """How requests to an HTTP service authenticate: each `type` has fields of its own."""
+
+    type: Literal["bearer", "basic", "header"] = Field(description="A token, a user with a password, or a header.")
+    token: str | None = Field(default=None, min_length=1, description="The token, for `bearer`.")
+    username: str | None = Field(default=None, min_length=1, description="The user, for `basic`.")
+    password: str | None = Field(default=None, min_length=1, description="The user's password, for `basic`.")
+    name: str | None = Field(default=None, min_length=1, description="The name of the header, for `header`.")
+    value: str | None = Field(default=None, min_length=1, description="The value of the header, for `header`.")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that its type has; the last is the credential."""
+        return {"bearer": ("token",), "basic": ("username", "password"), "header": ("name", "value")}[self.type]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has all of them; if not, that is a finding."""
+        return all(getattr(self, field) for field in self.fields)
+
+    @property
+    def header(self) -> tuple[str, str] | None:
+        """Name and value of the header that it means; None for `basic`, whose value is made at each call."""
+        if self.type == "basic":
+            return None
+        return (
+            (self.name or "", self.value or "") if self.type == "header" else ("Authorization", f"Bearer {self.token}")
+        )
+
+
 class HttpExecutor(FormatModel):
     """An HTTP service offered to agents as one tool."""
 
     id: Identifier = Field(description="Name of the tool.")
     base_url: str = Field(min_length=1, description="Every request is below this address.")
     headers: Mapping[str, str] = Field(default_factory=dict, description="Headers of every request.")
+    auth: HttpAuth | None = Field(default=None, description="How every request authenticates.")
     timeout_ms: int = Field(default=30_000, ge=1, description="Longest time for one request, in milliseconds.")
     description: str | None = Field(default=None, description="What the service does, for the model.")
     examples: tuple[Any, ...] = Field(default=(), description="Example requests, for the model.")
@@ -74,6 +105,11 @@ class HttpExecutor(FormatModel):
     authentication_info: Any = Field(
         default=None, description="How the service authenticates, for the model; never a secret."
     )
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """What every request carries: the headers, and under `auth`, which is none of them, the fields of that."""
+        return dict(self.headers) if self.auth is None else {**self.headers, "auth": self.auth.model_dump()}
 
 
 class CompositeStep(FormatModel):
