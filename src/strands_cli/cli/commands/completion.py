@@ -12,9 +12,10 @@ from strands_cli.cli.output import print_response
 VARIABLE = "_STRANDS_COMPLETE"
 # The script sets the variable when it requests completions. Typer's preparation for that takes 40 ms.
 COMPLETING = VARIABLE in os.environ
-# Typer's script for bash does not know that bash splits words at colons and equals signs too, and replaces only
-# what follows the last of them: this one joins such words, and cuts what is before from each completion.
-_BASH = r"""
+# Typer's scripts complete no part of a word: bash splits words at colons and equals signs too, and replaces only what
+# follows the last of them, and zsh and fish compare the value of `--option=value` with the whole word.
+_SCRIPTS = {
+    "bash": r"""
 _strands_completion() {
     local IFS=$'\n' line=${COMP_LINE:0:COMP_POINT} words=() before part
     for part in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
@@ -31,7 +32,32 @@ _strands_completion() {
 }
 
 complete -o default -F _strands_completion strands
-""".replace("VARIABLE", VARIABLE)
+""",
+    "zsh": r"""
+#compdef strands
+
+_strands_completion() {
+    local typed="${words[1,$CURRENT]}"
+    compset -P '--*='
+    eval $(env _TYPER_COMPLETE_ARGS="$typed" VARIABLE=complete_zsh strands)
+}
+
+compdef _strands_completion strands
+# In a folder of $fpath this file is what completes the first line.
+[[ $funcstack[1] != _strands ]] || _strands_completion
+""",
+    "fish": r"""
+function _strands_completion
+    set -l before (commandline -ct | string replace -rf '^(--[^=]*=).*' '$1'; or echo)
+    env _TYPER_COMPLETE_FISH_ACTION=$argv[1] _TYPER_COMPLETE_ARGS=(commandline -cp) VARIABLE=complete_fish strands \
+        | string replace -r '^' -- $before
+    return $pipestatus[1]
+end
+
+complete --command strands --no-files --arguments '(_strands_completion get-args)' \
+    --condition '_strands_completion is-args'
+""",
+}
 
 
 def completion(
@@ -46,5 +72,5 @@ def completion(
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    of_typer = get_completion_script(prog_name="strands", complete_var=VARIABLE, shell=shell)
-    print_response(_BASH if shell == "bash" else of_typer)
+    own = _SCRIPTS.get(shell, "").strip().replace("VARIABLE", VARIABLE)
+    print_response(own or get_completion_script(prog_name="strands", complete_var=VARIABLE, shell=shell))
