@@ -24,7 +24,7 @@ from strands_cli.providers import (
     value_at,
     written_host,
 )
-from strands_cli.versions import satisfies
+from strands_cli.versions import is_within
 
 UNKNOWN_PROVIDER = Code(
     "unknown-provider", "A model provider that does not exist.", "Use one that `strands list-supported` shows."
@@ -142,7 +142,7 @@ def check_client(provider: Provider, locate: Locate = lambda _field: None) -> It
     """Yield a finding for each installed client whose version the SDK does not admit."""
     for name, bounds in _admitted(provider).items():
         installed = _field(name, "Version")
-        if installed and not satisfies(installed[0], bounds):
+        if installed and not is_within(installed[0], bounds):
             message = f"provider '{provider.name}' needs {name} {bounds}; {installed[0]} is installed"
             yield Finding(MISSING_EXTRA, message, locate("provider"), f"pip install '{name}{bounds}'")
 

@@ -25,6 +25,14 @@ def satisfies(version: str, specifier: str) -> bool:
     return SpecifierSet(specifier).contains(Version(version), prereleases=True)
 
 
+def is_within(version: str, specifier: str) -> bool:
+    """Return whether a version satisfies a specifier; one that cannot be read satisfies none."""
+    try:
+        return satisfies(version, specifier)
+    except ValueError:
+        return False
+
+
 def is_specifier(text: str) -> bool:
     """Return whether a text is a PEP 440 specifier that is not empty."""
     if all(_SIMPLE_CLAUSE.fullmatch(clause) for clause in text.split(",")):

@@ -195,7 +195,7 @@ def installed_as(version: str, name: str, folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("version", "is_admitted"), [("0.20.9", False), ("0.21.0", True), ("0.99.1", True), ("1.2.0", False)]
+    ("version", "is_admitted"), [("0.20.9", False), ("0.21.0", True), ("0.99.1", True), ("1.2.0", False), ("x1", False)]
 )
 def test_a_client_outside_the_bounds_of_the_sdk_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, is_admitted: bool

@@ -13,7 +13,7 @@ from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError, with_prefix_corrected
-from strands_cli.versions import satisfies
+from strands_cli.versions import is_within
 
 BAD_TOOL_REF = Code(
     "bad-tool-ref", "A text does not have a form of a tool reference.", "See the forms: strands explain tool-refs."
@@ -116,7 +116,7 @@ def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Findi
     if record.status == "broken":
         fix = _origin_of(record, seen).how_to_repair(record.distribution)
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
-    if ref.specifier and not _in_version(record.version, ref.specifier):
+    if ref.specifier and not (record.version and is_within(record.version, ref.specifier)):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
         get = _origin_of(record, seen).how_to_get(record.distribution, ref.specifier)
         fix = f"{get}, or change the version in the reference"
@@ -137,13 +137,6 @@ def _met(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:
         message = f"'{ref}' cannot work on this machine: it needs {'; '.join(record.missing)}"
         return Finding(TOOL_UNMET, message, None, meet(record.missing))
     return record
-
-
-def _in_version(version: str | None, specifier: str) -> bool:
-    try:
-        return version is not None and satisfies(version, specifier)
-    except ValueError:
-        return False
 
 
 def _member(ref: ToolRef, record: ToolRecord) -> ToolRecord | Finding:

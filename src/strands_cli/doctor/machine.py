@@ -13,7 +13,7 @@ from strands_cli.catalog.distributions import Scan
 from strands_cli.config import Settings
 from strands_cli.errors import suggest
 from strands_cli.hooks import Check
-from strands_cli.versions import satisfies
+from strands_cli.versions import is_within
 
 PROGRAM = "strands"
 OURS = "strands-cli"
@@ -105,7 +105,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         version = seen.version(requirement.name)
-        fits = version is not None and satisfies(version, str(requirement.specifier) or ">=0")
+        fits = version is not None and is_within(version, str(requirement.specifier) or ">=0")
         if requirement.name == "strands-agents" and fits:
             yield Check("strands-agents", "ok", f"{version}, supported is {requirement.specifier}")
         elif not fits:
