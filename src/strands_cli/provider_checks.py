@@ -280,7 +280,7 @@ def _check_key(
     """Yield a finding for a key that is missing, written in the file, or sent to another service."""
     for place in (provider.key_place, ("api_key",), ("client_args", "auth_token")):
         if place is not None and (value := value_at(settings.options, place)):
-            if "${secrets." in str(value):
+            if "${" in str(value):  # names a secret, or is reported as a name of none
                 return
             field_name = "/".join(("options", *place))
             fix = f"remove it and set {' or '.join(provider.keys) or 'an environment variable'}"

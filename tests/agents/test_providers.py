@@ -362,6 +362,12 @@ def test_a_host_to_which_the_class_adds_v1_is_warned_about() -> None:
     assert (found.severity, found.fix) == ("warning", "write 'http://localhost:8080'")
 
 
+def test_a_reference_has_the_place_of_a_key_and_is_none() -> None:
+    """One to a secret that is not declared has a finding of its own."""
+    found = checked(settings("openai", options={"client_args": {"api_key": "${NOPE}"}}))
+    assert "literal-key" not in [code for _, code in found]
+
+
 def test_a_key_in_the_file_is_warned_about_and_never_shown() -> None:
     for name, options in (
         ("openai", {"client_args": {"api_key": "sk-secret"}}),

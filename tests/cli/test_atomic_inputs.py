@@ -90,6 +90,14 @@ def test_the_parts_of_an_object_have_their_defaults(version: int | None, folder:
     assert (ran.code, [request[0] for request in asked(server)]) == (0, ["Ann x none b"]), ran.err
 
 
+def test_a_mistake_in_the_json_of_an_input_has_its_place(folder: Folder, server: ModelServer) -> None:
+    ran = folder.strands("atomic", "run", "agent.yaml", "--input", '{"subject": "bees",}')
+    assert (ran.code, ran.codes, asked(server)) == (2, ["bad-input"], [])
+    assert "line 1 column" in ran.err
+    ran = folder.strands("atomic", "run", "agent.yaml", "--input", "bees")
+    assert "line 1 column" not in ran.err
+
+
 def test_the_input_is_given_once(folder: Folder, server: ModelServer) -> None:
     ran = folder.strands("atomic", "run", "agent.yaml", "--input", "{}", "--input-file", "in.json")
     assert (ran.code, asked(server)) == (2, [])

@@ -84,4 +84,17 @@ def text_of(value: Any) -> str:
 
 def problem_of_input(agent: AgentSpec, text: str) -> str | None:
     """Return why an input does not fit the agent's `input_schema`, parsed as the engine does it; None if it fits."""
-    return None if agent.input_schema is None else problem_of_text(_schema(agent.input_schema), text)
+    if agent.input_schema is None or (problem := problem_of_text(_schema(agent.input_schema), text)) is None:
+        return None
+    return problem + _why_no_json(text)
+
+
+def _why_no_json(text: str) -> str:
+    """Return why a text that begins as JSON is none, for the end of a message."""
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return f"; as JSON it cannot be read: {error}" if text.lstrip().startswith(("{", "[")) else ""
+    except RecursionError:
+        return "; as JSON it is nested too deeply"
+    return ""
