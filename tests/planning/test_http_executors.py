@@ -11,9 +11,11 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.errors import NotEquipped
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.planned_tools import secrets_in
 from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.rules.tool_patterns import make_rule
+from strands_cli.workflow.steps import HttpExecutor
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
@@ -213,6 +215,12 @@ def test_what_is_wrong_with_an_authentication_is_found_where_it_is(
     assert found[0].where is not None
     assert found[0].where.pointer == f"/tools/http_executors/0/{pointer}"
     assert found[0].where.line
+
+
+def test_a_header_of_the_name_auth_is_sent_too() -> None:
+    auth = {"type": "bearer", "token": "${secrets.B}"}
+    written = {"id": "a", "base_url": "https://x.test", "headers": {"auth": "${secrets.A}"}, "auth": auth}
+    assert set(secrets_in(HttpExecutor.model_validate(written).sent)) == {"A", "B"}
 
 
 def test_no_plan_has_the_base64_of_a_password(site: Path) -> None:

@@ -108,8 +108,9 @@ class HttpExecutor(FormatModel):
 
     @property
     def sent(self) -> dict[str, Any]:
-        """What every request carries: the headers, and under `auth`, which is none of them, the fields of that."""
-        return dict(self.headers) if self.auth is None else {**self.headers, "auth": self.auth.model_dump()}
+        """What every request carries: the headers, or these and the fields of `auth`."""
+        headers = dict(self.headers)
+        return headers if self.auth is None else {"headers": headers, "auth": self.auth.model_dump()}
 
 
 class CompositeStep(FormatModel):
