@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from strands_cli.app import load
 from strands_cli.catalog import discover_catalog
 from strands_cli.errors import NotEquipped
+from strands_cli.planning import check_names
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.planned_tools import secrets_in
@@ -256,6 +258,16 @@ def test_a_credential_that_is_in_the_file_is_a_warning(site: Path, name: str) ->
     (finding,) = plan_with(site, executor).findings
     assert (finding.code, finding.severity) == ("plain-credential", "warning")
     assert "abc" not in finding.message
+
+
+def test_a_reference_to_a_secret_that_is_not_declared_is_one_finding(site: Path) -> None:
+    text = "version: 0\nname: w\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}}\n"
+    text += (
+        "tools: {http_executors: [{id: b, base_url: 'https://x.test', headers: {Authorization: 'Bearer ${GONE}'}}]}\n"
+    )
+    text += "pattern: {type: chain, config: {steps: [{agent: a, input: x}]}}\n"
+    (site / "flow.yaml").write_text(text)
+    assert [finding.code for finding in check_names(load(site / "flow.yaml")).findings] == ["unknown-secret"]
 
 
 def test_a_secret_over_plain_http_goes_to_this_machine_only(site: Path) -> None:

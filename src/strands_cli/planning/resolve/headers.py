@@ -67,7 +67,7 @@ def _check_header(owner: str, header: tuple[str, str], scheme: str, host: str, a
         yield Finding(BAD_VALUE, f"{name!r} is not a header that '{owner}' can set", at, "leave it out")
     if not value.isascii() or not value.isprintable():
         yield Finding(BAD_VALUE, f"the header {name!r} of '{owner}' is not printable ASCII", at, "correct it")
-    if name.lower() in _CREDENTIALS and value and not secrets_in(value):
+    if name.lower() in _CREDENTIALS and value and "${" not in value:
         yield _plain(name, owner, at)
     if scheme == "http" and secrets_in(value) and not is_this_machine(host):
         message = f"the header {name!r} of '{owner}' would carry a secret over plain http"

@@ -123,7 +123,8 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
         return None
     where = loaded.where(site.pointer)
     if root in reserved_names():
-        known = f"known here besides inputs: {', '.join(sorted(site.scope)) or 'inputs only'}"
+        names = ", ".join(sorted(site.scope))
+        known = f"known here besides inputs: {names}" if names else "known here: inputs only"
         # It may be an input that nothing declares; if not, no run starts.
         severity: Severity = "warning" if root in YIELDING else "error"
         if root in YIELDING:
