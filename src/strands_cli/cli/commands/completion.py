@@ -54,8 +54,7 @@ function _strands_completion
     return $pipestatus[1]
 end
 
-complete --command strands --no-files --arguments '(_strands_completion get-args)' \
-    --condition '_strands_completion is-args'
+complete -c strands -f -a '(_strands_completion get-args)' -n '_strands_completion is-args'
 """,
 }
 
