@@ -13,6 +13,7 @@ import yaml
 
 from strands_cli import Workflow
 from strands_cli.errors import StrandsCliError
+from strands_cli.planning.data_flow import authority_of
 from tests.covers.kit import Ran, World
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.http_service import HttpService
@@ -48,6 +49,13 @@ def errors(world: World, **sections: Any) -> list[tuple[str, str]]:
 
 def kept(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_host_that_no_variable_gives_receives_nothing(world: World) -> None:
+    file = world.folder / "flow.yaml"
+    file.write_text(json.dumps(world.document('{"runtime": {"host": "${NO_SUCH_HOST}"}}')))
+    planned = Workflow.from_file(file).plan()
+    assert [use.what for use in authority_of(planned).uses if use.kind == "address"] == []
 
 
 @pytest.mark.parametrize("reference", ["${TOKEN}", "${secrets.TOKEN}"])
@@ -117,6 +125,15 @@ def test_a_model_gets_the_value_in_its_options_and_the_path_of_its_host(world: W
     assert ran.error is not None, "the server has no such path"
     assert "token-value-7f" not in f"{ran.error}{ran.events}"
     assert b"token-value-7f" not in kept(world.folder)
+
+
+def test_a_reference_in_a_command_line_is_reported_since_nothing_fills_it_in(world: World) -> None:
+    server = {"id": "x", "command": "env", "args": ["${TOKEN}", "--key=${TOKEN}", "-c", "echo ${TOKEN}"]}
+    file = world.folder / "flow.yaml"
+    file.write_text(json.dumps(world.document(yaml.safe_dump({"tools": {"mcp": [server]}, "env": SECRETS}))))
+    planned = Workflow.from_file(file).plan()
+    found = [one.where.pointer for one in planned.findings if one.code == "no-effect" and one.where]
+    assert found == ["/tools/mcp/0/args/0", "/tools/mcp/0/args/1"]
 
 
 UNDECLARED: dict[str, dict[str, Any]] = {

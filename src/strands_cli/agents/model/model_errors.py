@@ -17,10 +17,12 @@ MAX_MESSAGE = 1000
 # would take seconds. The first match counts.
 _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     (
-        frozenset(
-            {"AuthenticationError", "PermissionDeniedError", "NoCredentialsError", "UnrecognizedClientException"}
-        ),
+        frozenset({"AuthenticationError", "PermissionDeniedError"}),
         "check the API key of provider '{provider}' in the environment",
+    ),
+    (
+        frozenset({"NoCredentialsError", "PartialCredentialsError", "UnrecognizedClientException"}),
+        "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, for provider '{provider}'",
     ),
     (
         frozenset({"RemoteProtocolError", "ReadError", "ReadTimeout", "IncompleteRead", "ResponseStreamingError"}),

@@ -209,7 +209,7 @@ def _of_runtime(plan: Plan) -> Iterator[Use]:
     recording = _of_path("file", runtime.recording or "", "the recording", plan)
     if runtime.recording is not None and is_outside(recording.place, plan.base_dir):
         yield recording
-    if runtime.host is not None and runtime.provider != "replay":
+    if runtime.host and runtime.provider != "replay":  # is empty where its variable is not set
         yield Use("address", host_and_port(runtime.host), f"the models of {runtime.provider}, with their key")
     if otel is not None and otel.endpoint not in (None, "console"):
         yield Use("address", host_and_port(str(otel.endpoint)), "the traces", exact=str(otel.endpoint))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")
+# The forms in which other tools fill in a variable; a script, such as what follows `sh -c`, may have one in it.
+_REFERENCE = re.compile(r"(--?[\w-]+=)?\$\{\w+\}")
 _PREFIX = re.compile(r"[a-zA-Z0-9_-]{1,32}")
 
 
@@ -88,6 +90,11 @@ def _faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterato
             message = f"`{name}` of '{server.id}' would carry a secret where others can read it"
             fix = "put it into `env`" if server.url is None else "put it into `headers`"
             yield Finding(BAD_VALUE, message, document.where(f"{pointer}/{name}"), fix)
+    for index, word in enumerate(server.args):
+        if _REFERENCE.fullmatch(word):
+            message = f"`args` of '{server.id}' has {word!r}, which nothing fills in: others can read a command line"
+            fix = "let the program read its environment, and name the secret in `env`"
+            yield Finding(NO_EFFECT, message, document.where(f"{pointer}/args/{index}"), fix, "warning")
     if server.url is not None:
         yield from _address_faults(server, pointer, context)
     elif server.command is not None:
