@@ -102,6 +102,7 @@ def test_bash_completes_commands_options_and_values() -> None:
     program = """
         eval "$(strands completion bash)"
         complete_it() {
+            COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
             COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _strands_completion strands; echo "${COMPREPLY[@]}"
         }
         complete_it strands val

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from mcp.client.streamable_http import streamable_http_client
@@ -27,6 +28,8 @@ PRIVATE = re.compile("_[a-z][a-z_]*")
 DOCUMENTED = {"_asdict", "_exit", "_getframe", "_replace"}
 USED = {
     "mcp.shared._httpx_utils",
+    "re._constants",
+    "re._parser",
     "_background_thread",
     "_background_thread_event_loop",
     "_tool_context",
@@ -91,6 +94,16 @@ def test_the_client_of_the_sdk_names_its_thread_and_its_loop() -> None:
     """What they do is tested with the servers that end by themselves: without them Python warns, which is an error."""
     client = MCPClient(lambda: None)  # type: ignore[arg-type, return-value]
     assert (client._background_thread, client._background_thread_event_loop) == (None, None)
+
+
+def test_the_parser_of_regular_expressions_tells_repeats_and_their_limits() -> None:
+    """What the source makes of them is tested with patterns; these are the forms that it reads."""
+    (repeat,) = _parser.parse("a{2,3}")
+    assert repeat[0] is _constants.MAX_REPEAT
+    assert repeat[1][:2] == (2, 3)
+    assert list(repeat[1][2]) == [(_constants.LITERAL, ord("a"))]
+    assert _parser.parse("a+")[0][1][1] is _constants.MAXREPEAT
+    assert _parser.parse("a|bc").getwidth() == (1, 2)
 
 
 def test_a_process_of_asyncio_has_a_transport_to_close() -> None:
