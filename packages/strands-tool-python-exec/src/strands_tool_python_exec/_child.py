@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _FILENAME = "<code>"
 _MAX_RESULT = 65_536
 _MAX_SHOWN = 8_192
+# Released when code fails, so that one that has used up the memory can still be reported.
+_RESERVE = [bytearray(1 << 20)]
 
 
 def serve(channel: int) -> None:
@@ -130,7 +132,8 @@ def _jsonable(value: Any) -> str:
 
 def _explain(error: BaseException, code: str) -> str:
     """Print the traceback as Python would, without our own frames, and describe the error."""
-    trace = error.__traceback__
+    _RESERVE.clear()
+    described, trace = _describe(error), error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != _FILENAME:
         trace = trace.tb_next
     # A child that is out of memory has little left for explanations; and most programs need none, so it is late.
@@ -142,7 +145,7 @@ def _explain(error: BaseException, code: str) -> str:
         traceback.print_exception(type(error), error.with_traceback(trace), trace, limit=-20)
     except (MemoryError, OSError):
         pass
-    return _describe(error)
+    return described
 
 
 def _describe(error: BaseException) -> str:
