@@ -153,6 +153,11 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         "whole-result",
         11,
     ),
+    "boolean as Python has it": (
+        with_line("inputs: {required: {topic: boolean}}", instead_of=INPUTS),
+        "python-boolean",
+        10,
+    ),
     "secret in the form of a shell": (
         with_line(
             "env: {secrets: [{key: MY_TOKEN, name: TOKEN}]}\n"

@@ -1,4 +1,4 @@
-"""Checks of what templates ask of values: a status that none has, inputs that are never missing, whole results."""
+"""Checks of what templates ask of values and print: a status that none has, whole results, booleans of Python."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ WHOLE_RESULT = Code(
     "A template prints a whole result, with the names of its fields, in place of its text.",
     "Write `.response` behind it, or `| tojson`.",
 )
+PYTHON_BOOLEAN = Code(
+    "python-boolean",
+    "A template prints a boolean input as Python has it: `True` or `False`.",
+    "Write `| lower` behind it for `true` or `false`, as in version 0; or `{% if %}` for words of your own.",
+)
 _RESULTS = ("steps", "tasks", "nodes", "branches", "workers")
 # Words of other programs for the same.
 _MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), "error": "failed"}
@@ -41,9 +46,17 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
             spoken = spoken_path(path)
             message = f"`{spoken}` prints all fields of the result with their names, in place of its text"
             yield Finding(WHOLE_RESULT, message, where, f"write `{spoken}.response`", "warning")
+        elif not spec.is_earlier and len(path) == 1 and path[0] not in site.scope and _is_boolean(str(path[0]), spec):
+            message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
+            yield Finding(PYTHON_BOOLEAN, message, where, f"write `{path[0]} | lower` for `true` or `false`", "warning")
     for name in templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
         if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
             fix = f"give it a `default` under `inputs`, or write `{name} or ...` and `if {name}`"
             yield Finding(NO_EFFECT, message, where, fix, "warning")
+
+
+def _is_boolean(name: str, spec: WorkflowSpec) -> bool:
+    declared = spec.inputs.declared().get(name)
+    return declared.type == "boolean" if declared is not None else isinstance(spec.inputs.values.get(name), bool)

@@ -294,8 +294,8 @@ EARLIER: tuple[Difference, ...] = (
         "booleans",
         "a boolean in a text",
         "`true`, `false`",
-        "`True`, `False`",
-        "",
+        "`True`, `False`, and a warning for an input",
+        "`python-boolean`",
         both(
             at("/inputs/(?:required|optional)/[^/]+(?:/type)?", lambda value: value == "boolean"),
             at("/inputs/values/[^/]+", lambda value: isinstance(value, bool)),
