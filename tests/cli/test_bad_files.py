@@ -115,8 +115,8 @@ def test_a_file_that_cannot_be_read_is_a_usage_error(
 
 def test_inputs_come_from_files_and_words_the_words_last(folder: Folder) -> None:
     required = {"topic": "string", "count": {"type": "integer", "enum": [1, 2, 3]}, "deep": "boolean", "tags": "array"}
-    step = {"agent": "writer", "input": "{{ topic }} {{ count + 1 }} {{ deep }} {{ tags | join('-') }}"}
-    folder.workflow([step], {"steps.0": [{"when": "bees 3 True a-b", "text": "ok"}]}, inputs={"required": required})
+    step = {"agent": "writer", "input": "{{ topic }} {{ count + 1 }} {{ deep | lower }} {{ tags | join('-') }}"}
+    folder.workflow([step], {"steps.0": [{"when": "bees 3 true a-b", "text": "ok"}]}, inputs={"required": required})
     folder.write("one.json", {"count": 2, "tags": ["a", "b"]})
     folder.write("two.yaml", "deep: true\n")
     arguments = ["--vars-file", "one.json", "--vars-file", "two.yaml", "--var", "topic=bees"]

@@ -25,6 +25,7 @@ READERS = {
     "planning/data_flow/unnamed_secrets.py",
     "planning/planned_agents.py",
     "planning/resolve/composed_tools.py",
+    "workflow/checks/check_comparisons.py",
     "workflow/checks/check_memory.py",
     "workflow/loader.py",
     "workflow/model.py",

@@ -27,7 +27,7 @@ EXPECTED_WARNINGS = {
     "evaluator_optimizer.yaml": {"no-effect"},
     "graph_dead_end.yaml": {"no-else"},
     "oddities.yaml": {"no-effect", "undeclared-variable"},
-    "everything.yaml": {"no-effect", "unused-agent"},
+    "everything.yaml": {"no-effect", "python-boolean", "unused-agent"},
 }
 
 

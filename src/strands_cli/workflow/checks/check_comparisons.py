@@ -41,12 +41,12 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
         if is_status and word.strip().lower() not in STATUSES:
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
             yield Finding(UNKNOWN_STATUS, f"no step ever has the status {word!r}", where, fix, "warning")
-    for path in () if site.is_condition else templates.printed_in(site.text):
+    for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):
             spoken = spoken_path(path)
             message = f"`{spoken}` prints all fields of the result with their names, in place of its text"
             yield Finding(WHOLE_RESULT, message, where, f"write `{spoken}.response`", "warning")
-        elif not spec.is_earlier and len(path) == 1 and path[0] not in site.scope and _is_boolean(str(path[0]), spec):
+        elif as_it_is and len(path) == 1 and path[0] not in site.scope and _is_python_boolean(str(path[0]), spec):
             message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
             yield Finding(PYTHON_BOOLEAN, message, where, f"write `{path[0]} | lower` for `true` or `false`", "warning")
     for name in templates.assumed_missing(site.text, is_condition=site.is_condition):
@@ -57,6 +57,9 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
             yield Finding(NO_EFFECT, message, where, fix, "warning")
 
 
-def _is_boolean(name: str, spec: WorkflowSpec) -> bool:
+def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:
+    """Return whether an input is a boolean that prints as Python has it; in version 0 none does."""
+    if spec.is_earlier:
+        return False
     declared = spec.inputs.declared().get(name)
     return declared.type == "boolean" if declared is not None else isinstance(spec.inputs.values.get(name), bool)

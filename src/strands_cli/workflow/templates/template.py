@@ -139,8 +139,8 @@ class Templates:
 
         return list(compared_words(tree))
 
-    def printed_in(self, text: str) -> list[Path]:
-        """Return the paths that a template prints."""
+    def printed_in(self, text: str) -> list[tuple[Path, bool]]:
+        """Return the paths that a template prints, each with whether it prints them as they are."""
         tree = self._tree_of(text, is_condition=False)
         if tree is None:
             return []

@@ -43,10 +43,10 @@ def assumed_missing(tree: nodes.Template) -> Iterator[str]:
             yield test.node.name
 
 
-def printed_paths(tree: nodes.Template) -> Iterator[Path]:
-    """Yield each path that is printed as it is, or as a text of other letters."""
+def printed_paths(tree: nodes.Template) -> Iterator[tuple[Path, bool]]:
+    """Yield each path that is printed as it is, or as a text of other letters; and whether as it is."""
     for output in tree.find_all(nodes.Output):
-        yield from (path for node in output.nodes if (path := path_of(_plain(node))))
+        yield from ((path, _plain(node) is node) for node in output.nodes if (path := path_of(_plain(node))))
 
 
 def _pairs(one: nodes.Expr, other: nodes.Expr) -> Iterator[tuple[Path, str]]:
