@@ -358,6 +358,7 @@ def deaths(name: str, directory: Path) -> Iterator[tuple[int, str]]:
     return ((number, when) for number in range(1, whole.journal.writes + 1) for when in ("before", "after"))
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_dies_at_any_write_goes_on_and_repeats_nothing_that_was_done(name: str, tmp_path: Path) -> None:
     whole = playing(name, tmp_path / "whole")
