@@ -18,4 +18,4 @@ PAGES = {
 
 def page_text(name: str) -> str:
     """Return the text of a page."""
-    return files("strands_cli").joinpath("pages", f"{name}.md").read_text(encoding="utf-8")
+    return files("strands_cli").joinpath("shipped_docs", f"{name}.md").read_text(encoding="utf-8")

@@ -63,6 +63,12 @@ class EffectSummary:
         return None if self.row.kind == "model" else self._output.get("output")
 
     @property
+    def agent(self) -> str | None:
+        """The agent of a step that is done."""
+        found = self._output.get("agent") if self.row.kind == "step" else None
+        return found if isinstance(found, str) else None
+
+    @property
     def calls(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         """The tools that a model called, each with its arguments."""
         return tuple((call.tool, call.input) for call in self._turn.calls) if self._turn else ()
