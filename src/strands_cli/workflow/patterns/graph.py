@@ -120,14 +120,34 @@ class GraphConfig(FormatModel):
 
     def gates_before(self, node: str) -> set[str]:
         """Return the gates that may be answered before a node begins, on a path to it or beside it."""
-        if node not in self.nodes or not self.gates:
-            return set()
-        reach = reach_of(self.followers)
-        leading = {other for other in self.nodes if node in reach[other]}
-        if any(other in reach[other] for other in leading):  # the loop may last as long as a gate needs
+        return self._gates_before.get(node, set())
+
+    @functools.cached_property
+    def _gates_before(self) -> dict[str, set[str]]:
+        return {node: self._find_gates_before(node) for node in self.nodes} if self.gates else {}
+
+    def _find_gates_before(self, node: str) -> set[str]:
+        leading = reached(node, self._leaders)
+        if not leading.isdisjoint(self._in_loops):  # the loop may last as long as a gate needs
             return self.gates
+        return {gate for gate in self.gates if gate in leading or self._gate_distances[gate] < len(leading)}
+
+    @functools.cached_property
+    def _leaders(self) -> dict[str, list[str]]:
+        leaders: dict[str, list[str]] = {node: [] for node in self.nodes}
+        for node, targets in self.followers.items():
+            for target in targets:
+                leaders[target].append(node)
+        return leaders
+
+    @functools.cached_property
+    def _in_loops(self) -> set[str]:
+        return {node for node in self.nodes if node in reached(node, self.followers)}
+
+    @functools.cached_property
+    def _gate_distances(self) -> dict[str, int]:
         first = next(iter(self.nodes))
-        return {gate for gate in self.gates if gate in leading or distance(first, gate, self.followers) < len(leading)}
+        return {gate: distance(first, gate, self.followers) for gate in self.gates}
 
 
 class Graph(PatternModel):
@@ -149,8 +169,9 @@ class Graph(PatternModel):
 
     def names_at_end(self) -> Scope:
         """Return the results of the nodes, and which one ran last."""
-        return {"terminal_node": ANY, **self._results()}
+        return {"terminal_node": ANY, **self._results}
 
+    @functools.cached_property
     def _results(self) -> dict[str, Any]:
         nodes = self.config.nodes.items()
         return {"nodes": {name: GATE if isinstance(node, GateStep) else NODE for name, node in nodes}}
@@ -158,7 +179,7 @@ class Graph(PatternModel):
     def _scope(self, node: str, *, is_after: bool = False) -> dict[str, Any]:
         """Return the names that a node's templates may use, or the conditions of the edges after it."""
         gates = self.config.gates_before(node) | ({node} & self.config.gates if is_after else set())
-        return {**self._results(), "last_response": ANY, **({"hitl_response": ANY} if gates else {})}
+        return {**self._results, "last_response": ANY, **({"hitl_response": ANY} if gates else {})}
 
     def edges(self) -> list[StepEdge]:
         """Return the edges, with the conditions of choices."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from strands_cli.errors import Code, Finding, Severity
-from strands_cli.graph_paths import cycles, reached
+from strands_cli.graph_paths import cycles, reached, reached_from
 from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, step_form
-from strands_cli.workflow.template_scope import STEP, Scope
+from strands_cli.workflow.template_scope import ANY, STEP, Scope
 from strands_cli.workflow.templates import Templates
 
 if TYPE_CHECKING:
@@ -117,6 +117,15 @@ class DagConfig(FormatModel):
             found[task.id] += [name for name in task.deps if name in found]
         return found
 
+    @functools.cached_property
+    def after_gates(self) -> set[str]:
+        """Return the tasks that wait for a gate, directly or through others."""
+        waiting: dict[str, list[str]] = {task.id: [] for task in self.tasks}
+        for name, before in self.dependencies.items():
+            for other in before:
+                waiting[other].append(name)
+        return reached_from([task.id for task in self.tasks if isinstance(task, GateStep)], waiting)
+
 
 class WorkflowPattern(PatternModel):
     """Tasks with dependencies."""
@@ -148,8 +157,7 @@ class WorkflowPattern(PatternModel):
 
     def _answer_before(self, name: str) -> Scope:
         """Return the name of a person's answer, where a task waits for a gate."""
-        before = reached(name, self.config.dependencies)
-        return gate_scope([task for task in self.config.tasks if task.id in before])
+        return {"hitl_response": ANY} if name in self.config.after_gates else {}
 
     def edges(self) -> list[StepEdge]:
         """Return the dependencies."""
