@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,22 @@ def test_a_number_in_a_string_is_a_number_for_the_tool_the_rules_and_the_questio
     assert len(calls()) == 1
 
 
+def test_large_arguments_are_cut_in_the_row_after_secrets_are_hidden(site: Site) -> None:
+    planned = install(site, annotations=READ_ONLY, input_schema={"type": "object"})
+    host, secret = RunContext(), "sk-0123456789abcdef"
+    written = {"path": "a", "text": "x" * 990 + secret + "y" * 100_000, "more": {str(n): n for n in range(3)}}
+    calling(planned, written, host=host, secrets=[secret])
+    wide = {f"name {n}": "y" * 900 for n in range(200)}
+    calling(planned, wide, host=host, key="steps.1")
+    row, whole = host.rows("tool").values()
+    assert row.detail["arguments_cut"] is whole.detail["arguments_cut"] is True
+    assert (row.detail["arguments"]["path"], row.detail["arguments"]["more"]) == ("a", written["more"])
+    assert len(json.dumps(row.detail)) < 3000
+    assert secret[:6] not in json.dumps(row.detail)
+    assert len(json.dumps(whole.detail)) < 100_000
+    assert row.digest == digest_of({"tool": "echo", "input": written})
+
+
 @pytest.mark.parametrize("rules", [(), (YES,)], ids=["asks", "allowed"])
 def test_bad_input_is_an_answer_and_not_a_call(site: Site, rules: Any) -> None:
     host = RunContext()
@@ -132,7 +149,9 @@ def test_policy_decides_and_the_event_names_the_rule(
     wording(named)
     assert (result["status"] == "success") is (effect == "allow")
     [row] = host.rows("tool").values()
-    assert row.detail == {"distribution": "strands-tool-echo", "decision": effect, "rule": named}
+    asked = {"distribution": "strands-tool-echo", "arguments": {"text": "hi"}}
+    refused = {} if effect == "allow" else {"error_code": "denied"}
+    assert row.detail == {**asked, "decision": effect, "rule": named, **refused}
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,7 @@ class Run:
             with contextlib.nullcontext() if part else self.step_inputs.conversations.reserved(step, scope.key):
                 async with contextlib.nullcontext() if part else self._slots:
                     self._begin(scope, step)
+                    effect.keep(agent=scope.who)
                     await effect.start()
                     with traced_step(self.ports.tracing, scope, *describe(step)):
                         result, conversation = await self.budget.in_time(

@@ -1,4 +1,4 @@
+from strands_cli.run_views.row_facts import BranchKind as BranchKind
+from strands_cli.run_views.row_facts import BranchStatus as BranchStatus
 from strands_cli.run_views.run_tree import Branch as Branch
-from strands_cli.run_views.run_tree import BranchKind as BranchKind
-from strands_cli.run_views.run_tree import BranchStatus as BranchStatus
 from strands_cli.run_views.run_tree import tree_of as tree_of

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from strands_cli.engine.stored_runs import EffectSummary, RunSummary
 from strands_cli.events import RunStatus, Usage
-
-BranchKind = Literal["step", "model", "tool", "gate", "question", "notes", "artifacts", "group"]
-BranchStatus = Literal["done", "reused", "failed", "running", "waiting", "stopped"]
-
-# What an effect does that has begun and is not done, by the status of its run; in other runs no process works on it.
-_UNFINISHED: dict[RunStatus, BranchStatus] = {"running": "running", "waiting": "waiting"}
+from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,9 +118,9 @@ def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatu
     costs = [child.cost for child in children] + [row.cost if row and row.kind == "model" else 0.0]
     return Branch(
         key=one.key,
-        kind=_kind(one.effect),
-        status=_status(one.effect, children, status),
-        who=_who(one.effect),
+        kind=kind_of(one.effect) if one.effect else "group",
+        status=status_of(one.effect, status) if one.effect else _status_of_group(children),
+        who=who_of(one.effect) if one.effect else "",
         effect=one.effect,
         usage=sum((child.usage for child in children), row.usage if row else Usage()),
         cost=None if None in costs else sum(cast("list[float]", costs)),
@@ -133,30 +128,6 @@ def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatu
     )
 
 
-def _kind(effect: EffectSummary | None) -> BranchKind:
-    if effect is None:
-        return "group"
-    if effect.row.kind == "human":
-        return "gate" if effect.row.is_step else "question"
-    return effect.row.kind
-
-
-def _status(effect: EffectSummary | None, children: tuple[Branch, ...], status: RunStatus) -> BranchStatus:
-    if effect is None:
-        found = [child.status for child in children]
-        return next((one for one in ("running", "waiting", "failed", "stopped") if one in found), "done")
-    if effect.status == "started" or (effect.status == "waiting" and status not in ("running", "waiting")):
-        return _UNFINISHED.get(status, "stopped")
-    return cast(BranchStatus, effect.status)
-
-
-def _who(effect: EffectSummary | None) -> str:
-    if effect is None:
-        return ""
-    row = effect.row
-    if row.kind == "human":
-        return "person"
-    if row.kind == "tool":
-        return row.key.rpartition("/tool.")[2].partition(".")[2] or row.key.rpartition("/")[2]
-    agent = row.detail.get("agent") or effect.agent
-    return agent if isinstance(agent, str) else ""
+def _status_of_group(children: tuple[Branch, ...]) -> BranchStatus:
+    found = [child.status for child in children]
+    return next((one for one in ("running", "waiting", "failed", "stopped") if one in found), "done")

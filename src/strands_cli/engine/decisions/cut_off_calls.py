@@ -39,7 +39,7 @@ def _among(key: str, cut_off: list[str]) -> str | None:
 async def redo_call(journal: Journal, call: Row) -> None:
     """Record that a call is made again when the run is resumed."""
     store_worked(journal)
-    detail = {"error": "cut off; a person decided to do it again"}
+    detail = {**_facts(call), "error": "cut off; a person decided to do it again"}
     await journal.write(dataclasses.replace(call, status="failed", detail=detail))
 
 
@@ -51,8 +51,13 @@ async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> N
     output = (
         {name: result[name] for name in ("status", "content")} if whole else {"status": "success", "content": [block]}
     )
-    detail = {"decision": "skip", "rule": "given by a person"}
+    detail = {**_facts(call), "decision": "skip", "rule": "given by a person"}
     await journal.write(dataclasses.replace(call, status="done", output=output, detail=detail, ended_at=clock.now()))
+
+
+def _facts(call: Row) -> dict[str, Any]:
+    """Return what the row keeps of the call for those who look at the run."""
+    return {name: value for name, value in call.detail.items() if name != UNDECIDED}
 
 
 def _is_content(result: dict[str, Any]) -> bool:

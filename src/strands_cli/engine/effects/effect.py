@@ -74,8 +74,8 @@ class Effect:
         if known is not None and not (spec.retried and _is_error(known)):
             self._compare(known, digest)
         attempt = known.attempt + 1 if known else 1
-        self._replaced = _replaced_by_next(known) if known is not None and self.recorded is None else {}
-        self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._replaced)
+        self._kept: dict[str, Any] = _replaced_by_next(known) if known is not None and self.recorded is None else {}
+        self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._kept)
 
     def _compare(self, known: Row, digest: str) -> None:
         if known.status == "done":
@@ -104,6 +104,15 @@ class Effect:
     def key(self) -> str:
         """The effect's path in the workflow."""
         return self._row.key
+
+    def keep(self, **facts: Any) -> None:
+        """Keep facts in its row from its start to its end, for those who look at the run; none is compared.
+
+        A row that an earlier process has finished stays as it is.
+        """
+        if self.recorded is None:
+            self._kept = {**facts, **self._kept}
+            self._row = dataclasses.replace(self._row, detail=self._kept)
 
     async def start(self, begin_with: Any = None) -> None:
         """Write that it begins.
@@ -139,7 +148,7 @@ class Effect:
             output=output,
             usage=usage or Usage(),
             cost=cost,
-            detail={**(detail or {}), **self._replaced},
+            detail={**self._kept, **(detail or {})},
             ended_at=self._now(),
         )
         await self._journal.write(self._row)
@@ -154,7 +163,7 @@ class Effect:
         await self._end("waiting", detail)
 
     async def _end(self, status: RowStatus, detail: Mapping[str, Any]) -> None:
-        detail = {**detail, **self._replaced}
+        detail = {**self._kept, **detail}
         self._row = dataclasses.replace(self._row, status=status, detail=detail, ended_at=self._now())
         await self._journal.write(self._row)
 

@@ -324,6 +324,7 @@ class StepScope:
         grant = question.call.grant if question.call is not None else ""
         if grant and effect.waiting_since is None and grant in self._run.grants:
             return Answer("answered", "yes", grants=grant)
+        effect.keep(kind=question.kind, prompt=question.prompt)
         if self.before_asking is not None:
             await self.before_asking()
         answer = _default_if_late(question, effect.waiting_since, self.now())

@@ -5,6 +5,7 @@ from strands_cli.engine.stored_runs.run_store import delete_run as delete_run
 from strands_cli.engine.stored_runs.run_store import find_run as find_run
 from strands_cli.engine.stored_runs.run_store import list_runs as list_runs
 from strands_cli.engine.stored_runs.run_store import run_in as run_in
+from strands_cli.engine.stored_runs.run_store import run_status as run_status
 from strands_cli.engine.stored_runs.run_store import session_facts as session_facts
 from strands_cli.engine.stored_runs.run_summary import EffectSummary as EffectSummary
 from strands_cli.engine.stored_runs.run_summary import RunSummary as RunSummary

@@ -104,19 +104,22 @@ def read_run(directory: Path) -> StoredRun:
         return run_in(directory, journal)
 
 
-def run_in(directory: Path, journal: Journal) -> StoredRun:
-    """Return the run of an open journal; a run with status `running` and no process was interrupted."""
-    require_begun(directory, journal)
+def run_status(journal: SqliteJournal) -> RunStatus:
+    """Return the status of a run; one with status `running` and no process was interrupted."""
     status: RunStatus = journal.get("status")
-    if status == "running" and not is_locked(directory):
-        status = "interrupted"
+    return "interrupted" if status == "running" and not is_locked(journal.directory) else status
+
+
+def run_in(directory: Path, journal: SqliteJournal) -> StoredRun:
+    """Return the run of an open journal."""
+    require_begun(directory, journal)
     return StoredRun(
         id=directory.name,
         directory=directory,
         workflow=journal.get("workflow") or "",
         pattern=journal.get("pattern") or "",
         file=journal.get("file") or "",
-        status=status,
+        status=run_status(journal),
         started_at=float(journal.get("started_at")),
         ended_at=journal.get("ended_at"),
         reason=journal.get("reason"),

@@ -40,6 +40,20 @@ class EffectSummary:
         """Why it failed."""
         return self.row.detail.get("error") if self.row.status == "failed" else None
 
+    @cached_property
+    def tool_error(self) -> tuple[str, str] | None:
+        """The code and the message of the error that a tool call answered; what succeeded is not decoded for it."""
+        row = self.row
+        # Rows of older versions have neither the code nor the arguments.
+        if row.kind != "tool" or ("arguments" in row.detail and "error_code" not in row.detail):
+            return None
+        if not self._output or self._output.get("status") == "success":
+            return None
+        found = (block["json"] for block in self._output["content"] if "json" in block)
+        errors = (one["error"] for one in found if isinstance(one, Mapping) and isinstance(one.get("error"), Mapping))
+        error: Mapping[str, Any] = next(errors, {})
+        return str(error.get("code", "tool_failed")), str(error.get("message", self.text))
+
     @property
     def asked(self) -> str | None:
         """The end of a model's request."""

@@ -73,15 +73,16 @@ def _question_about(attempt: Attempt, request: Request, asked: Decision) -> Perm
 
 def shown(arguments: Any) -> str:
     """Return the arguments for a person; each long text is cut by itself, so that none pushes another out of sight."""
-    return json.dumps(_cut(arguments), ensure_ascii=False, indent=2, default=str)
+    return json.dumps(cut(arguments), ensure_ascii=False, indent=2, default=str)
 
 
-def _cut(value: Any) -> Any:
+def cut(value: Any) -> Any:
+    """Return a value with long texts and lists cut, each by itself and with a mark."""
     if isinstance(value, Mapping):
-        return {name: _cut(item) for name, item in value.items()}
+        return {name: cut(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        cut = [_cut(item) for item in value[:MAX_SHOWN_ITEMS]]
-        return cut if len(value) <= MAX_SHOWN_ITEMS else [*cut, f"... ({len(value)} items in all)"]
+        first = [cut(item) for item in value[:MAX_SHOWN_ITEMS]]
+        return first if len(value) <= MAX_SHOWN_ITEMS else [*first, f"... ({len(value)} items in all)"]
     if isinstance(value, str) and len(value) > MAX_SHOWN:
         return f"{value[:MAX_SHOWN]}... ({len(value)} characters in all)"
     return value

@@ -24,6 +24,7 @@ from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
 from strands_cli.tools.calls.execution import CALLS, Attempt
+from strands_cli.tools.calls.kept_arguments import kept_arguments
 from strands_cli.tools.calls.kept_objects import OBJECT, Held, KeptObjects
 from strands_cli.tools.calls.redirects import connection_refusal
 from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
@@ -120,20 +121,20 @@ class PermissionCheck:
         asked = {**tool_use, "name": name, "input": arguments}
         refusal = connection_refusal(self.rules, request)
         attempt = Attempt(tool, asked, scope, effect, state, self.contract, self.redactor, refusal)
-        detail = {} if arguments == written else {"called_with": self.redactor.json(arguments)}
-        result, seconds = await self._made(attempt, request, problem, span, detail)
+        effect.keep(**kept_arguments(written, arguments, self.redactor))
+        result, seconds = await self._made(attempt, request, problem, span)
         scope.emit(_finished(scope, effect, name, result, seconds, replayed=False))
         await self._plugins.tell(tool, request, scope, result)
         return result
 
     async def _made(
-        self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan, noted: Mapping[str, Any]
+        self, attempt: Attempt, request: Request, problem: str | None, span: ToolSpan
     ) -> tuple[Result, float]:
         """Make a call that is not in the journal, or refuse it, and store the result."""
         started, changes = attempt.scope.monotonic(), attempt.scope.changes
         before = changes.now() if changes is not None else None
         held: Held | None = None
-        detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution, **noted}
+        detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
         absent = attempt.tool.absent
         refusal = attempt.refused(*absent) if absent is not None else _check_input(attempt, problem, self.redactor)
         if refusal is None:
@@ -157,6 +158,8 @@ class PermissionCheck:
         # Redacted before it is cut: half a secret at the edge would not be found.
         result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
         detail |= span.finished(attempt.effect, result)
+        if (error := error_of(result)) is not None:
+            detail["error_code"] = str(error["code"])
         output = encode({"status": result["status"], "content": result["content"]})
         if changes is not None and (changed := changes.since(before, attempt.name)):
             output[AGENT] = changed
