@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import BudgetExceeded, FileAtFault, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.phrases import first_of
+from strands_cli.run_views import answer_commands, command, questions_of
 
 # The most finished steps that are listed when a run stops.
 MANY = 10
@@ -86,36 +86,6 @@ def _after_correction(file: str, error: FileAtFault, run_id: str, runs_dir: Path
     return f"after the correction, continue with: {again}"
 
 
-def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
-    """Return the commands that answer what a run waits for, two for each question."""
-    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
-
-    lines = []
-    for row in open_questions(journal):
-        answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if natural_answer(row) is None else []
-        lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
-        lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
-    for row in open_decisions(journal):
-        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
-        lines += [command("resume", run_id, *choice, runs_dir=runs_dir) for choice in choices]
-    return lines
-
-
-def questions_of(journal: Journal) -> list[dict[str, Any]]:
-    """Return what waits for a person, as JSON."""
-    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
-
-    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
-    asked = []
-    for row in open_questions(journal):
-        call = {"call": row.detail["call"]} if "call" in row.detail else {}
-        known = {name: row.detail.get(name) for name in names}
-        asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
-    prompt = "it was running when the process ended: redo, skip or fail?"
-    cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
-    return [*asked, *cut_off]
-
-
 def waiting_lines(question: Mapping[str, Any]) -> list[str]:
     """Return the lines of a question that waits, and what `approve` answers to it without --answer."""
     from strands_cli.cli.question_layout import question_lines
@@ -124,11 +94,3 @@ def waiting_lines(question: Mapping[str, Any]) -> list[str]:
     answer = question.get("approve_answers")
     choices = [f"  approve answers: {answer}"] if answer and question["kind"] == "gate" else []
     return [f"waits: {question['key']}", *(f"  {line}" for line in [*question_lines(question), *choices])]
-
-
-def command(verb: str, *words: str, runs_dir: Path) -> str:
-    """Return a command line for a shell, with `--runs-dir` unless it is the default."""
-    from strands_cli.config import load_settings
-
-    place = [] if load_settings().runs_dir == runs_dir else ["--runs-dir", str(runs_dir)]
-    return shlex.join(["strands", verb, *words, *place])

@@ -78,9 +78,10 @@ def show_run(
 
     Example: strands runs show last --full
     """
-    from strands_cli.cli.commands.next_commands import answer_commands, command, questions_of, waiting_lines
+    from strands_cli.cli.commands.next_commands import waiting_lines
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.stored_runs import find_run, summary_of
+    from strands_cli.run_views import answer_commands, command, questions_of
 
     place = _runs_dir(runs_dir)
     directory = find_run(place, run)

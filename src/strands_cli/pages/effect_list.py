@@ -1,0 +1,124 @@
+"""The effects of a run as a list of lists, each folded, in which thousands are put into groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from strands_cli.events import Usage
+from strands_cli.pages.effect_html import SHORT, effect_html
+from strands_cli.pages.html_text import anchor_of, badge, duration, escape, money
+from strands_cli.pages.run_page import RunPage
+from strands_cli.phrases import counted
+from strands_cli.run_views import Branch
+
+# More effects side by side are put into groups of this size.
+GROUP = 100
+# Effects that are nested deeper are listed at this depth: browsers give up on very deep pages.
+DEEPEST = 12
+
+EffectLink = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """How effects are listed: the page, and where whole effects are if they are not in it."""
+
+    page: RunPage
+    link: EffectLink | None
+
+    def items(self, branches: Sequence[Branch], depth: int) -> Iterator[str]:
+        """Yield the items of a list."""
+        if len(branches) <= GROUP:
+            for branch in branches:
+                yield from self._item(branch, depth)
+            return
+        for start in range(0, len(branches), GROUP):
+            group = branches[start : start + GROUP]
+            title = f"{start + 1:,} to {start + len(group):,} of {len(branches):,}: {_counts(group)}"
+            yield f'<li class="group"><details><summary>{title} {_spent(group)}</summary><ol>'
+            for branch in group:
+                yield from self._item(branch, depth)
+            yield "</ol></details></li>"
+
+    def _item(self, branch: Branch, depth: int) -> Iterator[str]:
+        inside = self._content(branch)
+        begins = f'<li id="{anchor_of(branch.key)}" class="{branch.kind}">'
+        if not inside and not branch.children:
+            yield f'{begins}<div class="line">{self._line(branch)}</div></li>'
+            return
+        nests = depth < DEEPEST
+        yield f"{begins}<details{self._source(branch)}><summary>{self._line(branch)}</summary>"
+        yield f'<div class="inside">{inside}</div>'
+        if branch.children and nests:
+            yield "<ol>"
+            yield from self.items(branch.children, depth + 1)
+            yield "</ol>"
+        yield "</details></li>"
+        if not nests:
+            for below in list(branch.walk())[1:]:
+                yield from self._item(_childless(below), depth)
+
+    def _source(self, branch: Branch) -> str:
+        return f' data-effect="{escape(self.link(branch.key))}"' if self.link and branch.effect else ""
+
+    def _content(self, branch: Branch) -> str:
+        page = self.page
+        if branch.effect is None:
+            return ""
+        if self.link is not None:
+            return f'<p><a href="{escape(self.link(branch.key))}">What it read, called and answered</a></p>'
+        whole = page.whole.get(branch.key)
+        if isinstance(whole, str):
+            return f'<p class="error">It cannot be read: {escape(whole)}</p>'
+        if whole is None:
+            return ""
+        return effect_html(whole, limit=SHORT, show_command=f"{page.show_command} {branch.key}")
+
+    def _line(self, branch: Branch) -> str:
+        who = f' <bdi class="who">{self.page.text(branch.who)}</bdi>' if branch.who else ""
+        decision = f' <span class="decision">{self.page.text(branch.decision)}</span>' if branch.decision else ""
+        took = f' <span class="number">{duration(branch.seconds)}</span>' if branch.seconds is not None else ""
+        name = f'<bdi class="key">{self.page.text(branch.name)}</bdi> <span class="kind">{branch.kind}</span>'
+        return f"{badge(branch.status)} {name}{who}{decision}{took} {_spent([branch])}"
+
+
+def effect_list(page: RunPage, *, limit: int | None = None, link: EffectLink | None = None) -> str:
+    """Return the effects of a run as a list.
+
+    Args:
+        limit: The most effects at the top of the tree; the last ones are shown.
+        link: Returns the address of a whole effect by its key, where the page does not have it.
+    """
+    branches = page.branches
+    left_out = len(branches) - limit if limit is not None else 0
+    note = ""
+    if left_out > 0:
+        branches = branches[left_out:]
+        where = f"<code>{escape(page.show_command)}</code>"
+        note = f'<p class="cut">{counted(left_out, "earlier effect")} left out: {where}</p>'
+    if not branches:
+        return "<p>Nothing has been done.</p>"
+    items = "".join(_Listing(page, link).items(branches, 1))
+    return f'{note}<ol class="effects">{items}</ol>'
+
+
+def _childless(branch: Branch) -> Branch:
+    from dataclasses import replace
+
+    return replace(branch, children=())
+
+
+def _counts(branches: Sequence[Branch]) -> str:
+    found = Counter(one.status for one in branches)
+    return ", ".join(f"{number} {escape(status)}" for status, number in found.most_common())
+
+
+def _spent(branches: Sequence[Branch]) -> str:
+    usage = sum((one.usage for one in branches), Usage())
+    if not usage.total_tokens:
+        return ""
+    costs = [one.cost for one in branches]
+    cost = money(None if None in costs else sum(one for one in costs if one is not None))
+    return f'<span class="number">{usage.total_tokens:,} tokens, {cost}</span>'

@@ -1,0 +1,129 @@
+"""One stored run as a page: what it was asked, answered, wrote and cost, why it stopped, and each of its effects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from strands_cli.pages.effect_list import EffectLink, effect_list
+from strands_cli.pages.html_text import badge, duration, escape, facts, moment, money, preformatted, size_of
+from strands_cli.pages.page_frame import document
+from strands_cli.pages.run_page import RunPage
+from strands_cli.pages.safe_markdown import markdown_html
+from strands_cli.phrases import counted
+
+
+def run_html(page: RunPage) -> str:
+    """Return the one file that shows a run: it loads nothing, and needs no JavaScript."""
+    run = page.summary.run
+    note = f"<p>Made by strands-cli. The run itself: <code>{escape(page.show_command)}</code></p>"
+    return document(f"{page.plain(run.workflow)}: {run.status} ({run.id})", run_body(page), note=note)
+
+
+def run_body(page: RunPage, *, effects_limit: int | None = None, effect_link: EffectLink | None = None) -> str:
+    """Return the content of a run's page.
+
+    Args:
+        effects_limit: The most effects at the top of the tree; the last ones are shown.
+        effect_link: Returns the address of a whole effect by its key, where the page does not have it.
+    """
+    effects = effect_list(page, limit=effects_limit, link=effect_link)
+    sections = [
+        ("Questions", _questions(page)),
+        ("Answer", _answer(page)),
+        ("Inputs", _inputs(page)),
+        ("Artifacts", _artifacts(page)),
+        ("Decisions", _denials(page)),
+        ("Effects", effects),
+    ]
+    return _header(page) + "".join(_section(title, inside) for title, inside in sections if inside)
+
+
+def _section(title: str, inside: str) -> str:
+    name = title.lower()
+    heading = f'<h2 id="h-{name}">{escape(title)}</h2>'
+    return f'<section aria-labelledby="h-{name}" class="{name}">{heading}{inside}</section>'
+
+
+def _header(page: RunPage) -> str:
+    run, spent = page.summary.run, page.summary.spent
+    tokens = f"{spent.usage.input_tokens:,} in, {spent.usage.output_tokens:,} out" if spent.model_calls else "none"
+    known = {
+        "run": f"<code>{escape(run.id)}</code>",
+        "reason": f"<bdi>{page.text(run.reason)}</bdi>" if run.reason else "",
+        "file": f"<bdi>{page.text(run.file)}</bdi>",
+        "started": moment(run.started_at),
+        "ended": moment(run.ended_at) if run.ended_at is not None else "",
+        "worked": duration(run.worked_s),
+        "model": page.text(", ".join(page.summary.models)),
+        "calls": f"{counted(spent.model_calls, 'model call')}, {counted(spent.tool_calls, 'tool call')}",
+        "tokens": tokens,
+        "cost": money(spent.cost) if spent.model_calls else "",
+        **dict(_history(page)),
+    }
+    pattern = f' <span class="kind">{page.text(run.pattern)}</span>' if run.pattern else ""
+    title = f"<h1><bdi>{page.text(run.workflow)}</bdi>{pattern} {badge(run.status)}</h1>"
+    return f'<header class="run">{title}{facts(known.items())}</header>'
+
+
+def _history(page: RunPage) -> Iterator[tuple[str, str]]:
+    summary = page.summary
+    if summary.origin:
+        yield "rerun of", page.text(f"{summary.origin['run']} from {summary.origin['from']}")
+    if summary.corrections:
+        yield "corrected", page.text("; ".join(", ".join(one) or "nothing" for one in summary.corrections))
+    if summary.python_tools:
+        yield "tools of a program", page.text(", ".join(summary.python_tools))
+
+
+def _questions(page: RunPage) -> str:
+    asked = "".join(
+        f"<li><code>{escape(one['key'])}</code> {preformatted(str(one.get('prompt') or ''))}"
+        f"{preformatted(str(one['context'])) if one.get('context') else ''}"
+        f"{preformatted(_json(one['call'])) if one.get('call') else ''}</li>"
+        for one in page.questions
+    )
+    if not asked:
+        return ""
+    lines = "\n".join(page.commands)
+    return f'<ul class="plain">{asked}</ul><p>To answer:</p>{preformatted(lines)}'
+
+
+def _answer(page: RunPage) -> str:
+    return markdown_html(page.plain(page.summary.response)) if page.summary.response is not None else ""
+
+
+def _inputs(page: RunPage) -> str:
+    inputs = page.summary.inputs
+    return preformatted(_json(inputs)) if inputs else ""
+
+
+def _artifacts(page: RunPage) -> str:
+    rows = "".join(
+        f"<tr><td><bdi>{page.text(one['path'])}</bdi></td><td>{size_of(int(one['size']))}</td>"
+        f"<td><code>{escape(one['digest'])}</code></td></tr>"
+        for one in page.summary.artifacts
+    )
+    heads = '<tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">Digest</th></tr>'
+    return _table("Artifacts", heads, rows) if rows else ""
+
+
+def _denials(page: RunPage) -> str:
+    rows = "".join(
+        f"<tr><td>{page.text(one.tool)}</td><td>{one.denied} of {one.calls}</td><td>{page.text(one.rule)}</td></tr>"
+        for one in page.summary.denials
+    )
+    heads = '<tr><th scope="col">Tool</th><th scope="col">Denied</th><th scope="col">Rule</th></tr>'
+    return _table("Denied calls", heads, rows) if rows else ""
+
+
+def _table(name: str, heads: str, rows: str) -> str:
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(name)}"><table><thead>{heads}</thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)

@@ -1,0 +1,101 @@
+"""Everything that a page of one run shows, as one value from its journal."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.stored_runs import RunSummary, stored_redactor, summary_of
+from strands_cli.errors import RunRecordError
+from strands_cli.pages.html_text import escape
+from strands_cli.run_views import Branch, answer_commands, command, questions_of, tree_of
+from strands_cli.run_views.effects import WholeEffect, effect_of
+from strands_cli.secrets import Redactor
+
+# A page of a longer run has the whole effects of its beginning, its end, and of what failed or waits.
+MOST_WHOLE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """A stored run as a page shows it.
+
+    Attributes:
+        branches: Its effects as trees.
+        whole: Whole effects by their key, redacted; of one that cannot be read, the reason.
+        questions: What waits for a person, as JSON, redacted.
+        commands: The command lines that answer it.
+        show_command: The command line that shows the run; with a key it shows one effect.
+        redactor: What hides the secrets of the run in the other texts.
+    """
+
+    summary: RunSummary
+    branches: tuple[Branch, ...]
+    whole: Mapping[str, WholeEffect | str]
+    questions: Sequence[Mapping[str, Any]]
+    commands: Sequence[str]
+    show_command: str
+    redactor: Redactor
+
+    def text(self, value: object) -> str:
+        """Return a text of the run as HTML, without secrets."""
+        return escape(self.redactor.text(str(value)))
+
+    def plain(self, value: object) -> str:
+        """Return a text of the run without secrets, not escaped."""
+        return self.redactor.text(str(value))
+
+
+def run_page_of(directory: Path, journal: SqliteJournal, *, most_whole: int = MOST_WHOLE) -> RunPage:
+    """Return what a page of a run shows.
+
+    Args:
+        most_whole: Of how many effects the page has what they read and answered; 0 where it loads them one by one.
+
+    Raises:
+        RunRecordError: The journal cannot be read.
+    """
+    summary = summary_of(directory, journal)
+    redactor, branches = stored_redactor(journal), tree_of(summary)
+    return RunPage(
+        summary=summary,
+        branches=branches,
+        whole={key: _whole(journal, key, redactor) for key in _chosen(branches, most_whole)},
+        questions=redactor.json(questions_of(journal)),
+        commands=[redactor.text(one) for one in answer_commands(journal, directory.name, directory.parent)],
+        show_command=command("runs", "show", directory.name, runs_dir=directory.parent),
+        redactor=redactor,
+    )
+
+
+def redacted_effect(whole: WholeEffect, redactor: Redactor) -> WholeEffect:
+    """Return an effect without secrets."""
+    calls = tuple(redactor.record(one) for one in whole.calls)
+    question = redactor.record(whole.question) if whole.question else None
+    return dataclasses.replace(redactor.record(whole), calls=calls, question=question)
+
+
+def _whole(journal: SqliteJournal, key: str, redactor: Redactor) -> WholeEffect | str:
+    try:
+        return redacted_effect(effect_of(journal, key), redactor)
+    except RunRecordError as error:
+        return redactor.text(error.message)
+
+
+def _chosen(branches: Sequence[Branch], most: int) -> list[str]:
+    """Return the keys of the effects to show as a whole, in their order."""
+    every = [one for one in _walk(branches) if one.effect is not None]
+    if len(every) <= most:
+        return [one.key for one in every]
+    notable = [one for one in every if one.status in ("failed", "waiting", "running") or one.decision == "deny"]
+    chosen = {one.key for one in [*notable[: most // 2], *every[: most // 4], *every[len(every) - most // 4 :]]}
+    return [one.key for one in every if one.key in chosen]
+
+
+def _walk(branches: Sequence[Branch]) -> Iterator[Branch]:
+    for branch in branches:
+        yield from branch.walk()

@@ -1,0 +1,48 @@
+"""What a stored run waits for, and the commands that answer it or continue the run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Journal
+
+
+def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
+    """Return the commands that answer what a run waits for, two for each question."""
+    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
+
+    lines = []
+    for row in open_questions(journal):
+        answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if natural_answer(row) is None else []
+        lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
+        lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
+    for row in open_decisions(journal):
+        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
+        lines += [command("resume", run_id, *choice, runs_dir=runs_dir) for choice in choices]
+    return lines
+
+
+def questions_of(journal: Journal) -> list[dict[str, Any]]:
+    """Return what waits for a person, as JSON."""
+    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
+
+    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
+    asked = []
+    for row in open_questions(journal):
+        call = {"call": row.detail["call"]} if "call" in row.detail else {}
+        known = {name: row.detail.get(name) for name in names}
+        asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
+    prompt = "it was running when the process ended: redo, skip or fail?"
+    cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
+    return [*asked, *cut_off]
+
+
+def command(verb: str, *words: str, runs_dir: Path) -> str:
+    """Return a command line for a shell, with `--runs-dir` unless it is the default."""
+    from strands_cli.config import load_settings
+
+    place = [] if load_settings().runs_dir == runs_dir else ["--runs-dir", str(runs_dir)]
+    return shlex.join(["strands", verb, *words, *place])

@@ -1,0 +1,130 @@
+"""The page of one run: what it has, that it loads nothing, and that no text of a run becomes a part of its HTML."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.stored_runs.run_store import find_run
+from strands_cli.pages.html_text import anchor_of
+from strands_cli.pages.page_frame import stylesheet
+from strands_cli.pages.run_html import run_body, run_html
+from strands_cli.pages.run_page import RunPage, run_page_of
+from strands_cli.pages.safe_markdown import markdown_html
+from tests.cli.strands import Folder
+from tests.pages.parsed import Parsed
+
+GATE = {"type": "hitl", "prompt": "Publish </details><script>alert(1)</script> \u202e it?"}
+HOSTILE = "# Title\n\n</pre></details><script>alert(1)</script> \x1b[31mred \u202etxt.exe \x00 <img src=x onerror=y>"
+LOOK = {"calls": [{"look": {"text": "<b>at</b>"}}]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
+    """Make one run that waits, in which a model has written and called hostile things."""
+    made = Folder(tmp_path_factory.mktemp("pages"), environ={"FIRM_TOKEN": "tok-correct-horse-battery"})
+    made.work.mkdir()
+    made.tool("look", "return answer('seen </td>')")
+    made.workflow(
+        [{"agent": "writer", "input": "Write </summary> of tok-correct-horse-battery."}, GATE],
+        {"steps.0": [LOOK, {"text": HOSTILE}]},
+        agents={"writer": {"prompt": "You write.", "tools": ["look"]}},
+    )
+    assert made.strands("run", "flow.yaml").code == 19
+    yield made
+    made.end_started()
+
+
+@pytest.fixture(scope="module")
+def page(folder: Folder) -> RunPage:
+    return page_of(find_run(folder.runs, "last"))
+
+
+def page_of(directory: Path) -> RunPage:
+    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+        return run_page_of(directory, journal)
+
+
+def test_a_page_is_sound_html_that_loads_nothing_whatever_a_model_has_written(page: RunPage) -> None:
+    text = run_html(page)
+    parsed = Parsed(text)
+    assert parsed.faults == []
+    assert [one for one in parsed.links if not one.startswith("#")] == []
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", text)
+    shown = ("<script>alert(1)</script>", "\\x1b[31mred", "\\u202etxt.exe", "\\x00", "<b>at</b>", "seen </td>")
+    assert [one for one in shown if one not in parsed.text] == []
+
+
+def test_the_policy_of_a_file_has_the_hash_of_its_style_and_allows_nothing_else() -> None:
+    text = stylesheet()
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    assert "url(" not in text
+    assert "@import" not in text
+    assert digest in run_frame()
+
+
+def run_frame() -> str:
+    from strands_cli.pages.page_frame import document
+
+    frame = document("<t>", "<h1>x</h1>")
+    assert Parsed(frame).faults == []
+    assert "default-src 'none'" in frame
+    assert "script-src" not in frame
+    return frame
+
+
+def test_every_effect_has_its_anchor_and_the_tree_is_folded(page: RunPage) -> None:
+    parsed = Parsed(run_html(page))
+    keys = ["steps.0", "steps.0/model.0", "steps.0/tool.0.look", "steps.0/model.1", "steps.1"]
+    assert [one for one in parsed.ids if one.startswith("e-")] == [anchor_of(key) for key in keys]
+    assert "<details open" not in run_html(page)
+
+
+def test_a_page_that_waits_has_the_question_and_the_commands_that_answer_it(page: RunPage) -> None:
+    text = Parsed(run_html(page)).text
+    assert f"strands approve {page.summary.run.id} steps.1" in text
+    assert f"strands reject {page.summary.run.id} steps.1" in text
+
+
+def test_a_body_links_to_whole_effects_where_it_does_not_have_them(page: RunPage) -> None:
+    body = run_body(page, effect_link=lambda key: f"/effects?key={key}")
+    assert "seen" not in body
+    assert "/effects?key=steps.0/tool.0.look" in Parsed(body).links
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>x</script>",
+        "[x](javascript:alert(1))",
+        "[x](java\nscript:alert(1))",
+        "[x]( JAVASCRIPT:alert(1))",
+        "[x](data:text/html,x)",
+        "[x](vbscript:x)",
+        "[x](//evil.example)",
+        "[x](file:///etc/passwd)",
+        "![x](https://evil.example/a.png)",
+        "![x](javascript:alert(1))",
+        "<javascript:alert(1)>",
+        "[x]: javascript:alert(1)\n\n[x]",
+        "<img src=x onerror=y>",
+        '[x](https://a.example "t\\" onclick=x")',
+        "```<b> onclick\nx\n```",
+        "# a\n\n##### b\n\n| a |\n| - |\n| <td> |",
+    ],
+)
+def test_no_markdown_makes_a_tag_or_a_link_that_does_more_than_open_a_page(hostile: str) -> None:
+    parsed = Parsed(f"<h1>x</h1><h2>x</h2>{markdown_html(hostile)}")
+    assert parsed.faults == []
+    assert [one for one in parsed.links if not one.startswith("https://a.example")] == []
+
+
+def test_links_of_markdown_tell_no_other_host_where_they_were() -> None:
+    assert 'rel="noreferrer noopener nofollow"' in markdown_html("[x](https://a.example)")
