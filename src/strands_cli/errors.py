@@ -15,6 +15,7 @@ class ExitCode(enum.IntEnum):
     """The exit status of the process; scripts depend on the numbers."""
 
     OK = 0
+    NO = 1
     USAGE = 2
     INVALID = 3
     RUN_FAILED = 10
@@ -271,7 +272,8 @@ def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, fo
 def exit_code_meanings() -> dict[ExitCode, str]:
     """Return the meaning of each exit code: the first line of its exception's docstring."""
     meanings = {kind.exit_code: (kind.__doc__ or "").split("\n")[0] for kind in StrandsCliError.__subclasses__()}
-    meanings |= {ExitCode.OK: "Done.", ExitCode.INTERNAL: "An error in this program."}
+    meanings |= {ExitCode.OK: "Done.", ExitCode.NO: "Nothing was found, or the two runs differ."}
+    meanings[ExitCode.INTERNAL] = "An error in this program."
     return {code: meanings[code] for code in ExitCode}
 
 

@@ -116,6 +116,7 @@ def test_a_name_of_several_lines_cannot_imitate_lines_of_ours(capsys: pytest.Cap
 def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
     expected: Mapping[str, int] = {
         "OK": 0,
+        "NO": 1,
         "USAGE": 2,
         "INVALID": 3,
         "RUN_FAILED": 10,

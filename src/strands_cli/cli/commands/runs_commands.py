@@ -15,6 +15,7 @@ from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.commands.run_report import answer_lines, cells_of, run_document, summary_document, summary_lines
+from strands_cli.cli.commands.runs_diff import diff_runs
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
@@ -204,5 +205,5 @@ _VERBS: dict[str, Callable[..., Any]] = {
     "delete": delete_runs,
     "prune": prune_runs,
 }
-runs_app = group(_ABOUT, _VERBS)
+runs_app = group(_ABOUT, {**_VERBS, "diff": diff_runs})
 sessions_app = group(_ABOUT, {**_VERBS, "cleanup": prune_runs, "resume": resume}, hidden=True)

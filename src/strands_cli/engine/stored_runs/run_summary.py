@@ -114,6 +114,7 @@ class RunSummary:
         origin: The run that it reruns, and the key from which on.
         corrections: For each `resume --spec`, what the corrected workflow changed.
         python_tools: The tools that only a program can provide, each with its file.
+        workflow_text: The text of the workflow file, without secrets.
     """
 
     run: StoredRun
@@ -128,6 +129,7 @@ class RunSummary:
     origin: Mapping[str, str] | None
     corrections: Sequence[Sequence[str]]
     python_tools: Mapping[str, str]
+    workflow_text: str = ""
 
 
 def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
@@ -135,6 +137,7 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
     run = run_in(directory, journal)
     effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
     rows = [one.row for one in effects]
+    redactor = stored_redactor(journal)
     written = next((row.output for row in rows if row.kind == "artifacts" and row.status == "done"), None)
     return RunSummary(
         run=run,
@@ -145,10 +148,11 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
         denials=denials_of(row for row in rows if row.kind == "tool"),
         effects=effects,
         answers=_last_answers(effects),
-        inputs=stored_redactor(journal).json(journal.get("inputs")),
+        inputs=redactor.json(journal.get("inputs")),
         origin=journal.get("rerun_of"),
         corrections=journal.get("corrections") or [],
         python_tools=journal.get("given") or {},
+        workflow_text=redactor.json(journal.get("text") or ""),
     )
 
 
