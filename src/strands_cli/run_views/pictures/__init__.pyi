@@ -1,0 +1,15 @@
+from strands_cli.run_views.pictures.all_pictures import Pictures as Pictures
+from strands_cli.run_views.pictures.all_pictures import pictures_of as pictures_of
+from strands_cli.run_views.pictures.budget_bars import BudgetBar as BudgetBar
+from strands_cli.run_views.pictures.budget_bars import budget_bars_of as budget_bars_of
+from strands_cli.run_views.pictures.costs import CostLine as CostLine
+from strands_cli.run_views.pictures.costs import Costs as Costs
+from strands_cli.run_views.pictures.costs import costs_of as costs_of
+from strands_cli.run_views.pictures.pattern_graph import PatternEdge as PatternEdge
+from strands_cli.run_views.pictures.pattern_graph import PatternGraph as PatternGraph
+from strands_cli.run_views.pictures.pattern_graph import PatternNode as PatternNode
+from strands_cli.run_views.pictures.pattern_graph import pattern_graph_of as pattern_graph_of
+from strands_cli.run_views.pictures.timeline import Lane as Lane
+from strands_cli.run_views.pictures.timeline import Timeline as Timeline
+from strands_cli.run_views.pictures.timeline import timeline_of as timeline_of
+from strands_cli.run_views.pictures.timeline_bars import Bar as Bar
