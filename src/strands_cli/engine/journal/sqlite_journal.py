@@ -355,8 +355,8 @@ def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[conte
         stack.pop_all()
 
 
-def hold_run(directory: Path) -> Any:
-    """Take the run's lock, which the kernel releases when this process dies.
+def hold_run(directory: Path, *, wait_s: float = LOOK_S) -> Any:
+    """Take the run's lock, which the kernel releases when this process dies; wait for `wait_s` where it is taken.
 
     Raises:
         RunRecordError: Another process has it.
@@ -365,7 +365,7 @@ def hold_run(directory: Path) -> Any:
 
     lock = filelock.FileLock(directory / "lock")
     try:
-        lock.acquire(timeout=LOOK_S, poll_interval=0.05)
+        lock.acquire(timeout=wait_s, poll_interval=0.01)
     except filelock.Timeout:
         raise RunRecordError(
             f"another process is working on the run in {directory}", fix="wait until it ends, or stop it"

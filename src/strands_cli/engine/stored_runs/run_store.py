@@ -20,6 +20,8 @@ from strands_cli.events import RunStatus
 from strands_cli.phrases import first_of
 
 STOP_S = 15.0
+# Others who look take the lock for some microseconds; one who works on the run keeps it.
+GLANCE_S = 0.05
 # The name of the newest run.
 LAST = "last"
 
@@ -139,7 +141,7 @@ def require_begun(directory: Path, journal: Journal) -> None:
 def is_locked(directory: Path) -> bool:
     """Return whether a process is working on the run now."""
     try:
-        hold_run(directory).release()
+        hold_run(directory, wait_s=GLANCE_S).release()
     except RunRecordError:
         return True
     except OSError:  # no process can hold a run in a directory that cannot be written

@@ -1,0 +1,67 @@
+"""Whether a stored run has changed since it was last looked at, without reading it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from strands_cli.engine.journal import DATABASE, hold_run
+from strands_cli.errors import RunRecordError
+
+# Two writes within one step of a file system's clock have the same time; the coarsest of today has 10 ms.
+_STEP_NS = 50_000_000
+
+
+class RunChanges:
+    """Looks at the files of a run's journal, and at whether a process works on the run.
+
+    Nothing stays open between two looks, so that the run can be deleted meanwhile on every system.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._seen: tuple[object, ...] = ()
+        self._may_differ = False
+        self._is_worked_on = False
+
+    def changed(self) -> bool:
+        """Return whether anything has changed since the last call; true for the first one.
+
+        What was written a moment before a look may be reported again by the next one. Takes some 10 microseconds, and
+        100 while a process works on the run.
+
+        Raises:
+            RunRecordError: The run has been deleted.
+        """
+        found, newest = self._files()
+        has_changed = found != self._seen or self._may_differ
+        self._seen, self._may_differ = found, time.time_ns() - newest < _STEP_NS
+        # A process that begins to work on a run writes at once; one that is killed writes nothing.
+        if has_changed or self._is_worked_on:
+            before, self._is_worked_on = self._is_worked_on, _is_held(self._directory)
+            has_changed = has_changed or before != self._is_worked_on
+        return has_changed
+
+    def _files(self) -> tuple[tuple[object, ...], int]:
+        """Return what tells one state of the journal's files from another, and when the newest was written."""
+        try:
+            database = (self._directory / DATABASE).stat()
+        except OSError as error:
+            gone = f"the run {self._directory.name} cannot be read any more: {error.strerror or error}"
+            raise RunRecordError(gone, fix="see what there is: strands runs list") from error
+        try:
+            log = (self._directory / f"{DATABASE}-wal").stat()
+        except OSError:  # there is one only while a process has the journal open
+            log = None
+        states = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (database, log) if one]
+        return tuple(states), max(written for _, _, written in states)
+
+
+def _is_held(directory: Path) -> bool:
+    try:
+        hold_run(directory, wait_s=0).release()
+    except RunRecordError:
+        return True
+    except OSError:  # no process can hold a run in a directory that cannot be written
+        return False
+    return False
