@@ -15,8 +15,8 @@ from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.run_store import find_run
 from strands_cli.pages.html_text import anchor_of
 from strands_cli.pages.page_frame import stylesheet
-from strands_cli.pages.run_html import run_body, run_html
 from strands_cli.pages.run_page import RunPage, run_page_of
+from strands_cli.pages.run_parts import run_body, run_html
 from strands_cli.pages.safe_markdown import markdown_html
 from tests.cli.strands import Folder
 from tests.pages.parsed import Parsed

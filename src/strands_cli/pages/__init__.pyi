@@ -1,10 +1,11 @@
-from strands_cli.pages.effect_html import effect_html as effect_html
+from strands_cli.pages.effect_parts import effect_html as effect_html
 from strands_cli.pages.html_text import anchor_of as anchor_of
 from strands_cli.pages.html_text import escape as escape
 from strands_cli.pages.page_frame import content_policy as content_policy
 from strands_cli.pages.page_frame import document as document
-from strands_cli.pages.run_html import run_body as run_body
-from strands_cli.pages.run_html import run_html as run_html
 from strands_cli.pages.run_page import RunPage as RunPage
+from strands_cli.pages.run_page import redacted_effect as redacted_effect
 from strands_cli.pages.run_page import run_page_of as run_page_of
+from strands_cli.pages.run_parts import run_body as run_body
+from strands_cli.pages.run_parts import run_html as run_html
 from strands_cli.pages.safe_markdown import markdown_html as markdown_html

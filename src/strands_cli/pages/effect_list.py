@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from strands_cli.events import Usage
-from strands_cli.pages.effect_html import SHORT, effect_html
+from strands_cli.pages.effect_parts import SHORT, effect_html
 from strands_cli.pages.html_text import anchor_of, badge, duration, escape, money
 from strands_cli.pages.run_page import RunPage
 from strands_cli.phrases import counted

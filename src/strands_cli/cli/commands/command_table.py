@@ -29,6 +29,7 @@ HEADINGS = {
         "reject": "resume_command:reject",
         "rerun": "resume_command:rerun",
         "sessions": "runs_commands:sessions_app",
+        "ui": "ui_command:ui",
     },
     "Tools": {
         "list-tools": "tools_commands:list_tools",

@@ -13,6 +13,7 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.continuation import Act, Change, continue_run, rerun_from
+from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
 from strands_cli.cli.output import say
 from strands_cli.cli.question_layout import question_lines
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
@@ -40,9 +41,9 @@ class CutOffCalls:
 
     redo: Annotated[list[str], _of_cut_off("--redo", "Repeat a call that was cut off.")] = field(default_factory=list)
     skip: Annotated[list[str], _of_cut_off("--skip", "Do not repeat it; use --result.")] = field(default_factory=list)
-    result: Annotated[list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order.")] = (
-        field(default_factory=list)
-    )
+    result: Annotated[
+        list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order; `-`: stdin.")
+    ] = field(default_factory=list)
     fail: Annotated[list[str], _of_cut_off("--fail", "Let the run fail with this call.")] = field(default_factory=list)
 
 
@@ -93,7 +94,9 @@ def approve(
     *,
     run: RUN,
     key: KEY = None,
-    answer: Annotated[str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough.")] = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough; `-`: stdin.")
+    ] = None,
     no_resume: NO_RESUME = False,
     chosen: Chosen,
     flags: RunFlags,
@@ -102,6 +105,7 @@ def approve(
 
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
+    answer = answer if answer is None else given_text("--answer", answer)
     return continue_run(run, chosen, flags, answering(key, answer, flags, ends=no_resume), ends=no_resume)
 
 
@@ -110,7 +114,9 @@ def reject(
     *,
     run: RUN,
     key: KEY = None,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model.")] = "",
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model; `-`: stdin.")
+    ] = "",
     no_resume: NO_RESUME = False,
     chosen: Chosen,
     flags: RunFlags,
@@ -119,6 +125,7 @@ def reject(
 
     Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason stale
     """
+    why = given_text("--reason", reason)
 
     async def refuse(journal: SqliteJournal) -> None:
         from strands_cli.engine.decisions import chosen_question, give_answer
@@ -126,7 +133,7 @@ def reject(
 
         question = chosen_question(journal, key)
         text = "no" if question.detail.get("kind") == "approval" else ""
-        await give_answer(journal, SystemClock(), question, text, reason)
+        await give_answer(journal, SystemClock(), question, text, why)
         if not flags.quiet:
             say(f"{question.key}: rejected")
 
@@ -240,8 +247,10 @@ def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
     """
     if len(skip) != len(results):
         raise UsageError(f"{len(skip)} --skip and {len(results)} --result", fix="add one --result JSON for each --skip")
+    if results.count(FROM_STDIN) > 1:
+        raise UsageError("only one --result can be read from stdin", fix="write the others: --result JSON")
     values = []
-    for text in results:
+    for text in [given_text("--result", one) for one in results]:
         try:
             values.append(json.loads(text))
         except ValueError as error:

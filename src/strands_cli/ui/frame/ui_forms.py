@@ -1,0 +1,35 @@
+"""Forms of the local page: each is posted, and has the secret of its session."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.pages import escape
+
+
+def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | None = None) -> str:
+    """Return a form.
+
+    Args:
+        request: The request whose page has the form.
+        action: Where it is sent.
+        inner: The HTML of its fields and buttons.
+        hidden: Further fields that are not shown.
+    """
+    fields = {"csrf": request.scope["session"].csrf, **(hidden or {})}
+    kept = "".join(
+        f'<input type="hidden" name="{escape(name)}" value="{_exact(value)}">' for name, value in fields.items()
+    )
+    return f'<form method="post" action="{escape(action)}">{kept}{inner}</form>'
+
+
+def choice(name: str, value: str, label: str) -> str:
+    """Return a button that sends one more field."""
+    return f'<button name="{escape(name)}" value="{_exact(value)}">{escape(label)}</button>'
+
+
+def _exact(value: str) -> str:
+    """Return a value for an attribute as it is, since it comes back: hidden characters stay."""
+    return html.escape(value, quote=True)

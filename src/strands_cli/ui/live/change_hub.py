@@ -1,0 +1,100 @@
+"""Notices changes of runs for all tabs together: one poll for each run that somebody looks at, none for others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from strands_cli.errors import StrandsCliError
+
+# The most streams of events of one process; each takes a connection of a browser.
+STREAMS = 64
+# The shortest time between two looks, in seconds.
+SHORTEST_S = 0.25
+# Between two looks passes this many times what one look, and the page made after it, have cost: 3 % of a CPU.
+SHARE = 33
+
+
+class Changes(Protocol):
+    """What is polled."""
+
+    def changed(self) -> bool:
+        """Return whether something has changed since the last call."""
+        ...
+
+
+class ChangeHub:
+    """The polls of this process, each shared by those who look at the same thing.
+
+    Args:
+        look: Returns what to poll for a topic: the id of a run, or empty for the list of all runs.
+    """
+
+    def __init__(self, look: Callable[[str], Changes]) -> None:
+        self._look = look
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._polls: dict[str, asyncio.Task[None]] = {}
+        self._costs: dict[str, float] = {}
+        # One thread, since a connection to SQLite belongs to the thread that made it.
+        self._thread = ThreadPoolExecutor(1, "changes")
+        self.is_closed = False
+
+    @contextlib.contextmanager
+    def following(self, topic: str) -> Iterator[asyncio.Event | None]:
+        """Yield what is set after each change until it is cleared; None where there are too many streams."""
+        if sum(map(len, self._waiting.values())) >= STREAMS or self.is_closed:
+            yield None
+            return
+        event = asyncio.Event()
+        waiting = self._waiting.setdefault(topic, set())
+        waiting.add(event)
+        if topic in self._polls:  # it may have changed since the page was made
+            event.set()
+        else:
+            self._polls[topic] = asyncio.get_running_loop().create_task(self._poll(topic))
+        try:
+            yield event
+        finally:
+            waiting.discard(event)
+            if not waiting:
+                self._waiting.pop(topic, None)
+                self._costs.pop(topic, None)
+                if poll := self._polls.pop(topic, None):
+                    poll.cancel()
+
+    def note_cost(self, topic: str, seconds: float) -> None:
+        """Take note of what it costs to make the page of a topic, which is made after each change."""
+        if topic in self._waiting:
+            self._costs[topic] = seconds
+
+    def close(self) -> None:
+        """End all streams and polls."""
+        self.is_closed = True
+        for waiting in self._waiting.values():
+            for event in waiting:
+                event.set()
+        for poll in self._polls.values():
+            poll.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _poll(self, topic: str) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            changes = await loop.run_in_executor(self._thread, self._look, topic)
+            while True:
+                begun = time.perf_counter()
+                is_changed = await loop.run_in_executor(self._thread, changes.changed)
+                cost = time.perf_counter() - begun
+                if is_changed:
+                    self._tell(topic)
+                await asyncio.sleep(max(SHORTEST_S, SHARE * max(cost, self._costs.get(topic, 0.0))))
+        except StrandsCliError:  # it has been deleted, or is damaged: the page says so when it is loaded again
+            self._tell(topic)
+
+    def _tell(self, topic: str) -> None:
+        for event in self._waiting.get(topic, ()):
+            event.set()

@@ -1,0 +1,79 @@
+"""Who may see the page: one unused token at a time, and the sessions of those who had one."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# So many wrong tokens within this time, and none is taken for the rest of it.
+WRONG, WINDOW_S = 10, 60.0
+# The most browsers that are admitted at a time; the oldest loses its place.
+SESSIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One browser that is admitted.
+
+    Attributes:
+        cookie: The secret that it sends with each request.
+        csrf: The secret that each of its forms has.
+    """
+
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+
+class TooManyAttempts(Exception):
+    """So many wrong tokens came that none is taken for a while."""
+
+
+class Admission:
+    """Exchanges tokens, each once, for sessions that last as long as this process.
+
+    Args:
+        announce: Is given each new token, which replaces the one that has been used.
+        now: The clock, in seconds.
+    """
+
+    def __init__(self, announce: Callable[[str], None], now: Callable[[], float] = time.monotonic) -> None:
+        self._announce, self._now = announce, now
+        self._token = ""
+        self._wrong: deque[float] = deque(maxlen=WRONG)
+        self._sessions: dict[bytes, Session] = {}
+
+    def renew(self) -> None:
+        """Make a token, and announce it; the one before it is no longer taken."""
+        self._token = secrets.token_urlsafe(32)
+        self._announce(self._token)
+
+    def redeem(self, token: str) -> Session | None:
+        """Return a new session for the token, which is then used up; None for a wrong one.
+
+        Raises:
+            TooManyAttempts: Too many wrong tokens came within a minute.
+        """
+        now = self._now()
+        if len(self._wrong) == WRONG and now - self._wrong[0] < WINDOW_S:
+            raise TooManyAttempts
+        if not self._token or not secrets.compare_digest(token.encode(), self._token.encode()):
+            self._wrong.append(now)
+            return None
+        session = Session()
+        while len(self._sessions) >= SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        self._sessions[_digest(session.cookie)] = session
+        self.renew()
+        return session
+
+    def session_of(self, cookie: str) -> Session | None:
+        """Return the session of a cookie; its digest is looked up, so that time tells nothing of the cookie."""
+        return self._sessions.get(_digest(cookie))
+
+
+def _digest(cookie: str) -> bytes:
+    return hashlib.sha256(cookie.encode("utf-8", "replace")).digest()

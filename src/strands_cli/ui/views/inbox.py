@@ -1,0 +1,55 @@
+"""The inbox: every question that waits in a run, each with its form."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.errors import StrandsCliError
+from strands_cli.pages import run_page_of
+from strands_cli.pages.html_text import escape, isolated, moment
+from strands_cli.phrases import counted
+from strands_cli.ui.frame import Ui, page_response
+from strands_cli.ui.views.question_forms import question_forms
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.engine.stored_runs import StoredRun
+
+# The most runs whose questions one page shows.
+SHOWN = 50
+_ASKING = ("waiting", "interrupted", "needs-decision")
+
+
+def show_inbox(ui: Ui, request: Any) -> Response:
+    """Return the questions of all runs."""
+    from strands_cli.engine.stored_runs import list_runs
+
+    runs, _ = list_runs(ui.runs_dir)
+    asking = [run for run in runs if run.status in _ASKING]
+    parts = [part for run in asking[:SHOWN] if (part := _questions_of(run, request))]
+    more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
+    body = (
+        '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'
+        f"{''.join(parts) or '<p>No run waits for an answer.</p>'}{more}</div>"
+    )
+    return page_response("Inbox", body)
+
+
+def _questions_of(run: StoredRun, request: Any) -> str:
+    """Return the questions of a run; empty where it has none, or has been deleted meanwhile."""
+    try:
+        with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
+            page = run_page_of(run.directory, journal, most_whole=0)
+    except StrandsCliError:
+        return ""
+    forms = question_forms(page, request)
+    if not forms:
+        return ""
+    head = f'{isolated(page.plain(run.workflow))} <a href="/runs/{quote(run.id)}"><code>{escape(run.id)}</code></a>'
+    return (
+        f'<article id="r-{escape(run.id)}"><h2>{head}</h2><p class="soft">{moment(run.started_at)}</p>{forms}</article>'
+    )

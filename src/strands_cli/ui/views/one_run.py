@@ -1,0 +1,88 @@
+"""The page of one run: the report, live, with what a person can do about it; and the inside of each effect."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.stored_runs import find_run, stored_redactor
+from strands_cli.pages import effect_html, redacted_effect, run_body, run_page_of
+from strands_cli.pages.html_text import escape
+from strands_cli.run_views.effects import effect_of
+from strands_cli.ui.frame import Ui, form, page_response
+from strands_cli.ui.views.question_forms import question_forms
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.pages import RunPage
+
+# The most effects that the page lists at the top of its tree; the first load stays under 100 kB.
+EFFECTS = 100
+# In these a process works on the run, or may begin to, so that the page follows it.
+_FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
+
+
+@contextlib.contextmanager
+def opened(ui: Ui, request: Any) -> Iterator[tuple[Path, SqliteJournal]]:
+    """Open the journal of the run that an address names, to read it.
+
+    Raises:
+        RunRecordError: There is no such run, or its journal cannot be read.
+    """
+    directory = find_run(ui.runs_dir, request.path_params["run"])
+    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+        yield directory, journal
+
+
+def show_run(ui: Ui, request: Any) -> Response:
+    """Return the page of a run."""
+    begun = time.perf_counter()
+    with opened(ui, request) as (directory, journal):
+        page = run_page_of(directory, journal, most_whole=0)
+    run = page.summary.run
+    report = run_body(page, effects_limit=EFFECTS, effect_link=lambda key: effect_address(run.id, key))
+    events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
+    body = (
+        '<p id="live-note" role="status" class="soft"></p>'
+        f'<div id="live"{events}>{_actions(page, request)}{question_forms(page, request)}{report}</div>'
+    )
+    ui.hub.note_cost(run.id, time.perf_counter() - begun)
+    return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body)
+
+
+def show_effect(ui: Ui, request: Any) -> Response:
+    """Return what one effect read, called and answered."""
+    key = request.query_params.get("key", "")
+    with opened(ui, request) as (directory, journal):
+        whole = redacted_effect(effect_of(journal, key), stored_redactor(journal))
+    place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
+    inside = f'<div id="inside">{effect_html(whole)}</div>'
+    return page_response(f"{key} of {directory.name}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
+
+
+def effect_address(run: str, key: str) -> str:
+    """Return where the inside of an effect is."""
+    return f"/runs/{quote(run)}/effects?{urlencode({'key': key})}"
+
+
+def _actions(page: RunPage, request: Any) -> str:
+    """Return what can be done about the run: go on with it, end it, compare it."""
+    run = page.summary.run
+    place = f"/runs/{quote(run.id)}"
+    made = []
+    if run.status in ("interrupted", "failed", "waiting") and not page.questions:
+        made.append(form(request, f"{place}/resume", "<button>Resume</button>"))
+    if run.status not in ("completed", "cancelled"):
+        made.append(form(request, f"{place}/cancel", "<button>Cancel</button>"))
+    compared = (
+        f'<form method="get" action="/compare"><input type="hidden" name="run" value="{escape(run.id)}">'
+        '<label>Compare with <input name="run" required placeholder="RUN"></label> <button>Compare</button></form>'
+    )
+    again = f'<a href="{place}">Load again</a>'
+    return f'<div class="actions">{"".join(made)}{compared}{again}</div>'

@@ -1,0 +1,106 @@
+"""What a person does about a run on the page: each is a command line, in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.stored_runs import find_run
+from strands_cli.errors import ExitCode
+from strands_cli.pages.html_text import escape, preformatted
+from strands_cli.run_views import questions_of
+from strands_cli.ui.frame import Ui, page_response
+from strands_cli.ui.security import form_of
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.ui.children import Child
+
+# How long a page waits for a command line that does not run a workflow, in seconds.
+PATIENCE_S = 60.0
+# How long for one that does, in case it fails at once.
+SOON_S = 1.0
+
+
+def answer(ui: Ui, request: Any) -> Response:
+    """Store an answer, and let the run continue when no question is left."""
+    fields = {name: values[-1] for name, values in form_of(request).items()}
+    directory = find_run(ui.runs_dir, request.path_params["run"])
+    run, key = directory.name, fields.get("key", "")
+    if fields.get("do") in ("redo", "skip"):
+        # The run continues in the same process, which gets the result of a call by stdin.
+        flags = [f"--redo={key}"] if fields["do"] == "redo" else [f"--skip={key}", "--result", "-"]
+        text = (fields.get("result") or "null") if fields["do"] == "skip" else None
+        return _continued(ui, run, ui.children.start(_words(ui, "resume", run, *flags, "--detach"), text))
+    words, text = _answer_words(ui, run, key, fields)
+    with ui.one_at_a_time[run]:
+        child = ui.children.start(words, text)
+        if child.wait(PATIENCE_S) != ExitCode.OK and fields.get("do") != "fail":
+            return failure(run, child)
+        if fields.get("do") == "fail" or _still_waits(ui, run):
+            return _to(f"/runs/{quote(run)}")
+        return _continued(ui, run, ui.children.start(_words(ui, "resume", run, "--detach")))
+
+
+def resume(ui: Ui, request: Any) -> Response:
+    """Continue a run."""
+    run = find_run(ui.runs_dir, request.path_params["run"]).name
+    return _continued(ui, run, ui.children.start(_words(ui, "resume", run, "--detach")))
+
+
+def cancel(ui: Ui, request: Any) -> Response:
+    """End a run for good."""
+    run = find_run(ui.runs_dir, request.path_params["run"]).name
+    child = ui.children.start(_words(ui, "runs cancel", run))
+    return _to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
+
+
+def failure(run: str, child: Child) -> Response:
+    """Return a page with what a command line wrote that failed; where it still works, the page says so."""
+    links = f'<p><a href="/runs/{quote(run)}">The run</a> <a href="/inbox">Inbox</a></p>' if run else ""
+    what = "It was not done" if child.code is not None else "It is not done yet"
+    stderr = child.stderr.strip() or f"exit code {child.code}"
+    body = f'<h1>{what}</h1><div class="error">{preformatted(stderr)}</div>{links}'
+    return page_response(what, f"{body}<p><code>strands {escape(child.words[0])}</code></p>", 409)
+
+
+def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tuple[list[str], str | None]:
+    """Return the command line that stores an answer, and what it reads."""
+    if fields.get("do") == "fail":
+        return _words(ui, "resume", run, f"--fail={key}"), None
+    if fields.get("do") == "reject":
+        return _words(ui, "reject", run, "--reason", "-", "--no-resume", key=key), fields.get("reason", "")
+    if fields.get("do") == "approve":
+        return _words(ui, "approve", run, "--no-resume", key=key), None
+    given = fields.get("word") or fields.get("text", "")
+    return _words(ui, "approve", run, "--answer", "-", "--no-resume", key=key), given
+
+
+def _words(ui: Ui, verb: str, run: str, *flags: str, key: str | None = None) -> list[str]:
+    """Return a command line in which a key cannot be taken for an option."""
+    names = [run] if key is None else [run, key]
+    return [*verb.split(), *flags, "--runs-dir", str(ui.runs_dir), "--", *names]
+
+
+def _still_waits(ui: Ui, run: str) -> bool:
+    with contextlib.closing(SqliteJournal.open(ui.runs_dir / run, hold=False)) as journal:
+        return bool(questions_of(journal))
+
+
+def _continued(ui: Ui, run: str, child: Child) -> Response:
+    """Go to the page of a run that continues, unless it has failed to begin."""
+    code = child.wait(SOON_S)
+    # A run that fails says so on its own page.
+    if code in (None, ExitCode.OK, ExitCode.WAITING, ExitCode.RUN_FAILED, ExitCode.BUDGET):
+        return _to(f"/runs/{quote(run)}")
+    return failure(run, child)
+
+
+def _to(place: str) -> Response:
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(place, 303)

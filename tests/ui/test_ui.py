@@ -1,0 +1,103 @@
+"""`strands ui`: who is admitted, runs, answers, and the end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+
+from tests.cli.strands import Folder
+from tests.ui.served import GATE, Browser, Served
+from tests.wordings import Wording
+
+
+def _run_of(folder: Folder) -> str:
+    document = folder.strands("runs", "list", "--json").document
+    return str(document["runs"][0]["id"])
+
+
+def test_an_address_admits_one_browser_and_then_a_new_one_is_printed(served: Served, browser: Browser) -> None:
+    address = served.address()
+    second = Browser.admitted(address)
+    assert second.get("/").status == 200
+    third = Browser(second.place)
+    refused = third.get(f"/?{address.partition('?')[2]}")
+    assert refused.status == 403
+    assert "set-cookie" not in refused.headers
+    assert third.get("/").status == 401
+    assert browser.get("/").status == 200
+
+
+def test_the_list_links_to_runs_that_it_filters(browser: Browser, folder: Folder) -> None:
+    run = _run_of(folder)
+    assert f'href="/runs/{run}"' in browser.get("/?status=waiting&workflow=flow&text=FLOW").text
+    assert f'href="/runs/{run}"' not in browser.get("/?status=completed").text
+    assert f'href="/runs/{run}"' not in browser.get("/?text=other").text
+
+
+def test_two_browsers_answer_a_gate_and_the_second_gets_the_answer_that_won(
+    served: Served, browser: Browser, folder: Folder, wording: Wording
+) -> None:
+    run = _run_of(folder)
+    inbox = browser.get("/inbox")
+    assert "Ship <it>?" in inbox.shown
+    fields = {"csrf": inbox.csrf, "key": "steps.0", "word": "approved"}
+    won = browser.post(f"/runs/{run}/answer", fields)
+    assert (won.status, won.headers["location"]) == (303, f"/runs/{run}")
+    lost = browser.post(f"/runs/{run}/answer", {**fields, "word": "", "text": "--reason"})
+    assert lost.status == 409
+    wording(lost.shown.partition("fix:")[0].split())
+    stream = http.client.HTTPConnection(browser.place, timeout=60)
+    stream.request("GET", f"/runs/{run}/events", headers={"Cookie": browser.cookie})
+    events = stream.getresponse()
+    while "shipped" not in (page := browser.get(f"/runs/{run}")).shown:
+        assert events.readline().startswith((b"event: changed", b"data:", b":", b"\n"))
+    stream.close()
+    assert 'data-events="' not in page.text
+    inside = browser.get(f"/runs/{run}/effects?key=steps.1/model.0")
+    assert "shipped" in inside.shown
+
+
+def test_the_page_ends_with_ctrl_c_although_a_stream_is_open(folder: Folder) -> None:
+    one = Served(folder)
+    browser = Browser.admitted(one.address())
+    stream = http.client.HTTPConnection(browser.place, timeout=60)
+    stream.request("GET", "/events", headers={"Cookie": browser.cookie})
+    events = stream.getresponse()
+    assert events.readline() == b"event: changed\n"
+    assert one.end()[0] == 0
+    stream.close()
+
+
+def test_another_host_needs_the_consent_of_the_person_and_tls(folder: Folder, wording: Wording) -> None:
+    for words in (
+        ["--host", "192.0.2.1"],
+        ["--host", "192.0.2.1", "--i-know"],
+        ["--tls-cert", "no.pem"],
+        ["--tls-cert", "no.pem", "--tls-key", "no.pem"],
+        ["--host", "0.0.0.0", "--i-know", "--tls-cert", "no.pem", "--tls-key", "no.pem"],
+    ):
+        ran = folder.strands("ui", *words)
+        assert (ran.code, ran.out) == (2, "")
+        wording(ran.err)
+
+
+def test_a_port_in_use_is_an_error_with_a_fix(
+    served: Served, browser: Browser, folder: Folder, wording: Wording
+) -> None:
+    ran = folder.strands("ui", "--port", browser.place.rpartition(":")[2])
+    assert ran.code == 2
+    wording(ran.err.splitlines()[1:])
+
+
+def test_an_answer_a_reason_and_a_result_come_from_stdin(folder: Folder, tmp_path: Path) -> None:
+    elsewhere = Folder(tmp_path)
+    elsewhere.work.mkdir()
+    elsewhere.site.mkdir()
+    elsewhere.workflow([{**GATE, "validation": {"pattern": "[a-z -]+"}}, GATE], {})
+    assert elsewhere.strands("run", "flow.yaml", "--detach").code == 19
+    assert elsewhere.strands("approve", "last", "--answer", "-", "--detach", given="--ship it\n").code == 19
+    assert elsewhere.strands("reject", "last", "--reason", "-", given="stale\nold").code == 10
+    shown = elsewhere.strands("runs", "show", "last", "--full", "--json").document
+    assert "--ship it" in json.dumps(shown)
+    assert "stale\\nold" in json.dumps(shown)
