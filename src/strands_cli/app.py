@@ -320,6 +320,8 @@ async def _execute(
     from strands_cli.engine.ports import Ports, SystemClock
     from strands_cli.engine.run_start import recorded
     from strands_cli.engine.stored_runs import session_facts
+    from strands_cli.engine.waiting import tell_of_questions
+    from strands_cli.errors import WaitingForPerson
     from strands_cli.events import RunWarning
     from strands_cli.outputs import ArtifactWriter
     from strands_cli.planning import require_runnable
@@ -349,6 +351,10 @@ async def _execute(
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing)
         write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
-        with recorded(request, journal, warn):
-            result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, redactor))
+        try:
+            with recorded(request, journal, warn):
+                result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, redactor))
+        except WaitingForPerson:
+            await tell_of_questions(planned, journal, redactor)
+            raise
         return redactor.record(result)

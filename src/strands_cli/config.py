@@ -11,6 +11,7 @@ from strands_cli.errors import UsageError
 from strands_cli.quick_dataclass import dataclass
 
 POLICY_FILE = "policy.yaml"
+CONFIG_FILE = "config.yaml"
 PROJECT_POLICY = "strands-policy.yaml"
 
 
@@ -19,13 +20,15 @@ class Settings:
     """Settings from the environment; every field has a safe default.
 
     `runs_dir` has one directory for each run. `custom_tools` are the patterns of `STRANDS_CUSTOM_TOOL_ALLOWLIST`.
-    `managed_policy` and `user_policy` are the paths of the operator's and the user's policy files.
+    `managed_policy` and `user_policy` are the paths of the operator's and the user's policy files, `user_config` is the
+    path of the user's further settings.
     """
 
     runs_dir: Path
     custom_tools: tuple[str, ...] = ()
     managed_policy: Path | None = None
     user_policy: Path | None = None
+    user_config: Path | None = None
 
 
 def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None) -> Settings:
@@ -33,11 +36,13 @@ def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | 
     environ = os.environ if environ is None else environ
     chosen = runs_dir or (Path(environ["STRANDS_RUNS_DIR"]) if environ.get("STRANDS_RUNS_DIR") else None)
     allowlist = environ.get("STRANDS_CUSTOM_TOOL_ALLOWLIST", "")
+    folder = user_config_dir(environ)
     return Settings(
         runs_dir=(chosen or user_data_dir(environ) / "runs").absolute(),
         custom_tools=tuple(pattern.strip() for pattern in allowlist.split(",") if pattern.strip()),
         managed_policy=managed_policy_path(),
-        user_policy=user_policy_path(environ),
+        user_policy=folder / POLICY_FILE if folder else None,
+        user_config=folder / CONFIG_FILE if folder else None,
     )
 
 
@@ -65,8 +70,8 @@ def managed_policy_path() -> Path:
     return Path("/etc/strands") / POLICY_FILE
 
 
-def user_policy_path(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the user's policy (XDG, Library, APPDATA), or None without a home directory."""
+def user_config_dir(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder of the user's policy and settings (XDG, Library, APPDATA), or None without a home directory."""
     try:
         if sys.platform == "win32":
             base = Path(environ.get("APPDATA") or _home_directory() / "AppData" / "Roaming")
@@ -77,7 +82,7 @@ def user_policy_path(environ: Mapping[str, str]) -> Path | None:
             base = named if named.is_absolute() else _home_directory() / ".config"
     except UsageError:
         return None
-    return base / "strands-cli" / POLICY_FILE
+    return base / "strands-cli"
 
 
 def _program_data() -> Path:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from strands_cli.cli.after_report import do_what_is_left
 from strands_cli.cli.commands import COMPLETING, Commands
 from strands_cli.cli.help_page import MOST_COLUMNS
 from strands_cli.cli.output import exit_code_of_call, print_result
@@ -42,4 +43,6 @@ def strands(
 
 def run_program(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    return exit_code_of_call(lambda: program(args=arguments, prog_name="strands", standalone_mode=False))
+    code = exit_code_of_call(lambda: program(args=arguments, prog_name="strands", standalone_mode=False))
+    do_what_is_left()
+    return code

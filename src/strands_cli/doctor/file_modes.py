@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import stat
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import StrandsCliError
+from strands_cli.file_owners import own_users, who_else_writes
 from strands_cli.hooks import Check
 
 NAME = "permissions"
@@ -89,11 +89,8 @@ def _problem(place: Path, *, private: bool) -> str | None:
         found = place.stat()
     except OSError:
         return None
-    is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-    if found.st_uid not in (0, os.geteuid()):
-        return f"it belongs to another user (uid {found.st_uid})"
-    if found.st_mode & stat.S_IWOTH and not is_shared:
-        return "every user can write to it"
+    if reason := who_else_writes(place, own_users()):
+        return reason
     if private and found.st_mode & (stat.S_IRGRP | stat.S_IROTH):
         return "other users can read it"
     return ""

@@ -6,6 +6,7 @@ from strands_cli.hooks.hook_values import Check as Check
 from strands_cli.hooks.hook_values import HookContext as HookContext
 from strands_cli.hooks.hook_values import Proceed as Proceed
 from strands_cli.hooks.hook_values import ToolCall as ToolCall
+from strands_cli.hooks.hook_values import WaitingQuestion as WaitingQuestion
 from strands_cli.hooks.hook_values import Wrapper as Wrapper
 from strands_cli.hooks.hookspecs import GROUP as GROUP
 from strands_cli.hooks.hookspecs import hookimpl as hookimpl

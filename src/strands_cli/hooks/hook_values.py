@@ -66,3 +66,20 @@ class Check:
     status: Literal["ok", "warning", "failed"]
     message: str
     fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingQuestion:
+    """What a run waits for; its texts are without secrets, escaped and cut.
+
+    Attributes:
+        key: The question's path in the workflow.
+        kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was cut off.
+        prompt: What is asked.
+        commands: The command lines that answer it, which work in any folder of this machine.
+    """
+
+    key: str
+    kind: str
+    prompt: str
+    commands: tuple[str, ...] = ()

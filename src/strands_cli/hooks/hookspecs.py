@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pluggy
 
 from strands_cli.catalog import ToolRecord
-from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
+from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, WaitingQuestion, Wrapper
 from strands_cli.policy import Decision
 
 PROJECT = "strands_cli"
@@ -73,6 +73,14 @@ def strands_wrap_tool(record: ToolRecord | None) -> Wrapper | None:
 
     It runs after the decision and the validation of the arguments, awaits `proceed()` for the result, and returns
     that, another one, or a stored one. It cannot change the arguments.
+    """
+
+
+@hookspec
+def strands_question_waiting(questions: Sequence[WaitingQuestion], context: HookContext) -> None:
+    """Observe that a run has stored questions for a person, and stops to wait for their answers.
+
+    `context.run` is its id. All plugins together have five seconds.
     """
 
 

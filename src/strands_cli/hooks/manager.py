@@ -13,7 +13,7 @@ from strands_cli.catalog import Catalog, ToolRecord, build_record, join_records,
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.files import find_package
 from strands_cli.errors import Code, Denied, Finding, Raised
-from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, Wrapper
+from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, WaitingQuestion, Wrapper
 from strands_cli.policy import Decision, decide, strongest
 from strands_cli.policy.rules import LATE
 
@@ -127,6 +127,10 @@ class Hooks:
     ) -> None:
         """Notify of the result of a call."""
         self._notify("strands_after_call", record=record, call=call, result=result, context=context)
+
+    def question_waiting(self, questions: Sequence[WaitingQuestion], context: HookContext) -> None:
+        """Notify of the questions for which a run stops to wait."""
+        self._notify("strands_question_waiting", questions=questions, context=context)
 
     def wrappers(self, record: ToolRecord | None) -> list[tuple[str, Wrapper]]:
         """Return the wrappers of a tool's calls, the outermost first, each with its plugin's name.

@@ -1,0 +1,10 @@
+from strands_cli.notifications.config_file import read_targets as read_targets
+from strands_cli.notifications.delivery import deliver as deliver
+from strands_cli.notifications.message import Message as Message
+from strands_cli.notifications.message import message_of as message_of
+from strands_cli.notifications.run_notices import Notify as Notify
+from strands_cli.notifications.run_notices import check_notifications as check_notifications
+from strands_cli.notifications.run_notices import notify_of as notify_of
+from strands_cli.notifications.targets import Command as Command
+from strands_cli.notifications.targets import Target as Target
+from strands_cli.notifications.targets import Webhook as Webhook

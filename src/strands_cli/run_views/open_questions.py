@@ -12,22 +12,18 @@ if TYPE_CHECKING:
 
 def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
-    from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
+    from strands_cli.engine.decisions import open_decisions, open_questions
+    from strands_cli.engine.waiting import ways_to_answer
 
-    lines = []
-    for row in open_questions(journal):
-        answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if natural_answer(row) is None else []
-        lines.append(command("approve", run_id, row.key, *answer, runs_dir=runs_dir))
-        lines.append(command("reject", run_id, row.key, runs_dir=runs_dir))
-    for row in open_decisions(journal):
-        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
-        lines += [command("resume", run_id, *choice, runs_dir=runs_dir) for choice in choices]
-    return lines
+    rows = [*open_questions(journal), *open_decisions(journal)]
+    ways = [way for row in rows for way in ways_to_answer(run_id, row)]
+    return [command(verb, *words, runs_dir=runs_dir) for verb, *words in ways]
 
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
     from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
+    from strands_cli.engine.waiting import CUT_OFF
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
     asked = []
@@ -35,8 +31,7 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
         known = {name: row.detail.get(name) for name in names}
         asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
-    prompt = "it was running when the process ended: redo, skip or fail?"
-    cut_off = [{"key": row.key, "kind": "decision", "prompt": prompt} for row in open_decisions(journal)]
+    cut_off = [{"key": row.key, "kind": "decision", "prompt": CUT_OFF} for row in open_decisions(journal)]
     return [*asked, *cut_off]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,19 +18,27 @@ if TYPE_CHECKING:
 
 def doctor(
     no_engines: Annotated[bool, typer.Option("--no-engines", help="Run no tool's self-test of its engines.")] = False,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send a test message to each target of your config file.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
 ) -> int:
     """Check Python, the SDK, providers, tools, policy, lock and disk; exit 18 if something does not work.
 
-    No tool is imported into this process, nothing is sent, and no key is shown. The table at the end lists the layers
-    of protection that this machine has, and those of each platform.
+    No tool is imported into this process, nothing is sent without --notify, and no key is shown. The table at the end
+    lists the layers of protection that this machine has, and those of each platform.
 
     Example: strands doctor --json
     """
     from strands_cli.config import load_settings
-    from strands_cli.doctor import examine
+    from strands_cli.doctor import CORE, examine
+    from strands_cli.notifications import check_notifications
 
-    found = examine(load_settings(), Path.cwd(), with_engines=not no_engines)
+    settings = load_settings()
+    found = examine(settings, Path.cwd(), with_engines=not no_engines)
+    own = [line for line in found.lines if line[0] == CORE]
+    told = [(CORE, check) for check in check_notifications(settings, send=notify)]
+    found = dataclasses.replace(found, lines=(*own, *told, *found.lines[len(own) :]))
     ok = not any(check.status == "failed" for _, check in found.lines)
     if as_json:
         print_json(_document(found, ok=ok))

@@ -11,6 +11,7 @@ PAGES = {
     "manifest": "reference/manifest.md",
     "recordings": "reference/recordings.md",
     "secrets": "how-to/secrets.md",
+    "notifications": "how-to/notifications.md",
     "live-models": "how-to/live-model.md",
     "security": "explanation/security-model.md",
 }

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from strands_cli.cli.commands.end_notice import notice_of, notify_later
 from strands_cli.cli.commands.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
@@ -79,6 +80,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach)
+    notice = notice_of(detached=human.mode != "terminal")
     if not flags.quiet:
         say_findings(planned.findings)
         if human.mode == "nobody":
@@ -108,6 +110,8 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
+            if view.run_id is not None:
+                notify_later(notice, planned.runs_dir / view.run_id)
             answer.end().pause()
             repeat_denials(view)
             for one in trace:

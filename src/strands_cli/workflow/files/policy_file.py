@@ -6,12 +6,12 @@ import os
 import re
 import shlex
 import stat
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, did_you_mean, suggest
+from strands_cli.file_owners import own_users, who_else_writes
 from strands_cli.policy import Policy, SwitchedOn
 from strands_cli.policy.rules import ACCESSES, CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
 from strands_cli.versions import is_specifier
@@ -91,20 +91,10 @@ def _refused(path: Path, findings: Sequence[Finding]) -> Denied:
 
 def check_ownership(path: Path, level: Level) -> list[Finding]:
     """Return a warning for a policy file that other users can change (POSIX only)."""
-    if sys.platform == "win32":
-        return []
-    trusted = (0,) if level == "managed" else (0, os.geteuid())
+    trusted = (0,) if level == "managed" else own_users()
     for place in (path, path.parent):
-        try:
-            found = place.stat()
-        except OSError:
-            continue
-        is_shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if found.st_uid not in trusted:
-            reason = f"it belongs to another user (uid {found.st_uid})"
-        elif found.st_mode & stat.S_IWOTH and not is_shared:
-            reason = "every user can write to it"
-        else:
+        reason = who_else_writes(place, trusted)
+        if reason is None:
             continue
         what = "the policy file" if place == path else "the folder of the policy file"
         message = f"{what} of the level '{level}' does not protect: {reason}"

@@ -1,0 +1,41 @@
+"""Call the hook plugins that observe the questions of a run which stops to wait."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.engine.waiting.sendable_questions import waiting_questions
+from strands_cli.hooks import HookContext
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.planning.plan import Plan
+    from strands_cli.secrets import Redactor
+
+HOOK = "strands_question_waiting"
+# How long all plugins may take together: the run is stored, and its process should end.
+SECONDS = 5.0
+
+
+async def tell_of_questions(
+    planned: Plan, journal: SqliteJournal, redactor: Redactor, seconds: float = SECONDS
+) -> None:
+    """Tell the plugins what a run waits for; one that fails or takes long is a warning, and changes nothing.
+
+    Args:
+        seconds: How long all of them may take together.
+    """
+    hooks = planned.hooks
+    if hooks is None or not (plugins := hooks.implementers(HOOK)):
+        return
+    questions = waiting_questions(journal, journal.directory, redactor.text)
+    context = HookContext(planned.file, tuple(planned.rules), run=journal.directory.name)
+    calling = asyncio.get_running_loop().run_in_executor(
+        DaemonThreads(), lambda: hooks.question_waiting(questions, context)
+    )
+    try:
+        await asyncio.wait_for(calling, seconds)
+    except TimeoutError:
+        hooks.tell(f"warning: the hook plugin {' or '.join(plugins)} took over {seconds:g} s in {HOOK}")

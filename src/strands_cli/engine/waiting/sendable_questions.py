@@ -1,0 +1,61 @@
+"""What a stored run waits for, as it is sent to a person who is elsewhere: questions with the commands that answer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from strands_cli.config import user_data_dir
+from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
+from strands_cli.engine.journal import Journal, Row
+from strands_cli.errors import UsageError
+from strands_cli.hooks import WaitingQuestion
+from strands_cli.phrases import shortened
+from strands_cli.unicode_safety import printable
+
+# The question about a call that was cut off; its row has none.
+CUT_OFF = "it was running when the process ended: redo, skip or fail?"
+MOST_CHARACTERS = 1000
+
+
+def ways_to_answer(run_id: str, row: Row) -> list[list[str]]:
+    """Return the arguments of the commands that answer what a row waits for."""
+    if row.kind == "tool":
+        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
+        return [["resume", run_id, *choice] for choice in choices]
+    answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if natural_answer(row) is None else []
+    return [["approve", run_id, row.key, *answer], ["reject", run_id, row.key]]
+
+
+def waiting_questions(journal: Journal, directory: Path, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:
+    """Return what a run waits for; its texts are redacted, escaped and cut, so that they can be shown anywhere.
+
+    Args:
+        directory: The directory of the run.
+    """
+    rows = [*open_questions(journal), *open_decisions(journal)]
+    return tuple(_question(row, directory, redact) for row in rows)
+
+
+def _question(row: Row, directory: Path, redact: Callable[[str], str]) -> WaitingQuestion:
+    kind = "decision" if row.kind == "tool" else str(row.detail.get("kind"))
+    prompt = CUT_OFF if row.kind == "tool" else str(row.detail.get("prompt") or "")
+    ways = ways_to_answer(directory.name, row)
+    commands = tuple(redact(portable_command(*words, runs_dir=directory.parent)) for words in ways)
+    return WaitingQuestion(row.key, kind, sendable(prompt, redact), commands)
+
+
+def sendable(text: str, redact: Callable[[str], str]) -> str:
+    """Return a text as it may be sent: without secrets, hidden characters escaped, and cut."""
+    return shortened(printable(redact(text)), MOST_CHARACTERS)
+
+
+def portable_command(*words: str, runs_dir: Path) -> str:
+    """Return a command line that works in any folder, and without the variables of this process."""
+    try:
+        is_default = user_data_dir({}) / "runs" == runs_dir
+    except UsageError:
+        is_default = False
+    return shlex.join(["strands", *words, *([] if is_default else ["--runs-dir", os.fspath(runs_dir)])])

@@ -1,0 +1,117 @@
+"""The message about a run that waits or has ended, as JSON without secrets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from strands_cli.engine.effects import Budget
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.stored_runs import StoredRun, run_in, stored_redactor
+from strands_cli.engine.waiting import portable_command, sendable, waiting_questions
+from strands_cli.notifications.targets import occasion_of
+from strands_cli.phrases import counted
+from strands_cli.secrets import Redactor
+from strands_cli.workflow.sections import Budgets
+
+FORMAT = 1
+MOST_QUESTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to all targets.
+
+    Attributes:
+        id: The same for every attempt to send it, and for no other message.
+        document: What is sent, as JSON.
+    """
+
+    id: str
+    document: dict[str, Any]
+
+    @property
+    def body(self) -> bytes:
+        """The JSON as ASCII: no character of it can act on a terminal."""
+        return json.dumps(self.document).encode()
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The variables of a command; none of them can have a text of a model, a tool or a workflow."""
+        data = self.document["data"]
+        return {
+            "STRANDS_RUN_EVENT": self.document["type"],
+            "STRANDS_RUN_ID": data["run"],
+            "STRANDS_RUN_STATUS": data["status"],
+            "STRANDS_RUN_QUESTIONS": str(len(data["questions"]) + data["more_questions"]),
+            "STRANDS_MESSAGE_ID": self.id,
+        }
+
+
+def message_of(directory: Path, journal: SqliteJournal) -> tuple[StoredRun, Message]:
+    """Return a run as it is stored now, and the message about it."""
+    run = run_in(directory, journal)
+    redact = stored_redactor(journal).union(Redactor.of_environment(os.environ)).text
+    questions = waiting_questions(journal, directory, redact) if occasion_of(run.status) == "waiting" else ()
+    spent = Budget.resumed(Budgets(), SystemClock(), journal)
+    data = {
+        **_facts_of(run, redact),
+        "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
+        "model_calls": spent.model_calls,
+        "tool_calls": spent.tool_calls,
+        "cost_usd": spent.cost,
+        "questions": [{**asdict(one), "commands": list(one.commands)} for one in questions[:MOST_QUESTIONS]],
+        "more_questions": len(questions[MOST_QUESTIONS:]),
+        "commands": [redact(portable_command("runs", "show", run.id, runs_dir=directory.parent))],
+    }
+    text = _line_of(data, len(questions))
+    return run, _message(f"run.{occasion_of(run.status)}", text, data, f"{run.id} {run.status} {run.ended_at}")
+
+
+def trial_message() -> Message:
+    """Return a message that only shows whether messages arrive; it has the fields of a run that has ended."""
+    now, nothing = time.time(), {"input_tokens": 0, "output_tokens": 0}
+    run = StoredRun("test", Path(), "test", "", "", "completed", now, now, "a test of strands doctor --notify", 0.0)
+    data = {**_facts_of(run, str), "usage": nothing, "model_calls": 0, "tool_calls": 0, "cost_usd": 0.0}
+    data |= {"questions": [], "more_questions": 0, "commands": []}
+    return _message("test", "a test of strands doctor --notify", data, f"test {now} {os.getpid()}")
+
+
+def _facts_of(run: StoredRun, redact: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "run": run.id,
+        "workflow": sendable(run.workflow, redact),
+        "status": run.status,
+        "reason": None if run.reason is None else sendable(run.reason, redact),
+        "host": platform.node(),
+        "started_at": _moment(run.started_at),
+        "ended_at": None if run.ended_at is None else _moment(run.ended_at),
+        "seconds": run.worked_s,
+    }
+
+
+def _line_of(data: dict[str, Any], questions: int) -> str:
+    """Return one line that tells a person enough to decide whether to look."""
+    name = " ".join(data["workflow"].split())
+    if questions:
+        return f"{name} waits for {counted(questions, 'answer')}"
+    why = f": {' '.join(data['reason'].split())}" if data["reason"] and data["status"] == "failed" else ""
+    return f"{name} {'was ' if data['status'] == 'interrupted' else ''}{data['status']}{why}"
+
+
+def _message(kind: str, text: str, data: dict[str, Any], identity: str) -> Message:
+    name = f"msg_{hashlib.sha256(f'{platform.node()} {identity}'.encode()).hexdigest()[:32]}"
+    document = {"format": FORMAT, "type": kind, "timestamp": _moment(time.time()), "text": text, "data": data}
+    return Message(name, document)
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

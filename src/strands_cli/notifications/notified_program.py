@@ -1,0 +1,71 @@
+"""Run a program with a message on its standard input, without a shell and with a time limit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from strands_cli.notifications.webhook import NotSent
+from strands_cli.subprocesses import end_group
+from strands_cli.unicode_safety import printable
+
+_MOST_SHOWN = 200
+
+
+def run_program(argv: Sequence[str], folder: Path, facts: Mapping[str, str], body: bytes, seconds: float) -> None:
+    """Run a program of the user with the message on its standard input; what it prints to stdout is dropped.
+
+    Args:
+        argv: The program and its arguments; a relative path begins in the folder.
+        folder: Where it runs.
+        facts: Variables that are added to its environment.
+        seconds: How long it may take; then it ends with all that it has started.
+
+    Raises:
+        NotSent: It cannot be run, did not end in time, or ended with another code than 0.
+    """
+    program = _found(argv[0], folder)
+    # Files, not pipes: a program that reads nothing, or whose child processes stay, must not block.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+        given.write(body)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user names the program
+                [program, *argv[1:]],
+                cwd=folder,
+                env={**os.environ, **facts},
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise NotSent(f"it cannot be run: {error.strerror or error}") from None
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise NotSent("it did not end in time") from None
+        finally:
+            if process.poll() is None:
+                end_group(process.pid)
+                process.wait()
+        if code != 0:
+            errors.seek(0)
+            text = printable(" ".join(errors.read(4 * _MOST_SHOWN).decode(errors="replace").split())[:_MOST_SHOWN])
+            raise NotSent(f"it ended with {code}" + (f": {text}" if text else ""))
+
+
+def _found(program: str, folder: Path) -> str:
+    """Return the path of a program; a relative entry of PATH would be a folder of whatever workflow runs."""
+    named = os.path.expanduser(program)  # noqa: PTH111 - a bare name stays one
+    if os.path.dirname(named):  # noqa: PTH120 - as above
+        named = str(folder / named)
+    entries = [entry for entry in os.get_exec_path() if os.path.isabs(entry)]  # noqa: PTH117 - a text
+    found = shutil.which(named, path=os.pathsep.join(entries))
+    if found is None:
+        raise NotSent("the program is not found, or may not be run")
+    return found

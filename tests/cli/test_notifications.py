@@ -1,0 +1,193 @@
+"""A run that no person watches tells of its end by a command or a webhook, after its result."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_tool_kit.loopback import LoopbackServer, loopback_servers, reply
+from tests.cli.strands import Folder
+from tests.distributions import make_distribution
+from tests.wordings import Wording
+
+GATE = {"type": "hitl", "prompt": "Publish?\n\x1b[2J'; $(rm -rf .) \u202e {{ last_response }} " + "x" * 2000}
+STEPS = [{"agent": "writer", "input": "Write."}, GATE]
+TURNS = {"steps.0": [{"text": "The key is s3cret-of-the-wiki."}]}
+DATA = [
+    "run",
+    "workflow",
+    "status",
+    "reason",
+    "host",
+    "started_at",
+    "ended_at",
+    "seconds",
+    "usage",
+    "model_calls",
+    "tool_calls",
+    "cost_usd",
+    "questions",
+    "more_questions",
+    "commands",
+]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Callable[..., LoopbackServer]]:
+    with loopback_servers() as started:
+        yield started
+
+
+@pytest.fixture
+def server(start: Callable[..., LoopbackServer]) -> LoopbackServer:
+    server = start()
+    server.in_turn = [reply()]
+    return server
+
+
+def configure(folder: Folder, notify: Any, version: int = 1) -> Path:
+    """Write the config file of the person."""
+    path = folder.root / "home" / ".config" / "strands-cli" / "config.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"version": version, "notify": notify}), encoding="utf-8")
+    return path
+
+
+def webhook(server: LoopbackServer) -> dict[str, Any]:
+    return {"url": server.url("/hook"), "secret": {"source": "env", "key": "HOOK_KEY"}}
+
+
+@posix
+def test_the_message_of_a_run_that_waits_is_pinned_and_its_command_answers_from_anywhere(
+    folder: Folder, server: LoopbackServer
+) -> None:
+    folder.environ |= {"HOOK_KEY": "a secret of some length", "WIKI_API_KEY": "s3cret-of-the-wiki"}
+    configure(folder, {"webhook": webhook(server), "command": ["/bin/sh", "-c", "cat > got; env > facts"]})
+    folder.workflow(STEPS, TURNS)
+    ran = folder.strands("run", "flow.yaml", "--json")
+    assert (ran.code, ran.document["status"]) == (19, "waiting"), ran.err
+    assert "warning" not in ran.err
+    (request,) = server.asked
+    home = folder.root / "home" / ".config" / "strands-cli"
+    assert request.body == (home / "got").read_bytes()
+    message = request.json
+    assert list(message) == ["format", "type", "timestamp", "text", "data"]
+    assert (message["format"], message["type"], message["text"]) == (1, "run.waiting", "flow waits for 1 answer")
+    data = message["data"]
+    assert list(data) == DATA
+    (question,) = data["questions"]
+    assert list(question) == ["key", "kind", "prompt", "commands"]
+    assert question["prompt"].startswith("Publish?\n\\x1b[2J'; $(rm -rf .) \\u202e The key is [secret].")
+    assert len(question["prompt"]) < 1100
+    assert "s3cret" not in json.dumps(message) + (home / "facts").read_text().replace("WIKI_API_KEY=s3cret", "")
+    run = ran.document["run"]
+    assert f"STRANDS_RUN_ID={run}\n" in (home / "facts").read_text()
+    assert "rm -rf" not in (home / "facts").read_text()
+
+    # The person pastes the first command into a shell of another folder, without our variables.
+    (away := folder.root / "away").mkdir()
+    answered = folder.run(["/bin/sh", "-c", question["commands"][0]], cwd=away, STRANDS_RUNS_DIR="")
+    assert (answered.code, answered.out) == (0, "approved\n"), answered.err
+    last = server.asked[-1].json
+    assert (last["type"], last["data"]["run"], last["data"]["questions"]) == ("run.completed", run, [])
+    assert server.asked[-1].headers["webhook-id"] != request.headers["webhook-id"]
+    folder.strands("resume", run)
+    assert len(server.asked) == 2, "a run that was complete before has no second end"
+
+
+def test_who_is_notified_depends_on_what_happened_and_who_watches(folder: Folder, server: LoopbackServer) -> None:
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    configure(folder, [{"webhook": webhook(server), "on": ["failed"]}])
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    assert folder.strands("run", "flow.yaml").code == 0
+    assert server.asked == []
+    folder.tool("bad", "raise ValueError('no')")
+    folder.workflow([{"tool": "native:bad", "input": {}}])
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 10
+    (request,) = server.asked
+    assert (request.json["type"], request.json["data"]["status"]) == ("run.failed", "failed")
+    assert request.json["data"]["reason"].startswith("steps.0: ")
+    folder.strands("run", "no-such-file.yaml")
+    assert len(server.asked) == 1, "what did not begin is no run"
+
+
+def test_what_is_not_sent_is_one_warning_after_the_result_and_changes_nothing_else(
+    folder: Folder, server: LoopbackServer, wording: Wording
+) -> None:
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    before = folder.strands("run", "flow.yaml")
+    configure(folder, [{"command": ["no-such-program"]}, {"webhook": webhook(server)}])
+    after = folder.strands("run", "flow.yaml")
+    assert (after.code, after.out) == (before.code, before.out) == (0, "hi\n")
+    assert len(after.reported) == 2
+    assert after.err.rstrip().endswith(after.reported[-1])
+    wording(after.reported)
+    assert server.asked == []
+
+
+def test_a_config_file_that_is_wrong_stops_a_run_before_it_begins(folder: Folder) -> None:
+    path = configure(folder, {"comand": ["x"]})
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    ran = folder.strands("run", "flow.yaml")
+    assert (ran.code, ran.codes) == (3, ["bad-config"])
+    assert ran.places == [f"{path}:1:27  (/notify/comand)"]
+    assert "'command'?" in ran.err
+    assert not folder.runs.exists()
+    done = folder.strands("doctor", "--no-engines", "--json")
+    (line,) = (one for one in done.document["checks"] if one["name"] == "notifications")
+    assert (done.code, line["status"], "'command'?" in line["fix"]) == (18, "failed", True)
+
+
+def test_the_doctor_sends_a_test_to_each_target_only_when_asked(folder: Folder, server: LoopbackServer) -> None:
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+
+    def lines(*flags: str) -> list[tuple[str, str]]:
+        done = folder.strands("doctor", "--no-engines", *flags).out
+        return re.findall(r"^(\w+) +notifications +(.*)", done, re.M)
+
+    assert [status for status, _ in lines()] == ["ok"]
+    configure(folder, [{"webhook": webhook(server)}, {"command": ["no-such-program"]}])
+    assert [status for status, _ in lines()] == ["ok", "ok"]
+    assert server.asked == []
+    assert [status for status, _ in lines("--notify")] == ["ok", "failed"]
+    (request,) = server.asked
+    assert request.json["type"] == "test"
+    assert list(request.json["data"]) == DATA
+
+
+PLUGIN = """\
+import json, os
+from strands_cli.hooks import hookimpl
+
+
+@hookimpl
+def strands_question_waiting(questions, context):
+    {body}
+"""
+
+
+@pytest.mark.parametrize("body", ["{told}", "raise SystemExit(3)"])
+def test_a_plugin_sees_questions_and_cannot_change_the_end(folder: Folder, body: str, wording: Wording) -> None:
+    told = (
+        "open('told', 'w').write(json.dumps([context.run, [(one.key, one.kind, one.commands) for one in questions]]))"
+    )
+    source = PLUGIN.replace("{body}", body.replace("{told}", told))
+    points = "[strands_cli.hooks]\nhooks = strands_hooks_tell\n"
+    make_distribution(folder.site, "strands-hooks-tell", "1.0", points, {"strands_hooks_tell/__init__.py": source})
+    configure(folder, []).with_name("policy.yaml").write_text("version: 1\nhooks: [strands-hooks-tell]\n")
+    folder.workflow(STEPS, TURNS)
+    ran = folder.strands("run", "flow.yaml", "--json")
+    assert (ran.code, ran.document["status"]) == (19, "waiting")
+    if body == "{told}":
+        run, [[key, kind, commands]] = json.loads((folder.work / "told").read_text("utf-8"))
+        assert (run, key, kind) == (ran.document["run"], "steps.1", "gate")
+        assert commands[0].startswith(f"strands approve {run} steps.1 ")
+    wording(ran.reported)

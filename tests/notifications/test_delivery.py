@@ -1,0 +1,183 @@
+"""Messages to real servers on loopback and to real programs: signed, within a limit, and never an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.notifications import Message, deliver
+from strands_cli.notifications.targets import Command, Webhook
+from strands_cli.notifications.webhook import key_of
+from strands_cli.secrets import SecretReference
+from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, loopback_servers, moved, reply
+from tests.wordings import Wording
+
+KEY = base64.b64encode(b"a key of thirty-two bytes or so!").decode()
+DATA = {"run": "r1", "status": "failed", "questions": [], "more_questions": 0}
+MESSAGE = Message("msg_1", {"format": 1, "type": "run.failed", "text": "a\u202eb", "data": DATA})
+ACCEPTED = reply(status="204 No Content")
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Callable[..., LoopbackServer]]:
+    with loopback_servers() as started:
+        yield started
+
+
+@pytest.fixture
+def server(start: Callable[..., LoopbackServer]) -> LoopbackServer:
+    return start()
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_KEY", f"whsec_{KEY}")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+
+
+def webhook(url: str, variable: str = "HOOK_KEY") -> Webhook:
+    return Webhook(url, SecretReference("webhook", variable, "env", "", Path()))
+
+
+def is_signed(request: LoopbackRequest, key: bytes) -> bool:
+    """Check a signature as the specification of standard-webhooks describes it."""
+    head = ".".join((request.headers["webhook-id"], request.headers["webhook-timestamp"]))
+    expected = hmac.new(key, f"{head}.".encode() + request.body, hashlib.sha256).digest()
+    return request.headers["webhook-signature"] == f"v1,{base64.b64encode(expected).decode()}"
+
+
+def test_a_webhook_gets_the_message_signed_with_its_secret_and_without_a_proxy(server: LoopbackServer) -> None:
+    server.in_turn = [ACCEPTED]
+    (sent,) = deliver(MESSAGE, [webhook(server.url("/hook?x=1"))])
+    assert sent.problem is None
+    (request,) = server.asked
+    assert (request.method, request.target, request.json) == ("POST", "/hook?x=1", MESSAGE.document)
+    assert request.headers["content-type"] == "application/json"
+    assert request.body.isascii()
+    assert is_signed(request, base64.b64decode(KEY))
+    assert not is_signed(request, b"another key, of the same length!")
+
+
+def test_a_known_signature_is_the_one_of_other_programs() -> None:
+    # The example of the specification's reference libraries.
+    from strands_cli.notifications.webhook import signed_headers
+
+    key = key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    headers = signed_headers(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@pytest.mark.parametrize("first", ["500 Down", "503 Busy", "429 Slowly"])
+def test_a_server_that_asks_for_it_gets_the_message_once_more_under_the_same_id(
+    server: LoopbackServer, first: str
+) -> None:
+    server.in_turn = [reply(status=first), ACCEPTED]
+    (sent,) = deliver(MESSAGE, [webhook(server.url())], seconds=2)
+    assert sent.problem is None
+    assert [one.headers["webhook-id"] for one in server.asked] == ["msg_1", "msg_1"]
+
+
+def test_a_redirect_is_followed_nowhere(server: LoopbackServer, start: Callable[..., LoopbackServer]) -> None:
+    elsewhere = start()
+    server.in_turn = [moved(elsewhere.url("/stolen"), status="307 Temporary Redirect")]
+    (sent,) = deliver(MESSAGE, [webhook(server.url())])
+    assert "307" in str(sent.problem)
+    assert (len(server.asked), elsewhere.asked) == (1, [])
+
+
+def test_servers_that_do_not_take_the_message_are_each_a_reason(
+    server: LoopbackServer, start: Callable[..., LoopbackServer], wording: Wording
+) -> None:
+    server.answers = {
+        "/no": reply(status="403 Forbidden"),
+        "/garbage": b"\x00\xff\n\n",
+    }
+    ended = threading.Event()
+
+    async def silent(asked: LoopbackRequest, _: asyncio.StreamWriter) -> None:
+        await asked.hung_up_within(60)
+
+    async def dripping(asked: LoopbackRequest, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        while not await asked.hung_up_within(0.02):
+            writer.write(b"x: y\r\n")
+        ended.set()
+
+    server.answers |= {"/silent": silent, "/slow": dripping}
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        refused = f"http://127.0.0.1:{unused.getsockname()[1]}/"
+    ways = [*(webhook(server.url(path)) for path in server.answers), webhook(refused)]
+    found = deliver(MESSAGE, ways, seconds=1)
+    assert all(one.problem for one in found)
+    wording([str(one.problem) for one in found])
+    assert ended.wait(60)
+
+
+@pytest.mark.parametrize("secret", ["whsec_not base64!", "whsec_c2hvcnQ=", "tiny", ""])
+def test_a_secret_that_protects_nothing_sends_nothing(
+    server: LoopbackServer, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_KEY", secret)
+    (sent,) = deliver(MESSAGE, [webhook(server.url())])
+    assert sent.problem is not None
+    assert not secret or secret not in sent.problem
+    assert server.asked == []
+
+
+def program(folder: Path, body: str) -> Command:
+    path = folder / "tell"
+    path.write_text(f"#!{sys.executable}\n{body}", encoding="utf-8")
+    path.chmod(0o755)
+    return Command(("./tell", "$HOME; rm -rf *"), folder)
+
+
+@posix
+def test_a_program_gets_json_facts_and_its_own_arguments(tmp_path: Path) -> None:
+    body = "import json, os, sys\nprint('garbage\\x00' * 99999)\n"
+    body += "facts = {k: v for k, v in os.environ.items() if k.startswith('STRANDS_RUN')}\n"
+    body += "open('got.json', 'w').write(json.dumps([sys.argv[1:], json.load(sys.stdin), facts]))\n"
+    (sent,) = deliver(MESSAGE, [program(tmp_path, body)], seconds=60)
+    assert sent.problem is None
+    arguments, document, facts = json.loads((tmp_path / "got.json").read_text("utf-8"))
+    assert (arguments, document) == (["$HOME; rm -rf *"], MESSAGE.document)
+    assert facts == {
+        "STRANDS_RUN_EVENT": "run.failed",
+        "STRANDS_RUN_ID": "r1",
+        "STRANDS_RUN_QUESTIONS": "0",
+        "STRANDS_RUN_STATUS": "failed",
+    }
+
+
+@posix
+@pytest.mark.hostile
+def test_programs_that_fail_or_hang_are_each_a_reason_and_leave_no_process(tmp_path: Path, wording: Wording) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    failing = program(tmp_path / "a", "import sys\nsys.exit('\\x1b[31mno\\n' + 'x' * 9999)\n")
+    os.mkfifo(tmp_path / "pipe")
+    hanging = Command(("/bin/sh", "-c", "exec cat pipe"), tmp_path)
+    missing = Command(("no-such-program", "x"), tmp_path)
+    folder = Command((str(tmp_path),), tmp_path)
+    found = deliver(MESSAGE, [failing, missing, folder, Command(("./a/tell",), tmp_path / "b")], seconds=60)
+    wording([str(one.problem) for one in [*found, *deliver(MESSAGE, [hanging], seconds=1)]])
+    with pytest.raises(OSError, match=r"ENXIO|No such device"):  # no process reads it any more
+        os.open(tmp_path / "pipe", os.O_WRONLY | os.O_NONBLOCK)
+
+
+def test_whatever_goes_wrong_is_a_line_and_not_an_exception(tmp_path: Path) -> None:
+    unknown: Any = Webhook("http://127.0.0.1:1/", SecretReference("webhook", "", "file", "no-file", tmp_path))
+    (sent,) = deliver(MESSAGE, [unknown])
+    assert "no-file" in str(sent.problem)
