@@ -55,7 +55,8 @@ def content_policy(script: str = "", *, more: str = "") -> str:
 @functools.cache
 def stylesheet() -> str:
     """Return the style of all pages, without comments and indents."""
-    text = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    files = (Path(__file__).with_name(name) for name in ("style.css", "pictures.css"))
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
     return "\n".join(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("/*"))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from strands_cli.engine.stored_runs import stored_redactor
 from strands_cli.run_views.pictures.budget_bars import BudgetBar, budget_bars_of
 from strands_cli.run_views.pictures.costs import Costs, costs_of
 from strands_cli.run_views.pictures.pattern_graph import PatternGraph, pattern_graph_of
@@ -14,6 +15,7 @@ from strands_cli.run_views.pictures.timeline import Timeline, timeline_of
 if TYPE_CHECKING:
     from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.stored_runs import RunSummary
+    from strands_cli.secrets import Redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +28,27 @@ class Pictures:
     budgets: tuple[BudgetBar, ...]
 
 
-def pictures_of(journal: SqliteJournal, summary: RunSummary, now: float | None = None) -> Pictures:
+def pictures_of(
+    journal: SqliteJournal, summary: RunSummary, now: float | None = None, redactor: Redactor | None = None
+) -> Pictures:
     """Return the pictures of a run as values.
 
     Args:
         now: Where the bars of effects end that have not ended, in seconds since the epoch; the time of the machine.
+        redactor: What hides the secrets of the run, where the caller has it; rows are stored without them.
     """
     spec = stored_spec_of(journal)
+    pattern = pattern_graph_of(spec, summary)
     return Pictures(
         timeline=timeline_of(summary, now),
-        pattern=pattern_graph_of(spec, summary),
+        pattern=_without_secrets(pattern, redactor or stored_redactor(journal)) if pattern else None,
         costs=costs_of(summary),
         budgets=budget_bars_of(spec, summary, journal.get("budgets")),
     )
+
+
+def _without_secrets(graph: PatternGraph, redactor: Redactor) -> PatternGraph:
+    """Return a pattern without the secrets that its workflow has written into names and conditions."""
+    nodes = (replace(one, name=redactor.text(one.name), who=redactor.text(one.who)) for one in graph.nodes)
+    edges = (replace(one, label=redactor.text(one.label)) for one in graph.edges)
+    return replace(graph, nodes=tuple(nodes), edges=tuple(edges))
