@@ -36,4 +36,4 @@ def has_denial(rows: Iterable[Row]) -> bool:
 
 def tool_of(key: str) -> str:
     """Return the name of the tool from the key of a call."""
-    return key.rpartition("/")[2].split(".", 2)[2]
+    return key.rpartition("/")[2].split(".", 2)[-1]

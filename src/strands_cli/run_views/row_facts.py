@@ -25,7 +25,7 @@ def status_of(effect: EffectSummary, status: RunStatus) -> BranchStatus:
     """Return what an effect does or did in a run of this status."""
     if effect.status == "started" or (effect.status == "waiting" and status not in ("running", "waiting")):
         return _UNFINISHED.get(status, "stopped")
-    if effect.tool_error is not None:
+    if effect.tool_error is not None or effect.damage:
         return "failed"
     return cast(BranchStatus, effect.status)
 

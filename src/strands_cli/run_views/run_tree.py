@@ -115,7 +115,8 @@ def _branch(top: _Growing, status: RunStatus) -> Branch:
 def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatus) -> Branch:
     reused = one.effect is not None and one.effect.status == "reused"
     row = one.effect.row if one.effect and not reused else None
-    costs = [child.cost for child in children] + [row.cost if row and row.kind == "model" else 0.0]
+    is_paid = row is not None and row.kind == "model" and row.status == "done"
+    costs = [child.cost for child in children] + [row.cost if row and is_paid else 0.0]
     return Branch(
         key=one.key,
         kind=kind_of(one.effect) if one.effect else "group",

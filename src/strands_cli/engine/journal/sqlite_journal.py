@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
 import functools
 import hashlib
@@ -14,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from strands_cli.engine.journal.damaged_rows import readable_row
 from strands_cli.engine.journal.journal_rows import Row, RowKind, StoredRow
+from strands_cli.engine.journal.row_texts import json_text, read_usage, usage_text
 from strands_cli.errors import RunRecordError
-from strands_cli.events import Usage
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 
 FORMAT = 1
@@ -81,6 +83,7 @@ class SqliteJournal:
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
         self._keys: set[str] | None = None  # of all rows, where this process has made the journal
+        self._is_tolerant = False
 
     @classmethod
     def create(cls, directory: Path) -> SqliteJournal:
@@ -138,6 +141,12 @@ class SqliteJournal:
         found = self._ahead.pop(key, None) or self._read_ahead(key)
         return self._read_row(found) if found else None
 
+    def tolerant(self) -> SqliteJournal:
+        """Return it for those who only look: its rows have what can be read of them, and `damage_of` tells the rest."""
+        reader = copy.copy(self)
+        reader._is_tolerant, reader._ahead = True, {}
+        return reader
+
     def _read_ahead(self, key: str) -> Sequence[Any] | None:
         """Return the columns of one row, and read those after it of its kind: a resumed run asks for them next.
 
@@ -187,7 +196,7 @@ class SqliteJournal:
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
         with _StorageErrors(self.directory), self._transaction():
-            rows = [(name, _json(self.redactor.json(value))) for name, value in facts.items()]
+            rows = [(name, json_text(self.redactor.json(value))) for name, value in facts.items()]
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
     def close(self) -> None:
@@ -216,11 +225,11 @@ class SqliteJournal:
 
     def _written(self, row: Row) -> tuple[Row, str, str]:
         """Return a row without secrets, and its output and detail as JSON."""
-        output, detail = _json(row.output), _json(dict(row.detail))
+        output, detail = json_text(row.output), json_text(dict(row.detail))
         if not self.redactor.may_hide_in(f"{output}\n{detail}"):
             return row, output, detail
         clean = self.redactor.json(row.output), self.redactor.json(dict(row.detail))
-        return dataclasses.replace(row, output=clean[0], detail=clean[1]), _json(clean[0]), _json(clean[1])
+        return dataclasses.replace(row, output=clean[0], detail=clean[1]), json_text(clean[0]), json_text(clean[1])
 
     def _flush(self) -> None:
         """Commit all pending rows in one transaction and wake the tasks that wait for them."""
@@ -249,7 +258,7 @@ class SqliteJournal:
     def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
         output, output_file = (None, None) if row.output is None else self._store_output(text)
         known = (row.key, row.kind, row.status, row.digest, row.attempt, output, output_file)
-        return (*known, _usage_text(row.usage), row.cost, detail, row.started_at, row.ended_at)
+        return (*known, usage_text(row.usage), row.cost, detail, row.started_at, row.ended_at)
 
     def _store_output(self, text: str) -> tuple[str | None, str | None]:
         """Return the output as text, or the name of the file for a large one."""
@@ -277,9 +286,11 @@ class SqliteJournal:
         """Return a row; `lazily` decodes its output when it is first read."""
         key, kind, status, digest, attempt, text, file, usage, cost, detail, started_at, ended_at, _ = found
         read = functools.partial(self._read_output, text, file)
+        if self._is_tolerant:
+            return readable_row(found, read)
         with _StorageErrors(self.directory):
             facts = json.loads(detail) if detail != "{}" else {}
-            spent = _read_usage(usage)
+            spent = read_usage(usage)
         output = None if lazily else read()
         values = (key, kind, status, digest, attempt, output, spent, cost, started_at, ended_at, facts)
         return StoredRow(*values, decode=read) if lazily else Row(*values)
@@ -299,36 +310,6 @@ class SqliteJournal:
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with _StorageErrors(self.directory):
             return self._connection.execute(query, parameters).fetchall()
-
-
-@functools.lru_cache(maxsize=1024)
-def _read_usage(text: str) -> Usage:
-    """Return the usage of a row; a run has few different ones."""
-    return Usage.from_mapping(json.loads(text))
-
-
-@functools.lru_cache(maxsize=1024)
-def _usage_text(usage: Usage) -> str:
-    """Return the usage of a row as JSON."""
-    return _json({name: getattr(usage, name) for name in Usage.__slots__})
-
-
-# Made once: `json` makes one for each value that is not written in its default form.
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
-
-
-def _json(value: Any) -> str:
-    """Return JSON; half a surrogate pair, which UTF-8 has no form for, becomes an escape."""
-    if not value and value in (None, {}):  # half of what a run writes
-        return "null" if value is None else "{}"
-    text = _ENCODER.encode(value)
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value)
-    return text
 
 
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:

@@ -22,6 +22,8 @@ from strands_cli.phrases import first_of
 STOP_S = 15.0
 # Others who look take the lock for some microseconds; one who works on the run keeps it.
 GLANCE_S = 0.05
+# In seconds since the epoch: where the year 9999 ends, the last that a date of ours can name.
+LAST_MOMENT = 253402300800.0
 # The name of the newest run.
 LAST = "last"
 
@@ -115,18 +117,32 @@ def run_status(journal: SqliteJournal) -> RunStatus:
 def run_in(directory: Path, journal: SqliteJournal) -> StoredRun:
     """Return the run of an open journal."""
     require_begun(directory, journal)
-    return StoredRun(
-        id=directory.name,
-        directory=directory,
-        workflow=journal.get("workflow") or "",
-        pattern=journal.get("pattern") or "",
-        file=journal.get("file") or "",
-        status=run_status(journal),
-        started_at=float(journal.get("started_at")),
-        ended_at=journal.get("ended_at"),
-        reason=journal.get("reason"),
-        worked_s=worked_before(journal),
-    )
+    status, ended_at, reason = run_status(journal), journal.get("ended_at"), journal.get("reason")
+    try:
+        return StoredRun(
+            id=directory.name,
+            directory=directory,
+            workflow=str(journal.get("workflow") or ""),
+            pattern=str(journal.get("pattern") or ""),
+            file=str(journal.get("file") or ""),
+            status=status,
+            started_at=_time(journal.get("started_at")),
+            ended_at=None if ended_at is None else _time(ended_at),
+            reason=None if reason is None else str(reason),
+            worked_s=worked_before(journal),
+        )
+    except (TypeError, ValueError) as error:
+        raise RunRecordError(
+            f"the facts of the run in {directory} are damaged: {error}",
+            fix=f"what it did cannot be used any more; remove it: strands runs delete {directory.name}",
+        ) from error
+
+
+def _time(value: Any) -> float:
+    """Return seconds since the epoch that can be shown as a date; raise `ValueError` or `TypeError` otherwise."""
+    if not 0 <= float(value) < LAST_MOMENT:
+        raise ValueError(f"{value} is not a time")
+    return float(value)
 
 
 def require_begun(directory: Path, journal: Journal) -> None:

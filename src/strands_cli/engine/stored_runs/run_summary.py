@@ -4,97 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.denials import denials_of
-from strands_cli.engine.effects import REUSED, Budget
+from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request
 from strands_cli.engine.ports import SystemClock
-from strands_cli.engine.step_results import json_of, text_of
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.engine.stored_runs.run_store import StoredRun, run_in
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.events import Denials
-from strands_cli.outputs import turn_of
 from strands_cli.workflow.sections import Budgets
-
-
-@dataclass(frozen=True)
-class EffectSummary:
-    """One effect of a run; what it answered is decoded when it is first asked for, since a run may have thousands.
-
-    Attributes:
-        row: Its row in the journal.
-    """
-
-    row: Row
-
-    @property
-    def status(self) -> str:
-        """The status; `reused` is done in the run that this one continues from, and counted there."""
-        return "reused" if self.row.detail.get(REUSED) else self.row.status
-
-    @property
-    def error(self) -> str | None:
-        """Why it failed."""
-        return self.row.detail.get("error") if self.row.status == "failed" else None
-
-    @cached_property
-    def tool_error(self) -> tuple[str, str] | None:
-        """The code and the message of the error that a tool call answered; what succeeded is not decoded for it."""
-        row = self.row
-        # Rows of older versions have neither the code nor the arguments.
-        if row.kind != "tool" or ("arguments" in row.detail and "error_code" not in row.detail):
-            return None
-        if not self._output or self._output.get("status") == "success":
-            return None
-        found = (block["json"] for block in self._output["content"] if "json" in block)
-        errors = (one["error"] for one in found if isinstance(one, Mapping) and isinstance(one.get("error"), Mapping))
-        error: Mapping[str, Any] = next(errors, {})
-        return str(error.get("code", "tool_failed")), str(error.get("message", self.text))
-
-    @property
-    def asked(self) -> str | None:
-        """The end of a model's request."""
-        return self.row.detail.get("request") if self.row.kind == "model" and self.row.status == "done" else None
-
-    @cached_property
-    def text(self) -> str | None:
-        """Its text: the response of a step, the text of a model or a tool, the answer of a person."""
-        if self.row.kind == "model":
-            return self._turn.text if self._turn else None
-        if self.row.kind == "tool":
-            return text_of(self._output) if self._output else None
-        text: str | None = self._output.get("response", self._output.get("text"))
-        return text
-
-    @cached_property
-    def value(self) -> Any:
-        """Its value as JSON: the output of a step, the JSON of a tool."""
-        if self.row.kind == "tool":
-            return json_of(self._output) if self._output else None
-        return None if self.row.kind == "model" else self._output.get("output")
-
-    @property
-    def agent(self) -> str | None:
-        """The agent of a step that is done."""
-        found = self._output.get("agent") if self.row.kind == "step" else None
-        return found if isinstance(found, str) else None
-
-    @property
-    def calls(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-        """The tools that a model called, each with its arguments."""
-        return tuple((call.tool, call.input) for call in self._turn.calls) if self._turn else ()
-
-    @cached_property
-    def _turn(self) -> Any:
-        return turn_of(self._output.get("events", ()), "") if self.row.kind == "model" and self._output else None
-
-    @property
-    def _output(self) -> Mapping[str, Any]:
-        """Its output; empty where it is not done."""
-        return self.row.output if self.row.status == "done" and isinstance(self.row.output, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +54,12 @@ class RunSummary:
 
 
 def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
-    """Return what a run did."""
+    """Return what a run did; a damaged row of it has what can be read.
+
+    Raises:
+        RunRecordError: The facts of the run, or all of its rows, cannot be read.
+    """
+    journal = journal.tolerant()
     run = run_in(directory, journal)
     effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
     rows = [one.row for one in effects]
@@ -142,7 +68,7 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
     return RunSummary(
         run=run,
         response=_response_of(run, journal, rows),
-        artifacts=written or (),
+        artifacts=[one for one in written if _is_artifact(one)] if isinstance(written, list) else (),
         models=list(dict.fromkeys(row.detail["model"] for row in rows if "model" in row.detail)),
         spent=Budget.resumed(Budgets(), SystemClock(), journal),
         denials=denials_of(row for row in rows if row.kind == "tool"),
@@ -154,6 +80,10 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
         python_tools=journal.get("given") or {},
         workflow_text=redactor.json(journal.get("text") or ""),
     )
+
+
+def _is_artifact(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("path"), str) and isinstance(value.get("size"), int)
 
 
 def _last_answers(effects: Iterable[EffectSummary]) -> dict[str, EffectSummary]:

@@ -11,8 +11,12 @@ from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request, 
 from strands_cli.engine.stored_runs import EffectSummary, run_status
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
+from strands_cli.phrases import first_of
 from strands_cli.run_views.effects.earlier_arguments import arguments_in_turns
 from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
+
+# The most keys among which a mistyped one is looked for.
+MOST_COMPARED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class WholeEffect:
         layers: What was in force around the code that a tool ran, as the tool says.
         failures: Why earlier attempts of a model turn failed.
         waits_for: What stopped a call that waits.
+        damage: What of its row cannot be read; it is left out.
         below: The keys below it, the calls of a turn in the order of its request.
     """
 
@@ -98,6 +103,7 @@ class WholeEffect:
     failures: Sequence[str] = ()
     question: Asked | None = None
     waits_for: str | None = None
+    damage: str | None = None
     below: Sequence[str] = ()
 
     @property
@@ -107,19 +113,18 @@ class WholeEffect:
 
 
 def effect_of(journal: SqliteJournal, key: str) -> WholeEffect:
-    """Return one effect of a run.
+    """Return one effect of a run; of a damaged row what can be read.
 
     Raises:
         RunRecordError: The run has no such effect.
     """
+    journal = journal.tolerant()
     row = journal.row(key)
     if row is None:
-        known = [one.key for one in journal.rows()]
-        fix = suggest(key, known, f"see `strands runs show {journal.directory.name}`")
-        raise RunRecordError(f"the run {journal.directory.name} has no effect {key!r}", fix=fix)
+        raise _unknown(key, journal)
     effect = EffectSummary(row)
     below = in_order_of_request(journal.rows(below=key))
-    facts = {"step": _step, "model": _model, "tool": _tool, "human": _human}.get(row.kind, _other)
+    facts = {"step": _step, "model": _model, "tool": _tool, "human": _human}.get(row.kind, _other)(effect, journal)
     return WholeEffect(
         key=key,
         kind=kind_of(effect),
@@ -131,8 +136,22 @@ def effect_of(journal: SqliteJournal, key: str) -> WholeEffect:
         reused=bool(row.detail.get(REUSED)),
         below=tuple(one.key for one in below),
         **_spent([row, *below]),
-        **facts(effect, journal),
+        **facts,
+        damage=effect.damage,
     )
+
+
+def _unknown(key: str, journal: SqliteJournal) -> RunRecordError:
+    """Return the error for a key without a row, with the key that is meant, or those below it."""
+    name = journal.directory.name
+    known = [one.key for one in journal.rows()]
+    below = [one for one in known if one.startswith(f"{key}/")]
+    if below:
+        return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
+    # What is close begins alike: to compare a key with 10,000 others takes seconds.
+    alike = [one for one in known if one[: len(key) // 2] == key[: len(key) // 2]] or known
+    fix = suggest(key, alike[:MOST_COMPARED], f"see `strands runs show {name}`")
+    return RunRecordError(f"the run {name} has no effect {key!r}", fix=fix)
 
 
 def _spent(rows: Sequence[Row]) -> dict[str, Any]:
@@ -188,8 +207,8 @@ def _human(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:
     row = effect.row
     asked = stored_question(row)
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
-    said = {name: answer.get(name) for name in ("by", "reason")}
-    return {"question": Asked(asked.prompt, asked.context, asked.words, answer.get("text"), **said)}
+    said = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
+    return {"question": Asked(asked.prompt, asked.context, asked.words, effect.text, **said), "error": effect.error}
 
 
 def _other(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:

@@ -1,0 +1,122 @@
+"""Rows for those who only look at a run: what of a row is damaged is left out, and named."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from strands_cli.engine.journal.journal_rows import Row, RowKind, RowStatus, StoredRow
+from strands_cli.errors import RunRecordError
+from strands_cli.events import Usage
+
+_KINDS, _STATUSES = frozenset(get_args(RowKind)), frozenset(get_args(RowStatus))
+# The types of what a row keeps beside its output, as far as anything is done with it but to show it.
+_TEXTS = ("agent", "model", "request", "error", "error_code", "decision", "rule", "distribution", "engine", "stopped")
+_TEXTS_OF_QUESTIONS = ("kind", "prompt", "context", "pattern", "default")
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys((*_TEXTS, *_TEXTS_OF_QUESTIONS), str),
+    **dict.fromkeys(("failures", "layers", "words"), list),
+    **dict.fromkeys(("replaced", "timeout_s"), (int, float)),
+    "call": dict,
+}
+# The last second of the year 9999, the last that a time of ours can name.
+_LATEST = 253402300799
+
+
+class ReadableRow(StoredRow):
+    """A row with what of it can be read.
+
+    Attributes:
+        damage: What cannot be read, and why; None where all that was read is sound.
+    """
+
+    __slots__ = ("damage",)
+
+    damage: str | None
+
+
+def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
+    """Return the row of these columns, as `SqliteJournal` stores them; its output is decoded when it is first read."""
+    key, kind, status, digest, attempt, _, _, usage, cost, detail, started_at, ended_at, position = columns
+    found: list[str] = []
+    facts, spent = _facts(detail, found), _usage(usage, found)
+    values = (
+        key if isinstance(key, str) and key else _lost(found, "key", f"row.{position}"),
+        kind if kind in _KINDS else _lost(found, "kind", "notes"),
+        status if status in _STATUSES else _lost(found, "status", "failed"),
+        str(digest),
+        attempt if isinstance(attempt, int) else _lost(found, "attempt", 1),
+        None,
+        spent,
+        cost if cost is None or _is_number(cost) else _lost(found, "cost", None),
+        started_at if _is_time(started_at) else _lost(found, "started_at", 0.0),
+        ended_at if ended_at is None or _is_time(ended_at) else _lost(found, "ended_at", None),
+        facts,
+    )
+    row = ReadableRow(*values, decode=lambda: _output(row, read_output))
+    object.__setattr__(row, "damage", "; ".join(found) or None)
+    return row
+
+
+def damage_of(row: Row) -> str | None:
+    """Return what of a row cannot be read, as far as it has been read."""
+    return getattr(row, "damage", None)
+
+
+def _output(row: Row, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except RunRecordError as error:
+        known = damage_of(row)
+        object.__setattr__(row, "damage", f"{known}; " * bool(known) + f"output: {error.__cause__ or error}")
+        return None
+
+
+def _facts(text: Any, found: list[str]) -> Mapping[str, Any]:
+    if text == "{}":
+        return {}
+    facts = _decoded(text, "detail", found)
+    if not isinstance(facts, dict):
+        return {}
+    odd = [name for name in _TYPES.keys() & facts.keys() if facts[name] is not None and not _fits(name, facts[name])]
+    found += [f"detail: {name!r} has another type" for name in sorted(odd)]
+    return {name: value for name, value in facts.items() if name not in odd} if odd else facts
+
+
+def _fits(name: str, value: Any) -> bool:
+    if not isinstance(value, _TYPES[name]):
+        return False
+    return not isinstance(value, list) or all(isinstance(one, str) for one in value)
+
+
+def _usage(text: Any, found: list[str]) -> Usage:
+    values = _decoded(text, "usage", found)
+    try:
+        return Usage.from_mapping(values) if isinstance(values, dict) else Usage()
+    except (ValueError, TypeError, OverflowError) as error:
+        _lost(found, "usage", None, error)
+        return Usage()
+
+
+def _decoded(text: Any, name: str, found: list[str]) -> Any:
+    """Return the object that a text is as JSON, or None."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        return _lost(found, name, None, error)
+    return value if isinstance(value, dict) else _lost(found, name, None)
+
+
+def _lost(found: list[str], name: str, instead: Any, error: Exception | None = None) -> Any:
+    found.append(f"{name}: {error or 'it has another type'}")
+    return instead
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _is_time(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= _LATEST

@@ -1,0 +1,120 @@
+"""One effect of a stored run: what it answered, as far as its row can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from strands_cli.engine.effects import REUSED
+from strands_cli.engine.journal import Row
+from strands_cli.engine.step_results import json_of, text_of
+from strands_cli.outputs import turn_of
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class EffectSummary:
+    """One effect of a run; what it answered is decoded when it is first asked for, since a run may have thousands.
+
+    What a damaged row has in another form than expected is left out.
+
+    Attributes:
+        row: Its row in the journal.
+    """
+
+    row: Row
+
+    @property
+    def damage(self) -> str | None:
+        """What of its row cannot be read, as far as it was asked for; None where nothing is wrong."""
+        damage: str | None = getattr(self.row, "damage", None) or self.__dict__.get("_odd_output")
+        return damage
+
+    @property
+    def status(self) -> str:
+        """The status; `reused` is done in the run that this one continues from, and counted there."""
+        return "reused" if self.row.detail.get(REUSED) else self.row.status
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, or what of its row cannot be read."""
+        if self.damage:
+            return f"its row in the journal is damaged: {self.damage}"
+        return self.row.detail.get("error") if self.row.status == "failed" else None
+
+    @cached_property
+    def tool_error(self) -> tuple[str, str] | None:
+        """The code and the message of the error that a tool call answered; what succeeded is not decoded for it."""
+        row = self.row
+        # Rows of older versions have neither the code nor the arguments.
+        if row.kind != "tool" or ("arguments" in row.detail and "error_code" not in row.detail):
+            return None
+        if not self._output or self._output.get("status") == "success":
+            return None
+        return self._read(self._error_of_tool)
+
+    def _error_of_tool(self) -> tuple[str, str]:
+        found = (block["json"] for block in self._output["content"] if "json" in block)
+        errors = (one["error"] for one in found if isinstance(one, Mapping) and isinstance(one.get("error"), Mapping))
+        error: Mapping[str, Any] = next(errors, {})
+        return str(error.get("code", "tool_failed")), str(error.get("message", self.text))
+
+    @property
+    def asked(self) -> str | None:
+        """The end of a model's request."""
+        return self.row.detail.get("request") if self.row.kind == "model" and self.row.status == "done" else None
+
+    @cached_property
+    def text(self) -> str | None:
+        """Its text: the response of a step, the text of a model or a tool, the answer of a person."""
+        if self.row.kind == "model":
+            return self._turn.text if self._turn else None
+        if self.row.kind == "tool":
+            return self._read(lambda: text_of(self._output)) if self._output else None
+        return self._read(lambda: _text(self._output.get("response", self._output.get("text"))))
+
+    @cached_property
+    def value(self) -> Any:
+        """Its value as JSON: the output of a step, the JSON of a tool."""
+        if self.row.kind == "tool":
+            return self._read(lambda: json_of(self._output)) if self._output else None
+        return None if self.row.kind == "model" else self._output.get("output")
+
+    @property
+    def agent(self) -> str | None:
+        """The agent of a step that is done."""
+        found = self._output.get("agent") if self.row.kind == "step" else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def calls(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """The tools that a model called, each with its arguments."""
+        return tuple((str(call.tool), call.input) for call in self._turn.calls) if self._turn else ()
+
+    @cached_property
+    def _turn(self) -> Any:
+        if self.row.kind != "model" or not self._output:
+            return None
+        return self._read(lambda: turn_of(self._output.get("events", ()), ""))
+
+    def _read(self, read: Callable[[], Value]) -> Value | None:
+        """Return a part of its output; note where the output has a form that nothing here writes."""
+        try:
+            return read()
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            self.__dict__["_odd_output"] = f"output: {type(error).__name__}: {error}"
+            return None
+
+    @property
+    def _output(self) -> Mapping[str, Any]:
+        """Its output; empty where it is not done."""
+        return self.row.output if self.row.status == "done" and isinstance(self.row.output, Mapping) else {}
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"a text is {type(value).__name__}")
