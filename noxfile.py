@@ -33,6 +33,11 @@ MEASURED_BY = (
 )
 LEAST_COVERAGE = 85
 MINORS = range(11, 15)
+# Names of a Chromium on PATH, and the packages of Debian that bring one with letters to draw.
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM_PACKAGES = ("chromium", "fonts-dejavu-core")
+# Answers no question, waits for another apt-get, and asks a mirror again.
+APT_GET = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3")
 
 
 def interpreters() -> list[str]:
@@ -54,14 +59,14 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "tests", "docs", "hostile", "kills", "terminals", "wheels"]
+nox.options.sessions = ["lint", "types", "tests", "browser", "docs", "hostile", "kills", "terminals", "wheels"]
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = interpreters() or [THIS]
 
 
-def install(session: nox.Session) -> None:
+def install(session: nox.Session, *options: str) -> None:
     """Install the locked environment by hash, then this clone's distributions in place."""
-    session.install("--require-hashes", "-r", "constraints/dev.txt")
+    session.install(*options, "--require-hashes", "-r", "constraints/dev.txt")
     session.install("--no-deps", "--no-build-isolation", *EDITABLE)
     # The tests start many processes, and each would compile what it imports where nothing writes bytecode.
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
@@ -114,6 +119,45 @@ def coverage(session: nox.Session) -> None:
     session.run(*measure, "run", "--branch", "--source=src/strands_cli", "-m", "pytest", "-q", *tests, env=env)
     included = ",".join(f"src/strands_cli/{place}" for place in MEASURED)
     session.run(*measure, "report", f"--include={included}", f"--fail-under={LEAST_COVERAGE}", env=env)
+
+
+def found_chromium() -> str | None:
+    """Return the path of a Chromium that is installed here."""
+    return next(filter(None, map(shutil.which, CHROMIUMS)), None)
+
+
+def chromium(session: nox.Session) -> str:
+    """Return the path of a Chromium, which apt installs where it is missing and this may install."""
+    may_install = shutil.which("apt-get") and getattr(os, "geteuid", lambda: -1)() == 0
+    for attempt in range(2 if may_install else 0):
+        if found_chromium():
+            break
+        session.log(f"installing {' and '.join(CHROMIUM_PACKAGES)} with apt-get (once), attempt {attempt + 1}")
+        for words in (("update",), ("install", "-y", "--no-install-recommends", *CHROMIUM_PACKAGES)):
+            # An update that warns or misses one source may still do for the packages.
+            env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            ran = subprocess.run(
+                [*APT_GET, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            )
+            if ran.returncode:
+                session.warn(f"apt-get {words[0]} ended with {ran.returncode}: {ran.stderr[-2000:]}")
+    if not (program := found_chromium()):
+        session.error(
+            "found no Chromium on PATH; install one, on Debian: apt-get install " + " ".join(CHROMIUM_PACKAGES)
+        )
+    return program
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """Drive a real Chromium over reports and the local page; apt installs one where it is missing and this may."""
+    program = chromium(session)
+    # The tests start many processes, and each would compile the SDK where nothing writes bytecode.
+    install(session, "--compile-bytecode")
+    session.install("--compile-bytecode", "--require-hashes", "-r", "constraints/browser.txt")
+    # Playwright drives the browser that is here and downloads none.
+    env = {"STRANDS_TEST_CHROMIUM": program, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
+    session.run("python", "-m", "pytest", "-n", "2", "-m", "browser", "tests/browser", *session.posargs, env=env)
 
 
 @nox.session(venv_backend="none")
@@ -223,7 +267,7 @@ def lock(session: nox.Session) -> None:
     run = ["--group=run", "-c", "constraints/dev.txt", "-o", "constraints/run.txt"]
     for choice in (dev, run):
         session.run("uv", "pip", "compile", *sources, *common, *choice)
-    # The site needs nothing of ours, and no test needs the site or measures itself.
-    for group in ("docs", "coverage"):
+    # The site needs nothing of ours, no other test a browser, and none needs the site or measures itself.
+    for group in ("docs", "coverage", "browser"):
         own = [f"--group={group}", "-c", "constraints/dev.txt", "-o", f"constraints/{group}.txt"]
         session.run("uv", "pip", "compile", *common, *own)
