@@ -57,13 +57,21 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """A run began; `resumed` if its journal already has entries."""
+    """A run began; `resumed` if its journal already has entries.
+
+    The fields after it are what its earlier processes spent; `cost_usd` is None if that is unknown.
+    """
 
     run_id: str
     workflow: str
     pattern: str
     steps: int
     resumed: bool = False
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    model_calls: int = 0
+    tool_calls: int = 0
+    cost_usd: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +140,7 @@ class ModelText(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelCallFinished(Event):
-    """A model answered; `calls` are the names of the tools that it calls."""
+    """A model answered; `calls` are the names of the tools that it calls, `cost_usd` is None if unknown."""
 
     key: str
     agent: str
@@ -141,6 +149,7 @@ class ModelCallFinished(Event):
     seconds: float
     calls: tuple[str, ...] = ()
     replayed: bool = False
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Terminal:
 
     def __init__(self, command: Sequence[str], cwd: Path, env: dict[str, str], columns: int = 100) -> None:
         self._main, side = pty.openpty()
-        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.resize(columns)
         environment = {"TERM": "xterm-256color", **env}
         self._process: subprocess.Popen[bytes] | WarmProcess
         if can_be_warm(command, environment):
@@ -49,6 +49,10 @@ class Terminal:
             self._process.wait()
         if self._main >= 0:
             os.close(self._main)
+
+    def resize(self, columns: int, rows: int = 40) -> None:
+        """Make the window larger or smaller; the command gets SIGWINCH."""
+        fcntl.ioctl(self._main, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def hang_up(self) -> int:
         """Close the terminal, as a window is closed, and return the exit code."""

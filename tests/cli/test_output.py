@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from strands_cli.cli.output.results import json_text
 from strands_cli.cli.terminal.event_lines import duration, line_for
+from strands_cli.cli.terminal.run_progress import RunProgress
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
 from strands_cli.cli.text_layout import fitted, one_line
@@ -136,14 +138,13 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
 
 def test_the_status_counts_from_the_start_of_the_run_as_its_last_line_does(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1000, 5))
-    monkeypatch.setattr("strands_cli.cli.terminal.status_view.time.monotonic", lambda: float(next(clock)))
-    view = StatusView()
-    with contextlib.redirect_stderr(io.StringIO()):
-        view.loading(RunStarted(0.0, "id", "flow", "chain", 1))
-        assert view.status().startswith("15.0 s: flow loads")
-        view(RunStarted(0.0, "id", "name", "chain", 1))
-        view(StepStarted(0.0, "steps.0", "agent", "writer"))
-    assert view.status() == "15.0 s: steps.0 writer for 10.0 s"
+    monkeypatch.setattr("strands_cli.cli.terminal.run_progress.time.monotonic", lambda: float(next(clock)))
+    progress = RunProgress()
+    progress.loading("flow")
+    assert re.fullmatch("flow .*, 5 s", *progress.lines(80, 24))
+    progress.follow(RunStarted(0.0, "id", "name", "chain", 1))
+    progress.follow(StepStarted(0.0, "steps.0", "agent", "writer"))
+    assert progress.lines(80, 24) == ["10 s", "  steps.0  writer, 5 s"]
 
 
 @pytest.mark.parametrize("kind", [View, StatusView])

@@ -57,8 +57,8 @@ def test_a_terminal_shows_progress_of_a_tool_and_that_the_run_is_loading(folder:
     folder.write("wait", "")
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"run 2\d+-")
-        terminal.wait_for(r"flow loads .*? *\r")
-        terminal.wait_for(r'steps\.0 count: \{"done": 2\}')
+        terminal.wait_for(r"flow loads .*\r")
+        terminal.wait_for(r'steps\.0  count: \{"done": 2\}')
         (folder.work / "wait").unlink()
         assert terminal.end() == 0
 

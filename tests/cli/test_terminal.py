@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.cli.screen import Screen, without_drawing
 from tests.cli.strands import Folder
 from tests.cli.test_hook_plugins import hook_plugin, switch_on
 
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.terminals
 WRITE = {"calls": [{"file_write": {"path": "note.txt", "content": "hello"}}]}
 WRITER = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
-TIME = r"(?:\d+ ms|\d+\.\d s)"
 ESCAPE = re.compile(r"\x1b")
 
 
@@ -184,27 +184,18 @@ def test_a_person_sees_what_goes_on_while_a_tool_works(folder: Folder) -> None:
     turns = {"steps.0": [{"calls": [{"slow": {}}], "usage": [30, 12]}, {"text": "done"}]}
     folder.workflow(ONE_STEP, turns, agents=agents)
     with folder.terminal("run", "flow.yaml") as terminal:
-        terminal.wait_for(rf"\r{TIME}, 42 \w+: steps\.0 \w+ slow *\r")
-        terminal.wait_for(rf"\r{TIME}, 42 \w+: steps\.0 \w+ slow \w+ \d\.\d s *\r")
+        terminal.wait_for(r"\r\d s, 42 \w+\x1b\[K\r\n\r  steps\.0  \w+ slow\x1b")
+        terminal.wait_for(r"\r\d s, 42 \w+\x1b\[K\r\n\r  steps\.0  \w+ slow, \d s\x1b")
         (folder.work / "go").touch()
         assert terminal.end() == 0
-    assert not ESCAPE.search(terminal.text), "a carriage return is all it takes"
-    assert re.search(r"\r {20,}\r  done  steps\.0", terminal.text), "the status is wiped out before a line"
+    screen = Screen().feed(terminal.text)
+    assert [line.split()[0] for line in screen.text.splitlines()] == ["run", "tool", "done", "done", "completed"]
 
 
-@pytest.mark.parametrize("columns", [20, 40])
-def test_the_status_never_wraps_in_a_narrow_terminal(folder: Folder, columns: int) -> None:
+@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"CI": "true"}], ids=str)
+def test_a_dumb_terminal_and_that_of_a_build_get_lines_only(folder: Folder, environment: dict[str, str]) -> None:
     folder.examples()
-    with folder.terminal("run", "examples/quickstart.yaml", columns=columns) as terminal:
-        assert terminal.end() == 0
-    drawn = [text for text in terminal.text.replace("\n", "\r").split("\r") if re.match(TIME, text)]
-    assert drawn
-    assert max(map(len, drawn)) < columns
-
-
-def test_a_dumb_terminal_gets_lines_only(folder: Folder) -> None:
-    folder.examples()
-    with folder.terminal("run", "examples/quickstart.yaml", TERM="dumb") as terminal:
+    with folder.terminal("run", "examples/quickstart.yaml", **environment) as terminal:
         assert terminal.end() == 0
     assert not ESCAPE.search(terminal.text)
     assert "\r" not in terminal.text.replace("\r\n", "")
@@ -216,7 +207,8 @@ def test_no_colour_is_ever_written_with_no_color(folder: Folder) -> None:
     for arguments in (["run", "examples/quickstart.yaml"], ["--help"], ["run", "nowhere.yaml"], ["runn"]):
         with folder.terminal(*arguments, NO_COLOR="1") as terminal:
             terminal.end()
-        assert not ESCAPE.search(terminal.text)
+        assert not ESCAPE.search(without_drawing(terminal.text))
+        assert not re.search("\x1b\\[[0-9;]*m", terminal.text)
 
 
 HOSTILE = "red \x1b[31m, clipboard \x1b]52;c;aGk=\x07, bidi \u202e, nothing \u200b, c1 \x9b31m, gone\rover"
@@ -238,7 +230,7 @@ def test_hostile_text_of_a_model_a_tool_and_a_file_is_escaped_at_a_terminal(fold
         terminal.type("ok\n")
         assert terminal.end() == 0
     assert "red \\x1b[31m, clipboard \\x1b]52;c;aGk=\\x07, bidi \\u202e, nothing \\u200b, c1 \\x9b31m" in terminal.text
-    assert not re.search("[\x1b\x07\u202e\u200b\x9b]", terminal.text)
+    assert not re.search("[\x1b\x07\u202e\u200b\x9b]", without_drawing(terminal.text))
     with folder.terminal("tools", "run", "hostile") as terminal:
         assert terminal.end() == 0
     assert "\\x1b[31m" in terminal.text

@@ -23,12 +23,22 @@ if sys.platform != "win32":
     _STOPS[signal.SIGHUP] = HungUp
 
 
-def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+def _new_line() -> bytes:
+    return b"\n"
+
+
+def run_to_end(
+    start: Callable[[], Coroutine[Any, Any, Result]], before_notice: Callable[[], bytes] = _new_line
+) -> Result:
     """Run a coroutine until it ends or a signal stops it.
 
     The first Ctrl-C, SIGTERM or SIGHUP (a closed terminal) cancels it, and the journal stores that. Ctrl-C again ends
     the process at once, as does any signal after Ctrl-C, and `STOP_GRACE_S` seconds without an effect; supervisors
     often send SIGTERM and SIGHUP twice, or both, so these do not shorten a stop that has begun.
+
+    Args:
+        start: Returns the coroutine.
+        before_notice: Returns what is written before the line about the first signal.
 
     Raises:
         Interrupted: Ctrl-C.
@@ -36,7 +46,7 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         HungUp: SIGHUP.
     """
     stopped: list[int] = []
-    with _handlers(stopped) as on_stop, asyncio.Runner() as runner:
+    with _handlers(stopped, before_notice) as on_stop, asyncio.Runner() as runner:
         loop = runner.get_loop()
         loop.set_default_executor(DaemonThreads())
         task = loop.create_task(start())
@@ -52,7 +62,7 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
                 raise _STOPS[stopped[0]]("the run was stopped") from None
 
 
-def _stop(number: int, stopped: list[int], on_stop: list[Callable[[], Any]]) -> None:
+def _stop(number: int, stopped: list[int], on_stop: list[Callable[[], Any]], before: Callable[[], bytes]) -> None:
     """Handle a signal."""
     if stopped:
         if signal.SIGINT in (number, stopped[0]):
@@ -61,7 +71,7 @@ def _stop(number: int, stopped: list[int], on_stop: list[Callable[[], Any]]) -> 
     stopped.append(number)
     # Not `say`: the signal may have come in the middle of another write to the same stream.
     with contextlib.suppress(OSError, ValueError):
-        os.write(real_stderr().fileno(), b"\nstopping; press again to end at once\n")
+        os.write(real_stderr().fileno(), before() + b"stopping; press again to end at once\n")
     for cancel in on_stop:
         with contextlib.suppress(RuntimeError):  # the loop is closed: the work has just ended
             cancel()
@@ -79,7 +89,7 @@ async def _wait(task: asyncio.Task[Result]) -> Result:
 
 
 @contextlib.contextmanager
-def _handlers(stopped: list[int]) -> Iterator[list[Callable[[], Any]]]:
+def _handlers(stopped: list[int], before_notice: Callable[[], bytes]) -> Iterator[list[Callable[[], Any]]]:
     """Let signals stop the work: each is added to `stopped`, and the first one calls what the block has added.
 
     The old handlers return afterwards, but not after a stop: a second SIGTERM would end the process, by its default,
@@ -91,7 +101,7 @@ def _handlers(stopped: list[int]) -> Iterator[list[Callable[[], Any]]]:
     # `nohup` ignores SIGHUP for the programs that it starts.
     before = {number: old for number, old in before.items() if number == signal.SIGINT or old != signal.SIG_IGN}
     for number in before:
-        signal.signal(number, lambda number, _frame: _stop(number, stopped, on_stop))
+        signal.signal(number, lambda number, _frame: _stop(number, stopped, on_stop, before_notice))
     try:
         yield on_stop
     finally:

@@ -55,7 +55,7 @@ async def execute(
 async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> RunResult:
     pattern, ports = run.plan.spec.pattern, run.ports
     resumed = next(ports.journal.rows(), None) is not None
-    run.emit(RunStarted(run.clock.now(), run.id, run.plan.spec.name, pattern.type, len(run.plan.steps), resumed))
+    run.emit(_started(run, resumed=resumed))
     if ports.journal.get("status") == "completed":  # a visit repeats the result, and changes nothing
         run.budget.is_frozen = True
     _store_start(run)
@@ -135,6 +135,12 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
     if isinstance(error, StrandsCliError):
         return "failed", error.message
     return "failed", f"{type(error).__name__}: {error}"
+
+
+def _started(run: Run, *, resumed: bool) -> RunStarted:
+    spec, budget = run.plan.spec, run.budget
+    spent = (budget.earlier_s, budget.usage, budget.model_calls, budget.tool_calls, budget.cost)
+    return RunStarted(run.clock.now(), run.id, spec.name, spec.pattern.type, len(run.plan.steps), resumed, *spent)
 
 
 def _store_start(run: Run) -> None:

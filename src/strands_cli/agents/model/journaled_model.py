@@ -177,7 +177,7 @@ class JournaledModel(Model):
         self._expect_tools(events)
         for event in events:
             yield decode(event)
-        self._emit_finished(effect.key, events, recorded.usage, seconds=0.0, replayed=True)
+        self._emit_finished(effect.key, events, recorded.usage, recorded.cost, seconds=None)
 
     async def _ask(
         self, effect: Effect, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
@@ -213,7 +213,7 @@ class JournaledModel(Model):
         # Only after the whole turn is recorded, so that the SDK never sees an incomplete attempt.
         for event in events:
             yield decode(event)
-        self._emit_finished(effect.key, events, usage, seconds=scope.monotonic() - started, replayed=False)
+        self._emit_finished(effect.key, events, usage, cost, seconds=scope.monotonic() - started)
 
     async def _answered(
         self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], messages: Any, state: Any, failures: list[str]
@@ -272,7 +272,11 @@ class JournaledModel(Model):
         self._scope.expect_tools(tool_use["toolUseId"] for tool_use in tool_uses_in(events))
         self.broken_inputs = broken_inputs(events)
 
-    def _emit_finished(self, key: str, events: list[Any], usage: Usage, *, seconds: float, replayed: bool) -> None:
+    def _emit_finished(
+        self, key: str, events: list[Any], usage: Usage, cost: float | None, *, seconds: float | None
+    ) -> None:
+        """Emit that a model answered; without `seconds` the answer comes from the journal."""
         scope = self._scope
         calls = tuple(tool_use["name"] for tool_use in tool_uses_in(events))
-        scope.emit(ModelCallFinished(scope.now(), key, scope.who, self.label, usage, seconds, calls, replayed))
+        took = (seconds or 0.0, calls, seconds is None, cost)
+        scope.emit(ModelCallFinished(scope.now(), key, scope.who, self.label, usage, *took))

@@ -70,7 +70,6 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         StrandsCliError: The run did not complete.
     """
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.process import run_to_end
     from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import require_runnable
@@ -86,12 +85,12 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         if human.mode == "nobody":
             warn_of_questions(planned)
     with (
-        open_view(quiet=flags.quiet, verbose=flags.verbose) as view,
+        open_view(quiet=flags.quiet, verbose=flags.verbose, limits=planned.spec.runtime.budgets) as view,
         reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
     ):
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
-            planned.hooks.tell = view.line  # lines of plugins must not break the status line
+            planned.hooks.tell = view.line  # lines of plugins must not break the block of progress
         trace = [RunTrace()] if flags.trace else []
         answer = answer_stream(planned, flags, view, streams.stdout)
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
@@ -103,7 +102,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         begins = first_event(planned, known["run"])
         view.loading(begins)
         try:
-            result = run_to_end(lambda: go(human, emit, begins.run_id))
+            result = end_of(lambda: go(human, emit, begins.run_id), view)
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
             known |= explain_stop(error, answer.end(), planned.runs_dir, is_resumed=not is_new)
@@ -117,6 +116,16 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             for one in trace:
                 leave_trace(one, request, flags)
             view.unpause()  # unread output of tools arrives when their streams are closed
+
+
+def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> RunResult:
+    """Run a run to its end; what the view says after it are lines only."""
+    from strands_cli.cli.process import run_to_end
+
+    try:
+        return run_to_end(start, view.before_notice)
+    finally:
+        view.settle()
 
 
 def first_event(planned: Plan, run_id: str | None) -> RunStarted:

@@ -1,24 +1,35 @@
-"""Choose the view of a run that fits stderr: lines, lines with a status line below them, or JSON."""
+"""Choose the view of a run that fits stderr: lines, lines with its progress below them, or JSON."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from strands_cli.cli.output import logs_json
+from strands_cli.cli.output import logs_json, real_stderr
+from strands_cli.cli.terminal.live_block import can_draw
 from strands_cli.cli.terminal.log_view import LogView
 from strands_cli.cli.terminal.run_view import View
-from strands_cli.cli.terminal.status_view import StatusView, wants_status
+from strands_cli.cli.terminal.status_view import StatusView
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.sections import Budgets
 
 
 @contextlib.contextmanager
-def open_view(*, quiet: bool, verbose: bool) -> Iterator[View]:
-    """Open the view that fits stderr: a status line only on a terminal that can show it while nothing else streams."""
+def open_view(*, quiet: bool, verbose: bool, limits: Budgets | None = None) -> Iterator[View]:
+    """Open the view that fits stderr: progress only on a terminal that can show it while nothing else streams.
+
+    Args:
+        quiet: Show no lines.
+        verbose: Show the text of models and the progress of tools as lines.
+        limits: The budgets of the run, of which the progress shows the used share.
+    """
     if logs_json():
         yield LogView(quiet=quiet, verbose=verbose)
         return
-    if quiet or verbose or not wants_status():
+    if quiet or verbose or not can_draw(real_stderr()):
         yield View(quiet=quiet, verbose=verbose)
         return
-    with StatusView() as view:
+    with StatusView(limits) as view:
         yield view

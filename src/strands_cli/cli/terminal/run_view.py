@@ -105,7 +105,10 @@ class View:
             if self._mid_line:
                 write_error("\n")
                 self._mid_line = False
-            say(text.rstrip("\n").replace("\n", "\n      "))
+            self._print(text.rstrip("\n").replace("\n", "\n      "))
+
+    def _print(self, text: str) -> None:
+        say(text)
 
     def _stream(self, event: Event) -> None:
         """Show the text of models as it streams; where several answer at once, whole lines, each with its step."""
@@ -141,6 +144,13 @@ class View:
         body = printable(piece[:-1] if ends else piece).replace("\n", f"\n{_MODEL_SAYS}")
         write_error(f"{mark}{body}" + ("\n" if ends else ""))
         self._mid_line = not ends
+
+    def settle(self) -> None:
+        """Show no more of what goes on: only lines follow."""
+
+    def before_notice(self) -> bytes:
+        """Return what makes room for a line that a signal writes."""
+        return b"\n"
 
     def pause(self) -> None:
         """Hold output back while a question is shown: it would appear between the question and what is typed."""

@@ -1,95 +1,83 @@
-"""The lines of a run, and on a terminal a status line below them."""
+"""The lines of a run, and on a terminal a block below them that shows its progress in place."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import threading
-import time
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import real_stderr, write_error
-from strands_cli.cli.terminal.event_lines import activity_of, duration
+from strands_cli.cli.terminal.live_block import ERASE, frame, is_in_front, terminal_size
+from strands_cli.cli.terminal.run_progress import RunProgress
 from strands_cli.cli.terminal.run_view import View
-from strands_cli.cli.text_layout import fitted
-from strands_cli.events import Event, ModelCallFinished, ModelText, RunStarted, StepFailed, StepFinished
+from strands_cli.events import Event, RunStarted
 from strands_cli.unicode_safety import printable
 
-REDRAW_S = 0.25
-# The place of the activity before the first step.
-_LOADING = ""
+if TYPE_CHECKING:
+    from strands_cli.workflow.sections import Budgets
+
+REDRAW_S = 0.125
+# How long a signal waits for another thread that draws.
+_PATIENCE_S = 0.2
 
 
 class StatusView(View):
-    """The same lines, and below them a status line: the current activity, its duration, and the tokens so far."""
+    """The same lines, and below them what goes on: totals, steps, the text that comes. A thread draws it."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Budgets | None = None) -> None:
         super().__init__()
-        self._activities: dict[str, tuple[str, float]] = {}  # by step: its activity, and when it began
-        self._tokens = 0
-        self._received = 0
-        self._began = time.monotonic()
-        self._drawn = 0
+        self.progress = RunProgress(limits)
+        self._drawn = ""  # the frame on the terminal
         self._over = threading.Event()
+        self._is_stopped = False  # by Ctrl-Z
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="strands-status")
+        self._before: Any = None  # the handler of SIGTSTP
 
     def __enter__(self) -> StatusView:
+        self._take_stop_signal()
         self._ticker.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.settle()
+        if self._before is not None:
+            signal.signal(signal.SIGTSTP, self._before)
+
+    def settle(self) -> None:
+        """Remove the block for good."""
         self._over.set()
         with self._lock:
             self._wipe()
 
     def loading(self, begins: RunStarted) -> None:
         """Show the first line of the run, and what is done before it begins."""
-        super().loading(begins)
         with self._lock:
-            self._activities[_LOADING] = f"{begins.workflow} loads its models and tools", time.monotonic()
+            super().loading(begins)
+            self.progress.loading(begins.workflow)
             self._draw()
 
     def _show(self, event: Event) -> None:
-        self._follow(event)
+        self.progress.follow(event)
         if line := self._line_for(event):
             self.line(line)
-        elif not isinstance(event, ModelText):  # there are hundreds of them; the ticker shows them
-            self._draw()
 
-    def _follow(self, event: Event) -> None:
-        """Update the activity of each unfinished step; the latest one is last."""
-        if isinstance(event, RunStarted):
-            self._activities.pop(_LOADING, None)
-            self._began = time.monotonic()  # the run's last line counts from here too
-        if isinstance(event, ModelCallFinished):
-            self._tokens += event.usage.total_tokens
-        if isinstance(event, ModelText):
-            self._received += len(event.text)
-            return
-        if isinstance(event, (StepFinished, StepFailed)):
-            self._activities.pop(event.key, None)
-        elif activity := activity_of(event):
-            key, text = activity
-            self._activities.pop(key, None)
-            self._activities[key] = text, time.monotonic()
-            self._received = 0
-
-    def line(self, text: str) -> None:
-        """Print one line above the status."""
-        with self._lock:
-            self._wipe()
-            super().line(text)
-            self._draw()
+    def _print(self, text: str) -> None:
+        """Print one line where the block is, and the block below it, in one write; one that is not there can wait."""
+        block = self._frame() if self._drawn else ""
+        write_error((ERASE if self._drawn else "") + printable(text) + "\n" + block)
+        self._drawn = block
 
     def pause(self) -> None:
-        """Remove the status line while a question is shown."""
+        """Remove the block while a question is shown."""
         with self._lock:
             self._wipe()
             super().pause()
 
-    def unpause(self) -> None:
-        """Show the status line again."""
-        with self._lock:
-            super().unpause()
-            self._draw()
+    def before_notice(self) -> bytes:
+        """Return what makes room for a line that a signal writes."""
+        return ERASE.encode() if self._drawn else super().before_notice()
 
     def _tick(self) -> None:
         while not self._over.wait(REDRAW_S):
@@ -97,38 +85,42 @@ class StatusView(View):
                 self._draw()
 
     def _draw(self) -> None:
-        if self._paused or self._over.is_set() or not self._activities:
-            return
-        # Spaces and a carriage return only: nothing that changes the terminal's state if the process is killed.
-        text, width = fitted(self.status(), terminal_columns() - 1)
-        write_error("\r" + text + " " * (self._drawn - width) + "\r")
-        self._drawn = width
+        block = self._frame()
+        if block != self._drawn:
+            write_error(block or ERASE)
+            self._drawn = block
+
+    def _frame(self) -> str:
+        """Return what draws the block as it is now; nothing where there is none, or no place for it."""
+        stream = real_stderr()
+        if self._paused or self._is_stopped or self._over.is_set() or not is_in_front(stream):
+            return ""
+        lines = self.progress.lines(*terminal_size(stream))
+        return frame(lines) if lines else ""
 
     def _wipe(self) -> None:
         if self._drawn:
-            write_error("\r" + " " * self._drawn + "\r")
-            self._drawn = 0
+            write_error(ERASE)
+            self._drawn = ""
 
-    def status(self) -> str:
-        """Return the status as one line of printable text."""
-        now = time.monotonic()
-        key, (text, since) = next(reversed(self._activities.items()))
-        lasting = f" for {duration(now - since)}" if now - since >= 1 else ""
-        others = f" (and {len(self._activities) - 1} more)" if len(self._activities) > 1 else ""
-        received = f", {self._received} characters" if self._received else ""
-        tokens = f", {self._tokens} tokens" if self._tokens else ""
-        what = f"{key} {text}".lstrip()
-        return printable(f"{duration(now - self._began)}{tokens}: {what}{lasting}{received}{others}")
+    def _take_stop_signal(self) -> None:
+        """Remove the block before Ctrl-Z stops the process; `fg` shows it again."""
+        if not hasattr(signal, "SIGTSTP") or threading.current_thread() is not threading.main_thread():
+            return
+        if signal.getsignal(signal.SIGTSTP) == signal.SIG_DFL:
+            self._before = signal.signal(signal.SIGTSTP, self._stop)
 
-
-def terminal_columns() -> int:
-    """Return the current width of the terminal at stderr."""
-    try:
-        return os.get_terminal_size(real_stderr().fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80
-
-
-def wants_status() -> bool:
-    """Return whether stderr is a terminal that can overwrite a line."""
-    return real_stderr().isatty() and os.environ.get("TERM") != "dumb"
+    def _stop(self, number: int, _frame: object) -> None:
+        self._is_stopped = True
+        # The other thread may hang in a write to a terminal that is itself stopped (Ctrl-S).
+        is_ours = self._lock.acquire(timeout=_PATIENCE_S)
+        if self._drawn:
+            with contextlib.suppress(OSError, ValueError):  # the terminal has gone
+                os.write(real_stderr().fileno(), ERASE.encode())
+            self._drawn = ""
+        if is_ours:
+            self._lock.release()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)  # returns when the process is continued
+        signal.signal(number, self._stop)
+        self._is_stopped = False
