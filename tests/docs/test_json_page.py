@@ -25,6 +25,7 @@ COMMANDS = {
     "run that did not complete": ["run", str(EXAMPLES / "approve-and-write.yaml"), "--detach"],
     "runs list": ["runs", "list"],
     "runs show": ["runs", "show", "last"],
+    "runs show KEY": ["runs", "show", "last", "steps.0/tool.0.file_read"],
     "validate": ["validate", QUICKSTART],
     "plan": ["plan", QUICKSTART],
     "explain": ["explain", QUICKSTART],

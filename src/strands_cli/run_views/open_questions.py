@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.journal import SqliteJournal
+
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Journal
 
@@ -15,6 +17,7 @@ def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
     from strands_cli.engine.decisions import open_decisions, open_questions
     from strands_cli.engine.waiting import ways_to_answer
 
+    journal = _readable(journal)
     rows = [*open_questions(journal), *open_decisions(journal)]
     ways = [way for row in rows for way in ways_to_answer(run_id, row)]
     return [command(verb, *words, runs_dir=runs_dir) for verb, *words in ways]
@@ -26,13 +29,18 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
     from strands_cli.engine.waiting import CUT_OFF
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
-    asked = []
+    asked, journal = [], _readable(journal)
     for row in open_questions(journal):
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
         known = {name: row.detail.get(name) for name in names}
         asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
     cut_off = [{"key": row.key, "kind": "decision", "prompt": CUT_OFF} for row in open_decisions(journal)]
     return [*asked, *cut_off]
+
+
+def _readable(journal: Journal) -> Journal:
+    """Return a journal whose damaged rows are no error."""
+    return journal.tolerant() if isinstance(journal, SqliteJournal) else journal
 
 
 def command(verb: str, *words: str, runs_dir: Path) -> str:

@@ -160,5 +160,6 @@ families, categories, distributions = map(_of_tools, ("family", "category", "dis
 # Of a stored run: what waits for an answer, what was cut off, and its steps.
 questions, decisions = _keys(_questions), _keys(_decisions)
 steps = _keys(lambda journal: (row for kind in ("step", "human") for row in journal.rows(kind) if "/" not in row.key))
+keys = _keys(lambda journal: journal.rows())
 # By the name of the option's field.
 OF_OPTIONS = {"provider": providers, "allow": allowed}

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.text_layout import aligned, one_line
-from strands_cli.phrases import counted
+from strands_cli.cli.commands.tree_lines import money, tree_lines
+from strands_cli.cli.text_layout import one_line
+from strands_cli.phrases import counted, short_json, shortened
 
 if TYPE_CHECKING:
     from strands_cli.engine.stored_runs import EffectSummary, RunSummary, StoredRun
+    from strands_cli.run_views import Branch
 
 # A longer text is cut unless everything is asked for.
 SHORT = 2000
-# What an effect does that has begun and is not done, by the status of its run; in other runs no process works on it.
-_UNFINISHED = {"running": "started", "waiting": "waiting"}
+# The most characters of an input in the facts of a run.
+_INPUT = 200
 
 
 def run_document(run: StoredRun) -> dict[str, Any]:
@@ -33,7 +35,10 @@ def run_document(run: StoredRun) -> dict[str, Any]:
 
 def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
     """Return what a run did as JSON; `full` has what models were asked, and all answers."""
+    from strands_cli.run_views import tree_of
+
     spent = summary.spent
+    branches = {branch.key: branch for top in tree_of(summary) for branch in top.walk()}
     return {
         **run_document(summary.run),
         "seconds": summary.run.worked_s,
@@ -49,11 +54,15 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "rerun_of": summary.origin,
         "corrections": summary.corrections,
         "given": summary.python_tools,
-        "effects": [_effect_document(one, summary, full=full) for one in summary.effects],
+        "effects": [effect_document(branches[one.row.key], summary, full=full) for one in summary.effects],
     }
 
 
-def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) -> dict[str, Any]:
+def effect_document(branch: Branch, summary: RunSummary, *, full: bool) -> dict[str, Any]:
+    """Return one effect among others as JSON; a place without a row of its own has none."""
+    effect = branch.effect
+    if effect is None:
+        return {}
     row = effect.row
     answer = summary.answers.get(row.key) if effect.error is not None and row.kind == "step" else None
     contents: dict[str, Any] = {}
@@ -62,10 +71,19 @@ def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) 
     elif full:
         calls = [{"tool": tool, "arguments": arguments} for tool, arguments in effect.calls]
         contents = {"text": effect.text, "json": effect.value, "request": effect.asked, "calls": calls or None}
-        contents["called_with"] = row.detail.get("called_with")
-    known = {"error": effect.error, "model_answer": answer.text if answer else None, **contents}
+        contents |= {name: row.detail.get(name) for name in ("arguments", "called_with")}
+    known = {
+        "error": effect.error,
+        "damage": effect.damage,
+        "model_answer": answer.text if answer else None,
+        **contents,
+    }
     return {
         **{name: getattr(row, name) for name in ("key", "kind", "status", "attempt")},
+        "role": branch.kind,
+        "state": branch.status,
+        "who": branch.who,
+        "parent": row.key.rpartition("/")[0] or None,
         "started_at": moment(row.started_at),
         "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
         "tokens": row.usage.total_tokens,
@@ -76,15 +94,20 @@ def _effect_document(effect: EffectSummary, summary: RunSummary, *, full: bool) 
     }
 
 
-def summary_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
-    """Yield the lines of a run: facts, effects, what failed, and with `full` what each was asked and answered."""
+def fact_lines(summary: RunSummary) -> Iterator[str]:
+    """Yield the lines of what a run is, what it used, why it did not complete, and what it wrote."""
     for name, value in _facts(summary):
         first, *more = str(value).split("\n")
         yield f"{name + ':':10} {first}"
         yield from (f"{'':9} | {line}" for line in more if line)
+
+
+def effects_lines(summary: RunSummary, *, columns: int | None, full: bool) -> Iterator[str]:
+    """Yield the lines of the effects as a tree, what failed, and with `full` what each was asked and answered."""
+    from strands_cli.run_views import tree_of
+
     if summary.effects:
-        heads = ("KEY", "KIND", "STATUS", "ATTEMPT", "SECONDS", "TOKENS", "DECISION")
-        yield from ["", *aligned([heads, *(_cells(one, summary.run) for one in summary.effects)])]
+        yield from ["", *tree_lines(tree_of(summary), columns=columns, full=full)]
     for effect in summary.effects:
         if effect.error is not None and effect.row.kind == "step":
             yield from _failure(effect, summary, full=full)
@@ -96,12 +119,12 @@ def summary_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
 def answer_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
     """Yield the lines of the answer, which come last."""
     if summary.response is not None:
-        yield from ["", *_text("answer:", summary.response, full=full)]
+        yield from ["", *text_lines("answer:", summary.response, full=full)]
 
 
 def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     run, spent = summary.run, summary.spent
-    cost = "cost unknown" if spent.cost is None else f"${spent.cost:.4f}" if spent.cost else ""
+    cost = "cost unknown" if spent.cost is None else money(spent.cost)
     tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out"
     calls = [counted(spent.model_calls, "model call"), counted(spent.tool_calls, "tool call"), tokens]
     yield "run", run.id
@@ -110,6 +133,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     yield "status", run.status
     if run.reason is not None:
         yield "reason", run.reason
+    if isinstance(summary.inputs, Mapping) and summary.inputs:
+        yield "inputs", "\n".join(f"{name} = {_input(value)}" for name, value in summary.inputs.items())
     yield "started", moment(run.started_at)
     if length := duration_of(run):
         yield "duration", length
@@ -130,20 +155,16 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
         yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {one.rule}"
 
 
-def _cells(effect: EffectSummary, run: StoredRun) -> tuple[str, ...]:
-    row = effect.row
-    status = _UNFINISHED.get(run.status, "stopped") if effect.status == "started" else effect.status
-    seconds = f"{max(0.0, row.ended_at - row.started_at):.1f}" if row.ended_at is not None else ""
-    decision = f"{row.detail['decision']}: {row.detail.get('rule', '')}" if "decision" in row.detail else ""
-    return row.key, row.kind, status, str(row.attempt), seconds, str(row.usage.total_tokens or ""), decision
+def _input(value: Any) -> str:
+    return shortened(one_line(value), _INPUT) if isinstance(value, str) else short_json(value, _INPUT)
 
 
 def _failure(effect: EffectSummary, summary: RunSummary, *, full: bool) -> Iterator[str]:
     yield ""
-    yield from _text(f"failed: {effect.row.key}", effect.error or "", full=full)
+    yield from text_lines(f"failed: {effect.row.key}", effect.error or "", full=full)
     answer = summary.answers.get(effect.row.key)
     if answer is not None:
-        yield from _text(f"the last answer of its model, {answer.row.key}:", answer.text or "(no text)", full=full)
+        yield from text_lines(f"the last answer of its model, {answer.row.key}:", answer.text or "(no text)", full=full)
         yield from map(_call, answer.calls)
 
 
@@ -159,7 +180,7 @@ def _contents(effect: EffectSummary) -> Iterator[str]:
         return
     yield from ["", f"{effect.row.key} ({effect.row.kind})"]
     for title, text in parts:
-        yield from _text(f"  {title}", str(text), full=True)
+        yield from text_lines(f"  {title}", str(text))
     yield from map(_call, effect.calls)
 
 
@@ -167,7 +188,7 @@ def _call(call: tuple[str, Any]) -> str:
     return one_line(f"  called: {call[0]} {json.dumps(call[1], ensure_ascii=False, default=str)}")
 
 
-def _text(title: str, text: str, *, full: bool) -> Iterator[str]:
+def text_lines(title: str, text: str, *, full: bool = True) -> Iterator[str]:
     """Yield a title and the lines of a text, each marked, so that none looks like a line of ours."""
     shown = text if full or len(text) <= SHORT else text[:SHORT]
     yield one_line(title)

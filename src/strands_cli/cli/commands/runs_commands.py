@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
+from strands_cli.cli.commands.command_options import RUNS_DIR
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.resume_command import resume
-from strands_cli.cli.commands.run_report import answer_lines, cells_of, run_document, summary_document, summary_lines
+from strands_cli.cli.commands.run_report import cells_of, run_document
 from strands_cli.cli.commands.runs_diff import diff_runs
+from strands_cli.cli.commands.runs_show import show_run
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
@@ -67,39 +67,6 @@ def list_runs(
         say("no runs")
         return
     print_result("\n".join(aligned(cells_of(chosen))))
-
-
-def show_run(
-    run: RUN,
-    full: Annotated[bool, typer.Option("--full", help="Show also what models were asked, and all answers.")] = False,
-    runs_dir: RUNS_DIR = None,
-    as_json: JSON = False,
-) -> None:
-    """Show what one run did: its answer, files, costs, decisions, what failed, and what it waits for.
-
-    Example: strands runs show last --full
-    """
-    from strands_cli.cli.commands.next_commands import waiting_lines
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.stored_runs import find_run, summary_of
-    from strands_cli.run_views import answer_commands, command, questions_of
-
-    place = _runs_dir(runs_dir)
-    directory = find_run(place, run)
-    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        summary = summary_of(directory, journal)
-        questions, ways = questions_of(journal), answer_commands(journal, directory.name, place)
-    if as_json:
-        print_json({**summary_document(summary, full=full), "questions": questions})
-        return
-    lines = list(summary_lines(summary, full=full))
-    for question in questions:
-        lines += ["", *waiting_lines(question)]
-    lines += answer_lines(summary, full=full)
-    if not full and summary.run.status != "completed" and summary.spent.model_calls:
-        whole = command("runs", "show", directory.name, "--full", runs_dir=place)
-        lines += ["", f"what was asked and answered: {whole}"]
-    print_result("\n".join([*lines, *([""] if ways else []), *ways]))
 
 
 def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
