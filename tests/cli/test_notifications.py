@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import re
+import select
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from strands_tool_kit.loopback import LoopbackServer, loopback_servers, reply
+from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, loopback_servers, reply
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 from tests.wordings import Wording
@@ -83,7 +88,8 @@ def test_the_message_of_a_run_that_waits_is_pinned_and_its_command_answers_from_
     data = message["data"]
     assert list(data) == DATA
     (question,) = data["questions"]
-    assert list(question) == ["key", "kind", "prompt", "commands"]
+    assert list(question) == ["key", "kind", "prompt", "approve_answers", "commands"]
+    assert question["approve_answers"] == "approved"
     assert question["prompt"].startswith("Publish?\n\\x1b[2J'; $(rm -rf .) \\u202e The key is [secret].")
     assert len(question["prompt"]) < 1100
     assert "s3cret" not in json.dumps(message) + (home / "facts").read_text().replace("WIKI_API_KEY=s3cret", "")
@@ -191,3 +197,53 @@ def test_a_plugin_sees_questions_and_cannot_change_the_end(folder: Folder, body:
         assert (run, key, kind) == (ran.document["run"], "steps.1", "gate")
         assert commands[0].startswith(f"strands approve {run} steps.1 ")
     wording(ran.reported)
+
+
+@posix
+@pytest.mark.hostile
+def test_ctrl_c_ends_the_sending_and_neither_the_result_nor_the_exit_code_changes(
+    folder: Folder, start: Callable[..., LoopbackServer]
+) -> None:
+    server, asked = start(), threading.Event()
+
+    async def silent(request: LoopbackRequest, _: asyncio.StreamWriter) -> None:
+        asked.set()
+        await request.hung_up_within(60)
+
+    server.in_turn = [silent]
+    os.mkfifo(folder.work / "pipe")
+    command = ["/bin/sh", "-c", f"exec cat '{folder.work / 'pipe'}'"]
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    configure(folder, [{"webhook": webhook(server)}, {"command": command}])
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    run = folder.start("run", "flow.yaml")
+    assert asked.wait(60)
+    opened = os.open(folder.work / "pipe", os.O_WRONLY)  # waits until the command reads
+    run.send(signal.SIGINT)
+    ran = run.end()
+    assert (ran.code, ran.out) == (0, "hi\n"), ran.err
+    poll = select.poll()
+    poll.register(opened, 0)  # which reports nothing but that no process reads any more
+    assert poll.poll(60_000)
+    os.close(opened)
+
+
+@posix
+@pytest.mark.kills
+def test_a_killed_run_sends_nothing_and_its_continuation_does(folder: Folder, server: LoopbackServer) -> None:
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    configure(folder, {"webhook": webhook(server)})
+    body = "import os, threading\nif not os.path.exists('go'):\n    print('hanging', flush=True)\n"
+    folder.tool("hang", body + "    threading.Event().wait()\nreturn answer('went')")
+    folder.workflow([{"tool": "native:hang", "input": {}}])
+    for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143)):
+        run = folder.start("resume", "last") if folder.runs.exists() else folder.start("run", "flow.yaml")
+        run.wait_for("| hanging")
+        run.send(number)
+        assert run.end().code == code
+    assert [one.json["type"] for one in server.asked] == ["run.interrupted"]
+    show, resume = server.asked[0].json["data"]["commands"]
+    folder.write("go", "")
+    ran = folder.run(["/bin/sh", "-c", f"{show} && {resume}"])
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "went"), ran.err
+    assert [one.json["type"] for one in server.asked] == ["run.interrupted", "run.completed"]

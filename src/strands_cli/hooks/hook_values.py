@@ -76,10 +76,12 @@ class WaitingQuestion:
         key: The question's path in the workflow.
         kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was cut off.
         prompt: What is asked.
+        approve_answers: What `approve` answers by itself; None where `--answer` is needed, and for a decision.
         commands: The command lines that answer it, which work in any folder of this machine.
     """
 
     key: str
     kind: str
     prompt: str
+    approve_answers: str | None = None
     commands: tuple[str, ...] = ()

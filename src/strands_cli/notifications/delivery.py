@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.notifications.message import Message
-from strands_cli.notifications.notified_program import run_program
+from strands_cli.notifications.notified_program import Programs, run_program
 from strands_cli.notifications.targets import Command, Webhook
 from strands_cli.notifications.webhook import NotSent, send_signed
 from strands_cli.secrets import Redactor, SecretFault, hide_in_output, read_secret
@@ -39,22 +40,26 @@ def deliver(message: Message, ways: Sequence[Command | Webhook], seconds: float 
         seconds: How long it takes at most.
     """
     until = time.monotonic() + seconds
-    threads = DaemonThreads()
+    threads, programs = DaemonThreads(), Programs()
     # What is running ends by itself a little before it is given up.
-    sending = [(way, threads.submit(_send, message, way, 0.9 * seconds)) for way in ways]
-    found = []
-    for way, future in sending:
-        try:
-            found.append(future.result(max(0.0, until - time.monotonic())))
-        except TimeoutError:
-            found.append(Delivery(way, "no answer in time"))
-    return found
+    sending = [(way, threads.submit(_send, message, way, 0.9 * seconds, programs)) for way in ways]
+    try:
+        return [_outcome(way, future, until) for way, future in sending]
+    finally:
+        programs.end()
 
 
-def _send(message: Message, way: Command | Webhook, seconds: float) -> Delivery:
+def _outcome(way: Command | Webhook, future: Future[Delivery], until: float) -> Delivery:
+    try:
+        return future.result(max(0.0, until - time.monotonic()))
+    except TimeoutError:
+        return Delivery(way, "no answer in time")
+
+
+def _send(message: Message, way: Command | Webhook, seconds: float, programs: Programs) -> Delivery:
     try:
         if isinstance(way, Command):
-            run_program(way.argv, way.folder, message.facts, message.body, seconds)
+            run_program(way, message.facts, message.body, seconds, programs)
         else:
             secret = read_secret(way.secret, os.environ)
             hide_in_output(Redactor([secret.strip()]))

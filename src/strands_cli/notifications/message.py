@@ -70,7 +70,7 @@ def message_of(directory: Path, journal: SqliteJournal) -> tuple[StoredRun, Mess
         "cost_usd": spent.cost,
         "questions": [{**asdict(one), "commands": list(one.commands)} for one in questions[:MOST_QUESTIONS]],
         "more_questions": len(questions[MOST_QUESTIONS:]),
-        "commands": [redact(portable_command("runs", "show", run.id, runs_dir=directory.parent))],
+        "commands": [redact(portable_command(*words, runs_dir=directory.parent)) for words in _next_steps(run)],
     }
     text = _line_of(data, len(questions))
     return run, _message(f"run.{occasion_of(run.status)}", text, data, f"{run.id} {run.status} {run.ended_at}")
@@ -94,8 +94,14 @@ def _facts_of(run: StoredRun, redact: Callable[[str], str]) -> dict[str, Any]:
         "host": platform.node(),
         "started_at": _moment(run.started_at),
         "ended_at": None if run.ended_at is None else _moment(run.ended_at),
-        "seconds": run.worked_s,
+        "seconds": None if run.worked_s is None else round(run.worked_s, 3),
     }
+
+
+def _next_steps(run: StoredRun) -> list[list[str]]:
+    """Return the commands that show the run, and that continue one which nothing prevents from it."""
+    show = ["runs", "show", run.id]
+    return [show, ["resume", run.id]] if run.status == "interrupted" else [show]
 
 
 def _line_of(data: dict[str, Any], questions: int) -> str:

@@ -6,9 +6,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 
+from strands_cli.notifications.targets import Command
 from strands_cli.notifications.webhook import NotSent
 from strands_cli.subprocesses import end_group
 from strands_cli.unicode_safety import printable
@@ -16,27 +18,55 @@ from strands_cli.unicode_safety import printable
 _MOST_SHOWN = 200
 
 
-def run_program(argv: Sequence[str], folder: Path, facts: Mapping[str, str], body: bytes, seconds: float) -> None:
+class Programs:
+    """The programs that run; when they are ended, none can be added any more."""
+
+    def __init__(self) -> None:
+        self._running: set[int] = set()
+        self._is_over = False
+        self._lock = threading.Lock()
+
+    def add(self, process: int) -> None:
+        """Take a program by the number of its process; end it at once if it comes too late."""
+        with self._lock:
+            self._running.add(process)
+            if self._is_over:
+                end_group(process)
+
+    def remove(self, process: int) -> None:
+        """Forget a program that has ended, before another one can get its number."""
+        with self._lock:
+            self._running.discard(process)
+
+    def end(self) -> None:
+        """End all that run, with their child processes."""
+        with self._lock:
+            self._is_over = True
+            for process in self._running:
+                end_group(process)
+
+
+def run_program(command: Command, facts: Mapping[str, str], body: bytes, seconds: float, programs: Programs) -> None:
     """Run a program of the user with the message on its standard input; what it prints to stdout is dropped.
 
     Args:
-        argv: The program and its arguments; a relative path begins in the folder.
-        folder: Where it runs.
+        command: The program and its arguments; a relative path begins in its folder.
         facts: Variables that are added to its environment.
         seconds: How long it may take; then it ends with all that it has started.
+        programs: Has it while it runs, for a caller that cannot wait for it.
 
     Raises:
         NotSent: It cannot be run, did not end in time, or ended with another code than 0.
     """
-    program = _found(argv[0], folder)
+    program = _found(command.argv[0], command.folder)
     # Files, not pipes: a program that reads nothing, or whose child processes stay, must not block.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
         given.write(body)
         given.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603 - the user names the program
-                [program, *argv[1:]],
-                cwd=folder,
+                [program, *command.argv[1:]],
+                cwd=command.folder,
                 env={**os.environ, **facts},
                 stdin=given,
                 stdout=subprocess.DEVNULL,
@@ -45,14 +75,15 @@ def run_program(argv: Sequence[str], folder: Path, facts: Mapping[str, str], bod
             )
         except OSError as error:
             raise NotSent(f"it cannot be run: {error.strerror or error}") from None
+        programs.add(process.pid)
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
+            end_group(process.pid)
+            process.wait()
             raise NotSent("it did not end in time") from None
         finally:
-            if process.poll() is None:
-                end_group(process.pid)
-                process.wait()
+            programs.remove(process.pid)
         if code != 0:
             errors.seek(0)
             text = printable(" ".join(errors.read(4 * _MOST_SHOWN).decode(errors="replace").split())[:_MOST_SHOWN])

@@ -44,7 +44,8 @@ def _question(row: Row, directory: Path, redact: Callable[[str], str]) -> Waitin
     prompt = CUT_OFF if row.kind == "tool" else str(row.detail.get("prompt") or "")
     ways = ways_to_answer(directory.name, row)
     commands = tuple(redact(portable_command(*words, runs_dir=directory.parent)) for words in ways)
-    return WaitingQuestion(row.key, kind, sendable(prompt, redact), commands)
+    answer = None if row.kind == "tool" else natural_answer(row)
+    return WaitingQuestion(row.key, kind, sendable(prompt, redact), answer and sendable(answer, redact), commands)
 
 
 def sendable(text: str, redact: Callable[[str], str]) -> str:
