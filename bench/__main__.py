@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.history import History
 from bench.measure import Figure
 from bench.rows import ROWS, Row
 
@@ -22,6 +23,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--only", action="append", metavar="ROW", choices=[row.name for row in ROWS])
     parser.add_argument("--pairs", type=int, default=9, help="pairs of runs a row; 7 at least say something (9)")
+    parser.add_argument("--no-history", action="store_true", help="do not append the figures to bench/results.jsonl")
     chosen = parser.parse_args(arguments)
     if not hasattr(os, "wait4"):
         print("bench: this system does not tell what a child process cost", file=sys.stderr)
@@ -31,19 +33,23 @@ def main(arguments: list[str]) -> int:
         f"ratios are of CPU time, median of {chosen.pairs} pairs; without other words to `python -c 'import strands'`"
     )
     print(HEADER, flush=True)
-    kept = [print_row(row, chosen.pairs) for row in ROWS if not chosen.only or row.name in chosen.only]
+    history = None if chosen.no_history else History.of_clone()
+    rows = [row for row in ROWS if not chosen.only or row.name in chosen.only]
+    kept = [print_row(row, chosen.pairs, history) for row in rows]
     print(f"{kept.count(True)} of {len(kept)} rows within budget")
     return 0 if all(kept) else 1
 
 
-def print_row(row: Row, pairs: int) -> bool:
-    """Measure one row in a folder of its own, print it, and return whether it keeps its budget."""
+def print_row(row: Row, pairs: int, history: History | None = None) -> bool:
+    """Measure one row in a folder of its own, print and keep it, and return whether it is within its budget."""
     with tempfile.TemporaryDirectory(prefix="strands-bench-") as folder:
         try:
             figure = row.measure(Path(folder), pairs)
         except RuntimeError as error:
             print(f"{row.name:<17}{row.what:<50}cannot be measured: {error}", flush=True)
             return False
+    if history is not None:
+        history.keep(row.name, figure, (row.ratio, row.mb), pairs)
     over = overruns(row, figure)
     ratio, mb = number(figure.ratio, 2), number(figure.mb, 0)
     spread = "-".join(f"{bound:.2f}" for bound in figure.spread) if figure.spread else ""

@@ -19,6 +19,7 @@ from architecture_reference import architecture_page
 from choices_reference import choices_stub
 from examples_reference import examples_page
 from marked_reference import differences_page, hooks_page, manifest_page
+from measurements_reference import measurements
 from workflow_reference import workflow_page
 
 from strands_cli import errors
@@ -231,6 +232,7 @@ def pages() -> dict[Path, str]:
         FIRST_PARTY: first_party(),
         **shipped_pages(written),
         HELP: program_help(),
+        **measurements(),
         CHOICES: choices_stub(),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from strands_cli.run_views.pictures.costs import Costs, costs_of
 from strands_cli.run_views.pictures.pattern_graph import PatternGraph, pattern_graph_of
 from strands_cli.run_views.pictures.stored_spec import stored_spec_of
 from strands_cli.run_views.pictures.timeline import Timeline, timeline_of
+from strands_cli.run_views.run_tree import Branch, tree_of
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal import SqliteJournal
@@ -29,18 +31,24 @@ class Pictures:
 
 
 def pictures_of(
-    journal: SqliteJournal, summary: RunSummary, now: float | None = None, redactor: Redactor | None = None
+    journal: SqliteJournal,
+    summary: RunSummary,
+    now: float | None = None,
+    redactor: Redactor | None = None,
+    tree: Sequence[Branch] | None = None,
 ) -> Pictures:
     """Return the pictures of a run as values.
 
     Args:
         now: Where the bars of effects end that have not ended, in seconds since the epoch; the time of the machine.
         redactor: What hides the secrets of the run, where the caller has it; rows are stored without them.
+        tree: The effects of the run as trees, where the caller has them; for a long run they take time to make.
     """
     spec = stored_spec_of(journal)
-    pattern = pattern_graph_of(spec, summary)
+    tree = tree_of(summary) if tree is None else tree
+    pattern = pattern_graph_of(spec, summary, tree)
     return Pictures(
-        timeline=timeline_of(summary, now),
+        timeline=timeline_of(summary, now, tree),
         pattern=_without_secrets(pattern, redactor or stored_redactor(journal)) if pattern else None,
         costs=costs_of(summary),
         budgets=budget_bars_of(spec, summary, journal.get("budgets")),

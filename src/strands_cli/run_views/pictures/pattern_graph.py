@@ -80,12 +80,18 @@ class PatternGraph:
     steps: int
 
 
-def pattern_graph_of(spec: WorkflowSpec | None, summary: RunSummary) -> PatternGraph | None:
-    """Return the pattern of a run's workflow with what each step did; None where the workflow is not known."""
+def pattern_graph_of(
+    spec: WorkflowSpec | None, summary: RunSummary, tree: Sequence[Branch] | None = None
+) -> PatternGraph | None:
+    """Return the pattern of a run's workflow with what each step did; None where the workflow is not known.
+
+    Args:
+        tree: The effects of the run as trees, where the caller has them.
+    """
     if spec is None:
         return None
     tops: dict[str, list[Branch]] = {}
-    tree = tree_of(summary)
+    tree = tree_of(summary) if tree is None else tree
     placed = list(spec.pattern.steps())
     ids = {one.key.removesuffix("#N") for one in placed}
     for top in tree:

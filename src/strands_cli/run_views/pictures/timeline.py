@@ -61,15 +61,16 @@ class Timeline:
     is_open: bool = False
 
 
-def timeline_of(summary: RunSummary, now: float | None = None) -> Timeline:
+def timeline_of(summary: RunSummary, now: float | None = None, tree: Sequence[Branch] | None = None) -> Timeline:
     """Return who worked when.
 
     Args:
         now: Where the bars of effects end that have not ended, if the run runs or waits; the time of the machine. In
             other runs they end with the last that is known of the run.
+        tree: The effects of the run as trees, where the caller has them.
     """
-    tree = tree_of(summary)
     until = _end_of(summary, now)
+    tree = tree_of(summary) if tree is None else tree
     by_top = [(top, list(bars_below(top, until))) for top in tree]
     bars = [bar for _, found in by_top for bar in found]
     start = min((bar.started_at for bar in bars), default=summary.run.started_at)
