@@ -247,3 +247,42 @@ def test_a_killed_run_sends_nothing_and_its_continuation_does(folder: Folder, se
     ran = folder.run(["/bin/sh", "-c", f"{show} && {resume}"])
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "went"), ran.err
     assert [one.json["type"] for one in server.asked] == ["run.interrupted", "run.completed"]
+
+
+@posix
+@pytest.mark.terminals
+def test_a_run_that_is_watched_notifies_only_who_wants_all(
+    folder: Folder, server: LoopbackServer, start: Callable[..., LoopbackServer]
+) -> None:
+    of_all = start()
+    of_all.in_turn = [reply()]
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    configure(folder, [{"webhook": webhook(server)}, {"webhook": webhook(of_all), "runs": "all"}])
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    for arguments in (["run", "flow.yaml"], ["run", "flow.yaml", "--detach"]):
+        with folder.terminal(*arguments) as terminal:
+            assert terminal.end() == 0
+    assert [len(one.asked) for one in (server, of_all)] == [1, 2]
+
+
+@pytest.mark.hostile
+def test_a_plugin_that_hangs_is_a_warning(folder: Folder) -> None:
+    source = PLUGIN.replace("{body}", "__import__('threading').Event().wait()")
+    points = "[strands_cli.hooks]\nhooks = strands_hooks_hang\n"
+    make_distribution(folder.site, "strands-hooks-hang", "1.0", points, {"strands_hooks_hang/__init__.py": source})
+    configure(folder, []).with_name("policy.yaml").write_text("version: 1\nhooks: [strands-hooks-hang]\n")
+    folder.workflow(STEPS, TURNS)
+    ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 19
+    (line,) = ran.reported
+    assert "strands-hooks-hang" in line
+    assert "strands_question_waiting" in line
+
+
+def test_without_a_config_file_nothing_of_this_is_imported(folder: Folder) -> None:
+    lines = ["import sys", "from strands_cli.cli.commands.end_notice import notice_of", "notice_of(detached=True)"]
+    lines.append("print(*(name for name in sys.modules if name.startswith('strands_cli.notif')))")
+    ran = folder.run([sys.executable, "-c", "\n".join(lines)])
+    assert (ran.code, ran.out) == (0, "\n")
+    configure(folder, [])
+    assert "strands_cli.notifications" in folder.run([sys.executable, "-c", "\n".join(lines)]).out

@@ -69,7 +69,7 @@ def check_notifications(settings: Settings, *, send: bool) -> Iterator[Check]:
             yield Check(NAME, "failed", f"{finding.where}: {finding.message}", finding.fix)
         return
     if not targets:
-        yield Check(NAME, "ok", f"none are configured in {settings.user_config}")
+        yield Check(NAME, "ok", f"none: {settings.user_config or 'no home directory'} has no target")
     elif not send:
         for target in targets:
             yield Check(NAME, "ok", f"{target.way} on {', '.join(target.on)} of {target.runs} runs")
