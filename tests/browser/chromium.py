@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Request
 
 # The session `browser` says which one; without that, no test of this folder can run.
 PROGRAM = os.environ.get("STRANDS_TEST_CHROMIUM", "")
@@ -42,13 +42,22 @@ class Window:
     requests: list[str] = field(default_factory=list)
     # What the console shows as an error, scripts that failed and answers of the policy of contents.
     complaints: list[str] = field(default_factory=list)
-    # How many bytes came for each address, before they were unpacked.
-    sizes: dict[str, int] = field(default_factory=dict)
+    # Those of them that a page is drawn from, and not what its script asks for afterwards.
+    drawn_from: list[str] = field(default_factory=list)
 
     def open(self, address: str | Path) -> Window:
         """Go to an address or a file."""
         self.page.goto(address.as_uri() if isinstance(address, Path) else address)
         return self
+
+    def forget(self) -> None:
+        """Forget what the page has asked for and complained about up to here."""
+        for seen in (self.requests, self.complaints, self.drawn_from):
+            seen.clear()
+
+    def unfold(self) -> None:
+        """Open everything that is folded."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def beyond(self) -> int:
         """Return how many pixels the page is wider than the window, so that one must scroll sideways."""
@@ -97,10 +106,16 @@ class Chromium:
 def watched(page: Page) -> Window:
     """Return the page with what it does from here on."""
     window = Window(page)
-    page.on("request", lambda request: window.requests.append(request.url))
+    page.on("request", lambda request: _note(window, request))
     page.on("console", lambda message: window.complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: window.complaints.append(str(error)))
     return window
+
+
+def _note(window: Window, request: Request) -> None:
+    window.requests.append(request.url)
+    if request.resource_type not in ("eventsource", "fetch"):
+        window.drawn_from.append(request.url)
 
 
 @contextlib.contextmanager
