@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
+# So that a text with every character there is does not stay in memory.
+_MOST_KNOWN = 10_000
 # Characters that a text of several lines may contain.
 HARMLESS = "\n\t"
 # Control, format (with bidi and zero width), private use, surrogates, line and paragraph separators.
@@ -25,14 +27,24 @@ def hidden_characters(text: str) -> list[str]:
     return [f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip() for char in found]
 
 
+class _Escapes(dict[int, str | int]):
+    """What each character is shown as, found once for each: a text of megabytes has few different ones."""
+
+    def __missing__(self, code: int) -> str | int:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        char = chr(code)
+        is_escaped = is_hidden(char) and char not in HARMLESS
+        self[code] = char.encode("unicode_escape").decode("ascii") if is_escaped else code
+        return self[code]
+
+
+_ESCAPES = _Escapes()
+
+
 def printable(text: str) -> str:
     r"""Escape control, bidi and invisible characters of text from outside (`\x1b` becomes `\\x1b`)."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode("ascii") if is_hidden(char) and char not in HARMLESS else char
-        for char in text
-    )
+    return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
 def texts_of(document: Any, pointer: str = "") -> Iterator[tuple[str, str]]:

@@ -105,6 +105,7 @@ def test_tab_completes_a_part_of_a_word(shell: Terminal) -> None:
     [
         ("approve last", "st", ["steps.0"]),
         ("rerun last --from", "st", ["steps.0"]),
+        ("runs show last", "st", ["steps.0"]),
         ("resume last --redo", "", []),
         ("runs list --status", "wai", ["waiting"]),
         ("list-tools --family", "fil", ["files"]),

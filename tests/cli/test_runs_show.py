@@ -245,6 +245,25 @@ def test_a_followed_run_that_is_deleted_is_an_error(folder: Folder, growing: Sql
 
 
 @posix
+@pytest.mark.kills
+def test_a_followed_run_whose_process_is_killed_is_interrupted(folder: Folder) -> None:
+    folder.tool("hang", "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()\nreturn answer('')")
+    folder.workflow([{"tool": "native:hang", "input": {}}])
+    run = folder.start("run", "flow.yaml")
+    run.wait_for("| hanging")
+    assert "--follow" in folder.strands("runs", "show", "last").out.splitlines()[-2]
+    started, lines = lines_of(folder)
+    assert {next(lines)["effect"]["state"] for _ in range(2)} == {"running"}
+    run.send(signal.SIGKILL)
+    run.end()
+    ended = list(lines)
+    assert [line["effect"]["state"] for line in ended[:-1]] == ["stopped", "stopped"]
+    assert ended[-1]["run"]["status"] == "interrupted"
+    assert started.end().code == 0
+    assert "strands resume " in folder.strands("runs", "show", "last").out
+
+
+@posix
 def test_following_stops_with_ctrl_c(folder: Folder, growing: SqliteJournal) -> None:
     started, lines = lines_of(folder)
     next(lines)

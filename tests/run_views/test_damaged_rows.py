@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from strands_cli.cli.commands.run_report import effects_lines, fact_lines
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
@@ -32,6 +34,8 @@ ROWS = [
     Row("steps.1", "human", "done", "d", output={"text": "yes", "by": "person"}, detail={"prompt": "Sure?"}),
     Row("artifacts", "artifacts", "done", "d", output=[{"path": "a", "digest": "d", "size": 1}]),
 ]
+FACTS = ["status", "started_at", "ended_at", "reason", "workflow", "file", "inputs", "rerun_of", "corrections", "given"]
+FACTS += ["response", "worked_s", "session_started_at", "base_dir", "files", "secret_variables", "id"]
 KEYS = [row.key for row in ROWS]
 JSON = ["{", "[1]", '"text"', "5", "null", '{"model": ["m"], "rule": 5, "prompt": {}, "input_tokens": "many"}']
 JSON += ['{"events": 5, "content": [5], "response": 7, "text": [], "by": {}, "status": "error"}', "[" * 5000]
@@ -107,6 +111,19 @@ def test_a_damaged_value_hides_nothing_of_the_other_rows(directory: Path, column
 def test_a_run_with_a_damaged_row_is_not_continued(directory: Path) -> None:
     with damaged(directory, "steps.0", "detail", "{") as journal, pytest.raises(RunRecordError):
         list(journal.rows())
+
+
+@pytest.mark.parametrize("value", [5, "text", [5], {"a": 5}, [[{}]], -1e300])
+def test_damaged_facts_of_a_run_are_an_error_for_a_person_or_none(tmp_path: Path, directory: Path, value: Any) -> None:
+    copy = Path(shutil.copytree(directory, tmp_path / "run"))
+    with contextlib.closing(SqliteJournal.open(copy)) as journal:
+        for name in FACTS:
+            before = journal.get(name)
+            journal.put(**{name: value})
+            with contextlib.suppress(RunRecordError):
+                summary = summary_of(copy, journal)
+                assert [*fact_lines(summary), *effects_lines(summary, columns=80, full=True)]
+            journal.put(**{name: before})
 
 
 NAMES = st.sampled_from(["steps.0", "nodes.a#1", "model.0", "tool.0.look", "tool.1.ask", "", "approval", "/"])

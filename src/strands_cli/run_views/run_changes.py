@@ -24,6 +24,11 @@ class RunChanges:
         self._may_differ = False
         self._is_worked_on = False
 
+    @property
+    def is_worked_on(self) -> bool:
+        """Whether a process worked on the run at the last look."""
+        return self._is_worked_on
+
     def changed(self) -> bool:
         """Return whether anything has changed since the last call; true for the first one.
 
@@ -47,7 +52,9 @@ class RunChanges:
         try:
             database = (self._directory / DATABASE).stat()
         except OSError as error:
-            gone = f"the run {self._directory.name} cannot be read any more: {error.strerror or error}"
+            is_gone = isinstance(error, FileNotFoundError)
+            how = "does not exist any more" if is_gone else f"cannot be read any more: {error.strerror or error}"
+            gone = f"the run {self._directory.name} {how}"
             raise RunRecordError(gone, fix="see what there is: strands runs list") from error
         try:
             log = (self._directory / f"{DATABASE}-wal").stat()

@@ -24,6 +24,10 @@ def end_lines(summary: RunSummary, journal: SqliteJournal, place: Path, *, full:
         lines += ["", *waiting_lines(question)]
     lines += answer_lines(summary, full=full)
     more = []
+    if run.status == "running":
+        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', runs_dir=place)}")
+    if run.status == "interrupted":
+        more.append(f"to continue it: {command('resume', run.id, runs_dir=place)}")
     if not full and len(summary.effects) > MOST:
         more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', runs_dir=place)}")
     elif not full and run.status != "completed" and summary.spent.model_calls:
@@ -37,5 +41,5 @@ def end_lines(summary: RunSummary, journal: SqliteJournal, place: Path, *, full:
 def _example(summary: RunSummary) -> str:
     """Return the key that a person is likeliest to want: of what failed, or of the last answer."""
     rows = [one.row for one in summary.effects]
-    failed = [row.key for row in rows if row.status == "failed"]
+    failed = [one.row.key for one in summary.effects if one.error or one.tool_error]
     return (failed or [row.key for row in rows if row.kind == "model"] or [row.key for row in rows])[-1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from strands_cli.run_views import Branch
 
 # How often is looked, and how much longer than a look took is waited, so that the run itself has the machine.
-LOOK_S, SHARE = 0.2, 20
+LOOK_S, SHARE = 0.2, 10
 
 
 class Follower:
@@ -33,6 +33,11 @@ class Follower:
         self._directory, self._place = directory, place
         self._full, self._as_json = full, as_json
         self._seen: dict[str, tuple[Any, ...]] = {}
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether anything was found."""
+        return bool(self._seen)
 
     def look(self) -> bool:
         """Print what is new, and return whether the run goes on."""
@@ -93,7 +98,9 @@ def follow_run(directory: Path, place: Path, *, full: bool, as_json: bool) -> No
                     return
             except RunRecordError:
                 changes.changed()  # raises where the run has been deleted meanwhile
-                raise
+                # A process that has just begun has not written yet what the run is.
+                if follower.has_looked or not changes.is_worked_on:
+                    raise
         time.sleep(max(LOOK_S, SHARE * (time.monotonic() - began)))
 
 

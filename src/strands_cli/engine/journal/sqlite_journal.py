@@ -115,6 +115,9 @@ class SqliteJournal:
         Raises:
             RunRecordError: There is none, it is damaged, locked by another process, or from another version.
         """
+        if not directory.exists():
+            gone = f"the run {directory.name} does not exist any more"
+            raise RunRecordError(gone, fix="see what there is: strands runs list")
         if not (directory / DATABASE).is_file():
             fix = f"remove what is left of it: strands runs delete {directory.name}"
             raise RunRecordError(f"there is no journal in {directory}", fix=fix)

@@ -119,6 +119,8 @@ def run_in(directory: Path, journal: SqliteJournal) -> StoredRun:
     require_begun(directory, journal)
     status, ended_at, reason = run_status(journal), journal.get("ended_at"), journal.get("reason")
     try:
+        if not isinstance(status, str):
+            raise TypeError(f"the status is {status!r}")
         return StoredRun(
             id=directory.name,
             directory=directory,
@@ -132,10 +134,15 @@ def run_in(directory: Path, journal: SqliteJournal) -> StoredRun:
             worked_s=worked_before(journal),
         )
     except (TypeError, ValueError) as error:
-        raise RunRecordError(
-            f"the facts of the run in {directory} are damaged: {error}",
-            fix=f"what it did cannot be used any more; remove it: strands runs delete {directory.name}",
-        ) from error
+        raise damaged_facts(directory, error) from error
+
+
+def damaged_facts(directory: Path, error: Exception) -> RunRecordError:
+    """Return the error for what is not in the rows of a run, where it has a form that nothing here writes."""
+    return RunRecordError(
+        f"the facts of the run in {directory} are damaged: {type(error).__name__}: {error}",
+        fix=f"what it did cannot be used any more; remove it: strands runs delete {directory.name}",
+    )
 
 
 def _time(value: Any) -> float:

@@ -12,7 +12,7 @@ from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-from strands_cli.engine.stored_runs.run_store import StoredRun, run_in
+from strands_cli.engine.stored_runs.run_store import StoredRun, damaged_facts, run_in
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.events import Denials
 from strands_cli.workflow.sections import Budgets
@@ -63,23 +63,34 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
     run = run_in(directory, journal)
     effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
     rows = [one.row for one in effects]
-    redactor = stored_redactor(journal)
     written = next((row.output for row in rows if row.kind == "artifacts" and row.status == "done"), None)
     return RunSummary(
         run=run,
         response=_response_of(run, journal, rows),
         artifacts=[one for one in written if _is_artifact(one)] if isinstance(written, list) else (),
-        models=list(dict.fromkeys(row.detail["model"] for row in rows if "model" in row.detail)),
+        models=list(dict.fromkeys(row.detail["model"] for row in rows if row.detail.get("model"))),
         spent=Budget.resumed(Budgets(), SystemClock(), journal),
         denials=denials_of(row for row in rows if row.kind == "tool"),
         effects=effects,
         answers=_last_answers(effects),
-        inputs=redactor.json(journal.get("inputs")),
-        origin=journal.get("rerun_of"),
-        corrections=journal.get("corrections") or [],
-        python_tools=journal.get("given") or {},
-        workflow_text=redactor.json(journal.get("text") or ""),
+        **_later_facts(journal),
     )
+
+
+def _later_facts(journal: SqliteJournal) -> dict[str, Any]:
+    """Return the facts of a run that are shown as they were given."""
+    origin, corrections, given = (journal.get(name) for name in ("rerun_of", "corrections", "given"))
+    try:
+        redactor = stored_redactor(journal)
+        return {
+            "inputs": redactor.json(journal.get("inputs")),
+            "origin": {name: str(origin[name]) for name in ("run", "from")} if origin else None,
+            "corrections": [[str(name) for name in changed] for changed in corrections or ()],
+            "python_tools": {name: str(place) for name, place in (given or {}).items()},
+            "workflow_text": str(redactor.json(journal.get("text") or "")),
+        }
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise damaged_facts(journal.directory, error) from error
 
 
 def _is_artifact(value: Any) -> bool:
