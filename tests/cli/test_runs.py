@@ -237,6 +237,7 @@ def test_a_long_answer_is_cut_unless_everything_is_asked_for(folder: Folder) -> 
     assert "end" not in short.rpartition("answer:")[2].split()
     assert folder.strands("runs", "show", "last", "--full").out.rstrip().endswith("word end")
     assert folder.strands("runs", "show", "last", "--json").document["response"].endswith("word end")
+    assert "word end\n" in folder.strands("runs", "show", "last", "steps.0").out
 
 
 def test_a_reason_of_several_lines_is_shown_as_lines(folder: Folder) -> None:

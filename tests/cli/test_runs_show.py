@@ -155,6 +155,7 @@ def test_a_cost_that_is_not_known_is_never_a_number(folder: Folder) -> None:
     assert folder.strands("runs", "show", "last", "steps.0", "--json").document["cost_usd"] is None
 
 
+@pytest.mark.terminals
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 @pytest.mark.parametrize("columns", [40, 80, 140])
 def test_no_line_of_the_tree_is_longer_than_the_terminal(folder: Folder, columns: int) -> None:

@@ -40,9 +40,9 @@ KEYS = [row.key for row in ROWS]
 JSON = ["{", "[1]", '"text"', "5", "null", '{"model": ["m"], "rule": 5, "prompt": {}, "input_tokens": "many"}']
 JSON += ['{"events": 5, "content": [5], "response": 7, "text": [], "by": {}, "status": "error"}', "[" * 5000]
 DAMAGE = {
-    "detail": JSON,
-    "usage": [*JSON, '{"input_tokens": 1e999}'],
-    "output": JSON,
+    "detail": [*JSON, b'{"model": "\xff"}'],
+    "usage": [*JSON, b"\xff", '{"input_tokens": 1e999}'],
+    "output": [*JSON, b"\xff"],
     "kind": ["other", 5],
     "status": ["other"],
     "attempt": ["many"],
@@ -72,7 +72,9 @@ def damaged(directory: Path, key: str, column: str, value: Any) -> Iterator[Sqli
     """Open the run with one value of one row changed, and put back what was there."""
     with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database:
         (before,) = database.execute(f"SELECT {column} FROM effects WHERE key = ?", (key,)).fetchone()
-        change = f"UPDATE effects SET {column} = ? WHERE key = ?"
+        # SQLite checks no text that it is given.
+        given = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
+        change = f"UPDATE effects SET {column} = {given} WHERE key = ?"
         database.execute("PRAGMA synchronous = OFF")
         with database:
             database.execute(change, (value, key))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -98,16 +99,22 @@ def _chosen(nodes: Sequence[tuple[int, Branch, int]]) -> list[int]:
 
 
 def _cells(depth: int, branch: Branch) -> tuple[str, ...]:
-    from strands_cli.cli.terminal import duration
-
-    is_over = branch.seconds is not None and branch.status not in ("waiting", "running")
     return (
         "  " * depth + " ".join(printable(branch.name).split()),
         "damaged" if branch.effect is not None and branch.effect.damage else branch.status,
-        duration(branch.seconds or 0.0) if is_over else "",
+        _time(branch),
         str(branch.usage.total_tokens or ""),
         money(branch.cost),
     )
+
+
+def _time(branch: Branch) -> str:
+    """Return how long an effect took, or takes so far; empty where it waits, or where its process ended."""
+    from strands_cli.cli.terminal import duration
+
+    if branch.status == "running" and branch.effect is not None:
+        return duration(max(0.0, time.time() - branch.effect.row.started_at))
+    return "" if branch.seconds is None or branch.status == "waiting" else duration(branch.seconds)
 
 
 def _widths(rows: Sequence[Sequence[str]], columns: int | None) -> list[int]:

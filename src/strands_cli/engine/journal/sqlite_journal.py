@@ -312,7 +312,20 @@ class SqliteJournal:
 
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with _StorageErrors(self.directory):
+            try:
+                return self._connection.execute(query, parameters).fetchall()
+            except sqlite3.OperationalError:
+                if not self._is_tolerant:
+                    raise
+                # A text that is not UTF-8 must not hide the other rows; where that is not the reason, it fails again.
+                return self._query_any_text(query, parameters)
+
+    def _query_any_text(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        self._connection.text_factory = lambda text: text.decode(errors="backslashreplace")
+        try:
             return self._connection.execute(query, parameters).fetchall()
+        finally:
+            self._connection.text_factory = str
 
 
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:
