@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shlex
 import signal
 import sys
 import threading
@@ -37,6 +38,7 @@ DATA = [
     "model_calls",
     "tool_calls",
     "cost_usd",
+    "denials",
     "questions",
     "more_questions",
     "commands",
@@ -99,7 +101,9 @@ def test_the_message_of_a_run_that_waits_is_pinned_and_its_command_answers_from_
 
     # The person pastes the first command into a shell of another folder, without our variables.
     (away := folder.root / "away").mkdir()
-    answered = folder.run(["/bin/sh", "-c", question["commands"][0]], cwd=away, STRANDS_RUNS_DIR="")
+    program, *words = shlex.split(question["commands"][0])
+    assert program == "strands"
+    answered = folder.strands(*words, cwd=away, STRANDS_RUNS_DIR="")
     assert (answered.code, answered.out) == (0, "approved\n"), answered.err
     last = server.asked[-1].json
     assert (last["type"], last["data"]["run"], last["data"]["questions"]) == ("run.completed", run, [])
@@ -123,6 +127,20 @@ def test_who_is_notified_depends_on_what_happened_and_who_watches(folder: Folder
     assert request.json["data"]["reason"].startswith("steps.0: ")
     folder.strands("run", "no-such-file.yaml")
     assert len(server.asked) == 1, "what did not begin is no run"
+
+
+def test_a_run_whose_calls_were_denied_says_so(folder: Folder, server: LoopbackServer) -> None:
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    configure(folder, {"webhook": webhook(server)})
+    folder.tool("shout", "return answer('A')", annotations={})
+    agents = {"writer": {"prompt": "You write.", "tools": ["native:shout"]}}
+    turns = {"steps.0": [{"calls": [{"shout": {}}]}, {"text": "hi"}]}
+    folder.workflow([{"agent": "writer", "input": "Write."}], turns, agents=agents)
+    assert folder.strands("run", "flow.yaml").code == 21
+    (request,) = server.asked
+    (denied,) = request.json["data"]["denials"]
+    assert (denied["tool"], denied["no_person"]) == ("shout", True)
+    assert (request.json["type"], request.json["text"].endswith(" shout")) == ("run.completed", True)
 
 
 def test_what_is_not_sent_is_one_warning_after_the_result_and_changes_nothing_else(

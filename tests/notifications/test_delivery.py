@@ -71,6 +71,18 @@ def test_a_webhook_gets_the_message_signed_with_its_secret_and_without_a_proxy(s
     assert not is_signed(request, b"another key, of the same length!")
 
 
+def test_a_webhook_elsewhere_is_reached_by_the_proxy_of_the_environment(
+    server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("https_proxy", server.url())
+    server.in_turn = [reply(status="403 Forbidden")]
+    (sent,) = deliver(MESSAGE, [webhook("https://hooks.invalid/x")], seconds=2)
+    assert sent.problem is not None
+    assert {(one.method, one.target) for one in server.asked} == {("CONNECT", "hooks.invalid:443")}
+
+
 def test_a_known_signature_is_the_one_of_other_programs() -> None:
     # The example of the specification's reference libraries.
     from strands_cli.notifications.webhook import signed_headers

@@ -12,15 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.ports import SystemClock
-from strands_cli.engine.stored_runs import StoredRun, run_in, stored_redactor
+from strands_cli.engine.stored_runs import StoredRun, stored_redactor, summary_of
 from strands_cli.engine.waiting import portable_command, sendable, waiting_questions
 from strands_cli.notifications.targets import occasion_of
 from strands_cli.phrases import counted
 from strands_cli.secrets import Redactor
-from strands_cli.workflow.sections import Budgets
 
 FORMAT = 1
 MOST_QUESTIONS = 20
@@ -58,16 +55,17 @@ class Message:
 
 def message_of(directory: Path, journal: SqliteJournal) -> tuple[StoredRun, Message]:
     """Return a run as it is stored now, and the message about it."""
-    run = run_in(directory, journal)
+    summary = summary_of(directory, journal)
+    run, spent = summary.run, summary.spent
     redact = stored_redactor(journal).union(Redactor.of_environment(os.environ)).text
     questions = waiting_questions(journal, directory, redact) if occasion_of(run.status) == "waiting" else ()
-    spent = Budget.resumed(Budgets(), SystemClock(), journal)
     data = {
         **_facts_of(run, redact),
         "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
         "model_calls": spent.model_calls,
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost,
+        "denials": [{**asdict(one), "rule": sendable(one.rule, redact)} for one in summary.denials],
         "questions": [{**asdict(one), "commands": list(one.commands)} for one in questions[:MOST_QUESTIONS]],
         "more_questions": len(questions[MOST_QUESTIONS:]),
         "commands": [redact(portable_command(*words, runs_dir=directory.parent)) for words in _next_steps(run)],
@@ -81,7 +79,7 @@ def trial_message() -> Message:
     now, nothing = time.time(), {"input_tokens": 0, "output_tokens": 0}
     run = StoredRun("test", Path(), "test", "", "", "completed", now, now, "a test of strands doctor --notify", 0.0)
     data = {**_facts_of(run, str), "usage": nothing, "model_calls": 0, "tool_calls": 0, "cost_usd": 0.0}
-    data |= {"questions": [], "more_questions": 0, "commands": []}
+    data |= {"denials": [], "questions": [], "more_questions": 0, "commands": []}
     return _message("test", "a test of strands doctor --notify", data, f"test {now} {os.getpid()}")
 
 
@@ -110,7 +108,10 @@ def _line_of(data: dict[str, Any], questions: int) -> str:
     if questions:
         return f"{name} waits for {counted(questions, 'answer')}"
     why = f": {' '.join(data['reason'].split())}" if data["reason"] and data["status"] == "failed" else ""
-    return f"{name} {'was ' if data['status'] == 'interrupted' else ''}{data['status']}{why}"
+    denied = ", ".join(dict.fromkeys(one["tool"] for one in data["denials"]))
+    # Its work may not be done.
+    but = f"; denied: {denied}" if denied and data["status"] == "completed" else ""
+    return f"{name} {'was ' if data['status'] == 'interrupted' else ''}{data['status']}{why}{but}"
 
 
 def _message(kind: str, text: str, data: dict[str, Any], identity: str) -> Message:
