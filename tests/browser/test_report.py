@@ -60,7 +60,8 @@ def hostile(folder: Folder) -> Path:
 @pytest.fixture(scope="module")
 def compared(folder: Folder, ordinary: Path) -> Path:
     write_ordinary(folder)
-    folder.strands("run", "flow.yaml", "what=wax")
+    ran = folder.strands("run", "flow.yaml", "--var", "what=wax", "--out", "out-wax")
+    assert ran.code == WAITS, ran.err
     return written(folder, ordinary.stem, run_id(folder))
 
 

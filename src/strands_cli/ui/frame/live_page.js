@@ -25,10 +25,12 @@
     for (const { name, value } of [...wanted.attributes]) {
       if (name !== "open" && old.getAttribute(name) !== value) old.setAttribute(name, value);
     }
-    const named = new Map([...old.children].filter((one) => one.id).map((one) => [one.id, one]));
+    // A part is known by its id, or by the heading that names it: parts come and go before others.
+    const name = (one) => one.id || (one.getAttribute && one.getAttribute("aria-labelledby")) || "";
+    const named = new Map([...old.children].filter(name).map((one) => [name(one), one]));
     let at = old.firstChild;
     for (const one of [...wanted.childNodes]) {
-      const known = one.id ? named.get(one.id) : at && !at.id && at.nodeName === one.nodeName ? at : null;
+      const known = name(one) ? named.get(name(one)) : at && !name(at) && at.nodeName === one.nodeName ? at : null;
       if (!known) {
         old.insertBefore(document.importNode(one, true), at);
         continue;
