@@ -11,7 +11,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.cli.terminal.live_block import ERASE, frame
@@ -26,7 +26,9 @@ from strands_cli.events import (
     RunStarted,
     StepFinished,
     StepStarted,
+    ToolCallDecided,
     ToolCallFinished,
+    ToolProgress,
     Usage,
 )
 from strands_cli.workflow.sections import Budgets
@@ -58,6 +60,7 @@ def following(*events: Event, limits: Budgets | None = None) -> RunProgress:
     return progress
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 120), st.integers(1, 40), st.lists(SHOWN, max_size=5), st.integers(1, 9))
 def test_the_block_fits_every_terminal_and_leaves_a_row(columns: int, rows: int, texts: list[str], steps: int) -> None:
     events = [event for step in range(steps) for event in answering(f"steps.{step}/model.0", *texts)]
@@ -68,6 +71,7 @@ def test_the_block_fits_every_terminal_and_leaves_a_row(columns: int, rows: int,
     assert screen.text.split() == ["-"] * rows
 
 
+@settings(max_examples=40)
 @given(SHOWN, st.lists(st.integers(0, 60)), st.integers(2, 30))
 def test_a_text_has_the_same_rows_however_it_is_cut_into_pieces(text: str, cuts: list[int], columns: int) -> None:
     whole, pieces = StreamedText(), StreamedText()
@@ -96,6 +100,16 @@ def test_steps_beyond_the_shown_ones_are_counted() -> None:
     steps = [StepStarted(0.0, f"steps.{number}", "agent", "writer") for number in range(7)]
     assert following(*steps).lines(80, 24)[1:] == [*(f"  steps.{n}  writer" for n in range(3)), "  and 4 more"]
     assert following(*steps[:4]).lines(80, 24)[-1] == "  steps.3  writer"
+
+
+def test_of_calls_side_by_side_one_that_goes_on_is_shown_and_the_others_are_counted() -> None:
+    calls = [ToolCallDecided(0.0, f"steps.0/tool.{n}.{name}", name, "allow", "", "") for n, name in enumerate("abc")]
+    progress = following(StepStarted(0.0, "steps.0", "agent", "writer"), *calls)
+    assert progress.lines(80, 24)[1:] == ["  steps.0  calls a and 2 more"]
+    progress.follow(ToolCallFinished(0.0, calls[0].key, "a", "success", 0.1))
+    progress.follow(ToolProgress(0.0, calls[1].key, "b", "half"))
+    progress.follow(ToolCallFinished(0.0, calls[2].key, "c", "success", 0.1))
+    assert progress.lines(80, 24)[1:] == ["  steps.0  b: half"]
 
 
 def test_what_is_used_of_the_budget_counts_earlier_processes_and_nothing_twice() -> None:

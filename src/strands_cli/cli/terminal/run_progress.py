@@ -19,6 +19,7 @@ from strands_cli.events import (
     RunStarted,
     StepFailed,
     StepFinished,
+    ToolCallDecided,
     ToolCallFinished,
     ToolProgress,
     Usage,
@@ -77,11 +78,29 @@ class Spent:
 
 @dataclass(slots=True)
 class _Activity:
-    """What one step does, since when, and how many characters of its model's text have come."""
+    """What one step does, since when, and how many characters of its model's text have come.
+
+    `calls` are its tool calls that go on, by key: the text and the beginning of each.
+    """
 
     text: str
     since: float
     received: int = 0
+    calls: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+    def begin_call(self, key: str, text: str, now: float) -> None:
+        """Take that a call begins, or goes on with another text."""
+        self.calls[key] = text, self.calls.get(key, ("", now))[1]
+        self._show_a_call()
+
+    def end_call(self, key: str) -> None:
+        """Show another call that goes on; after the last one the step is as it was until its next event."""
+        if self.calls.pop(key, None) and self.calls:
+            self._show_a_call()
+
+    def _show_a_call(self) -> None:
+        text, self.since = next(iter(self.calls.values()))
+        self.text = f"{text} and {len(self.calls) - 1} more" if len(self.calls) > 1 else text
 
 
 class RunProgress:
@@ -116,12 +135,17 @@ class RunProgress:
                 self._is_speaking = False
             case StepFinished() | StepFailed():
                 self._end(event.key)
-        if activity := activity_of(event):
-            self._begin(*activity, goes_on=isinstance(event, ToolProgress))
+            case ToolCallFinished() if activity := self._activities.get(step_of(event.key)):
+                activity.end_call(event.key)
+        if begins := activity_of(event):
+            self._begin(event, *begins)
 
-    def _begin(self, step: str, text: str, *, goes_on: bool) -> None:
-        before = self._activities.get(step)
-        self._activities[step] = _Activity(text, before.since if before and goes_on else time.monotonic())
+    def _begin(self, event: Event, step: str, text: str) -> None:
+        before, now = self._activities.get(step), time.monotonic()
+        if before is not None and isinstance(event, (ToolCallDecided, ToolProgress)):
+            before.begin_call(event.key, text, now)
+        else:
+            self._activities[step] = _Activity(text, now)
 
     def _hear(self, event: ModelText) -> None:
         """Take a piece of text; of several models that answer at once the first is shown until it has answered."""
