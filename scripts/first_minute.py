@@ -6,16 +6,12 @@ the id and the durations of the run are replaced by fixed ones, so that the same
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -89,6 +85,11 @@ def command() -> str:
 
 def _at_terminal(words: list[str], folder: Path) -> str:
     """Run a program at a terminal and return all that it has written there."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
     environment = {**kept, "HOME": str(folder / "home"), "TERM": "xterm-256color"}
     main, side = pty.openpty()

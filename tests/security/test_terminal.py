@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.screen import without_drawing
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution, manifest_of, tool
 
@@ -117,7 +118,7 @@ def test_at_a_terminal_questions_the_live_view_and_the_answer_are_escaped(hostil
         terminal.wait_for(r"answer: $")
         terminal.type("ok\n")
         assert terminal.end() == 0
-    require_harmless(terminal.text, raw_returns=True)
+    require_harmless(without_drawing(terminal.text), raw_returns=True)
 
 
 def test_an_error_that_quotes_a_tool_forges_no_line(folder: Folder) -> None:
