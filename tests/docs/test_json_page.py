@@ -26,6 +26,7 @@ COMMANDS = {
     "runs list": ["runs", "list"],
     "runs show": ["runs", "show", "last"],
     "runs show KEY": ["runs", "show", "last", "steps.0/tool.0.file_read"],
+    "runs report": ["runs", "report", "last"],
     "validate": ["validate", QUICKSTART],
     "plan": ["plan", QUICKSTART],
     "explain": ["explain", QUICKSTART],

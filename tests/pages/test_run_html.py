@@ -22,6 +22,7 @@ from tests.cli.strands import Folder
 from tests.pages.parsed import Parsed
 
 GATE = {"type": "hitl", "prompt": "Publish </details><script>alert(1)</script> \u202e it?"}
+TOKEN = "tok-correct-horse-battery"
 HOSTILE = "# Title\n\n</pre></details><script>alert(1)</script> \x1b[31mred \u202etxt.exe \x00 <img src=x onerror=y>"
 LOOK = {"calls": [{"look": {"text": "<b>at</b>"}}]}
 
@@ -29,13 +30,14 @@ LOOK = {"calls": [{"look": {"text": "<b>at</b>"}}]}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
     """Make one run that waits, in which a model has written and called hostile things."""
-    made = Folder(tmp_path_factory.mktemp("pages"), environ={"FIRM_TOKEN": "tok-correct-horse-battery"})
+    made = Folder(tmp_path_factory.mktemp("pages"), environ={"FIRM_TOKEN": TOKEN})
     made.work.mkdir()
     made.tool("look", "return answer('seen </td>')")
     made.workflow(
-        [{"agent": "writer", "input": "Write </summary> of tok-correct-horse-battery."}, GATE],
+        [{"agent": "writer", "input": "Write </summary>."}, GATE],
         {"steps.0": [LOOK, {"text": HOSTILE}]},
         agents={"writer": {"prompt": "You write.", "tools": ["look"]}},
+        env={"secrets": [{"key": "FIRM_TOKEN"}]},
     )
     assert made.strands("run", "flow.yaml").code == 19
     yield made
@@ -45,6 +47,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
 @pytest.fixture(scope="module")
 def page(folder: Folder) -> RunPage:
     return page_of(find_run(folder.runs, "last"))
+
+
+def test_a_page_has_no_secret_that_only_the_reader_of_the_run_knows(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = find_run(folder.runs, "last")
+    monkeypatch.setenv("FIRM_TOKEN", "alert(1)")
+    text = run_html(page_of(directory))
+    assert "alert(1)" not in text
+    assert "[secret]" in text
 
 
 def page_of(directory: Path) -> RunPage:

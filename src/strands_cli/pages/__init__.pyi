@@ -1,6 +1,9 @@
+from strands_cli.pages.comparison import comparison_body as comparison_body
+from strands_cli.pages.comparison import comparison_html as comparison_html
 from strands_cli.pages.effect_parts import effect_html as effect_html
 from strands_cli.pages.html_text import anchor_of as anchor_of
 from strands_cli.pages.html_text import escape as escape
+from strands_cli.pages.page_frame import MARK as MARK
 from strands_cli.pages.page_frame import content_policy as content_policy
 from strands_cli.pages.page_frame import document as document
 from strands_cli.pages.run_page import RunPage as RunPage

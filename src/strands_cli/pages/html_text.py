@@ -97,3 +97,11 @@ def size_of(count: int) -> str:
 def badge(status: str) -> str:
     """Return a status as a coloured word."""
     return f'<span class="badge {escape(status)}">{escape(status)}</span>'
+
+
+def table(name: str, heads: str, rows: str) -> str:
+    """Return a table of rows that are HTML already; one that is too wide is scrolled by itself."""
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(name)}"><table><thead>{heads}</thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )

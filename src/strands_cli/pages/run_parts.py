@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from strands_cli.pages.effect_list import EffectLink, effect_list
-from strands_cli.pages.html_text import badge, duration, escape, facts, moment, money, preformatted, size_of
+from strands_cli.pages.html_text import badge, duration, escape, facts, moment, money, preformatted, size_of, table
 from strands_cli.pages.page_frame import document
 from strands_cli.pages.run_page import RunPage
 from strands_cli.pages.safe_markdown import markdown_html
@@ -43,7 +43,7 @@ def run_body(page: RunPage, *, effects_limit: int | None = None, effect_link: Ef
 def _section(title: str, inside: str) -> str:
     name = title.lower()
     heading = f'<h2 id="h-{name}">{escape(title)}</h2>'
-    return f'<section aria-labelledby="h-{name}" class="{name}">{heading}{inside}</section>'
+    return f'<section aria-labelledby="h-{name}" class="s-{name}">{heading}{inside}</section>'
 
 
 def _header(page: RunPage) -> str:
@@ -106,7 +106,7 @@ def _artifacts(page: RunPage) -> str:
         for one in page.summary.artifacts
     )
     heads = '<tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">Digest</th></tr>'
-    return _table("Artifacts", heads, rows) if rows else ""
+    return table("Artifacts", heads, rows) if rows else ""
 
 
 def _denials(page: RunPage) -> str:
@@ -115,14 +115,7 @@ def _denials(page: RunPage) -> str:
         for one in page.summary.denials
     )
     heads = '<tr><th scope="col">Tool</th><th scope="col">Denied</th><th scope="col">Rule</th></tr>'
-    return _table("Denied calls", heads, rows) if rows else ""
-
-
-def _table(name: str, heads: str, rows: str) -> str:
-    return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(name)}"><table><thead>{heads}</thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return table("Denied calls", heads, rows) if rows else ""
 
 
 def _json(value: Any) -> str:

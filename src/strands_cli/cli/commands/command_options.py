@@ -51,6 +51,10 @@ class RunFlags:
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write the run as an HTML page when it ends."),
+    ] = None
     log: Annotated[
         Log,
         typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line."),
@@ -71,6 +75,9 @@ class RunFlags:
         """
         if self.as_json and self.events == "-":
             raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
+        if self.report in ("-", ""):
+            fix = "name a file, or after the run: strands runs report last -o -"
+            raise UsageError("--report writes a file: stdout has the answer", fix=fix)
 
     def logged(self) -> AbstractContextManager[None]:
         """Write the log to stderr in the form that was chosen while the command works."""
@@ -81,10 +88,11 @@ class RunFlags:
         return json_stderr()
 
     def placed(self) -> RunFlags:
-        """Return the flags with a path that does not depend on the working directory."""
-        if self.events in (None, "-"):
-            return self
-        return dataclasses.replace(self, events=str(Path(self.events or "").absolute()))
+        """Return the flags with paths that do not depend on the working directory."""
+        events, report = (
+            path if path in (None, "-") else str(Path(path).absolute()) for path in (self.events, self.report)
+        )
+        return dataclasses.replace(self, events=events, report=report)
 
 
 @dataclass(frozen=True, slots=True)

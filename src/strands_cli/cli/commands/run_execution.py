@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
+from strands_cli.cli.commands.report_file import leave_report, require_report_of_run
 from strands_cli.cli.commands.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
@@ -75,6 +76,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     from strands_cli.planning import require_runnable
 
     require_runnable(planned)
+    require_report_of_run(planned, request, flags)
     is_new = known["run"] is None
     if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
@@ -115,6 +117,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             repeat_denials(view)
             for one in trace:
                 leave_trace(one, request, flags)
+            leave_report(flags, view.run_id, planned, request)
             view.unpause()  # unread output of tools arrives when their streams are closed
 
 

@@ -15,6 +15,7 @@ from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.commands.run_report import cells_of, run_document
 from strands_cli.cli.commands.runs_diff import diff_runs
+from strands_cli.cli.commands.runs_report import report_run
 from strands_cli.cli.commands.runs_show import show_run
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned
@@ -172,5 +173,10 @@ _VERBS: dict[str, Callable[..., Any]] = {
     "delete": delete_runs,
     "prune": prune_runs,
 }
-runs_app = group(_ABOUT, {**_VERBS, "diff": diff_runs})
+# `sessions` has none of them.
+_NEWER: dict[str, Callable[..., Any]] = {
+    "diff": diff_runs,
+    "report": report_run,
+}
+runs_app = group(_ABOUT, {**_VERBS, **_NEWER})
 sessions_app = group(_ABOUT, {**_VERBS, "cleanup": prune_runs, "resume": resume}, hidden=True)
