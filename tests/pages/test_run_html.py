@@ -6,6 +6,9 @@ import base64
 import contextlib
 import hashlib
 import re
+import shutil
+import sqlite3
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from strands_cli.pages.run_page import RunPage, run_page_of
 from strands_cli.pages.run_parts import run_body, run_html
 from strands_cli.pages.safe_markdown import markdown_html
 from tests.cli.strands import Folder
+from tests.journals_before.cases import FIXTURES
 from tests.pages.parsed import Parsed
 
 GATE = {"type": "hitl", "prompt": "Publish </details><script>alert(1)</script> \u202e it?"}
@@ -103,6 +107,35 @@ def test_a_page_that_waits_has_the_question_and_the_commands_that_answer_it(page
     text = Parsed(run_html(page)).text
     assert f"strands approve {page.summary.run.id} steps.1" in text
     assert f"strands reject {page.summary.run.id} steps.1" in text
+
+
+def test_a_page_has_pictures_that_lead_to_effects_and_the_decisions_with_their_rules(page: RunPage) -> None:
+    text = run_html(page)
+    parsed = Parsed(text)
+    assert parsed.tags.count("svg") == 5, "pattern, timeline, agents, models, tools"
+    assert f"#{anchor_of('steps.1')}" in parsed.links
+    (decision,) = re.findall(r"<td><bdi>look</bdi></td><td>(\w+)</td><td class=\"number\">1</td>", text)
+    assert decision == "allow"
+
+
+def test_rows_that_cannot_be_read_are_shown_as_such(page: RunPage, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(page.summary.run.directory, tmp_path / "spoiled"))
+    with contextlib.closing(sqlite3.connect(run / "journal.sqlite")) as database, database:
+        database.execute("UPDATE effects SET output = '{' WHERE key = 'steps.0/tool.0.look'")
+        database.execute("UPDATE effects SET detail = '[', usage = 7 WHERE key = 'steps.0/model.1'")
+    parsed = Parsed(run_html(page_of(run)))
+    assert parsed.faults == []
+    warned = parsed.text.partition("Warnings")[2].partition("Questions")[0]
+    assert [key for key in ("steps.0/tool.0.look", "steps.0/model.1") if key not in warned] == []
+
+
+def test_runs_of_an_older_version_have_pages(tmp_path: Path) -> None:
+    with zipfile.ZipFile(FIXTURES / "runs.zip") as archive:
+        archive.extractall(tmp_path)
+    runs = sorted(place.parent for place in tmp_path.rglob("journal.sqlite"))
+    faults = {run.name: Parsed(run_html(page_of(run))).faults for run in runs}
+    assert faults == {run.name: [] for run in runs}
+    assert len(runs) > 3
 
 
 def test_a_body_links_to_whole_effects_where_it_does_not_have_them(page: RunPage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from strands_cli.run_views import Change, Pair, RunDiff, RunSide, diff_of
 
 # More effects that differ are counted and not shown.
 MOST_PAIRS = 300
+# Of each of two workflow files; what is compared line by line takes long.
+MOST_LINES = 2000
 # A text of each side.
 LONG_SIDE = 6000
 _TITLES = {
@@ -44,7 +47,8 @@ def comparison_body(before: RunPage, after: RunPage) -> str:
         words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         return redactor.text(words)
 
-    heading = f"<h1>Two runs of <bdi>{before.text(after.summary.run.workflow)}</bdi></h1>"
+    names = dict.fromkeys(one.text(one.summary.run.workflow) for one in (before, after))
+    heading = f"<h1>Two runs of {' and '.join(f'<bdi>{name}</bdi>' for name in names)}</h1>"
     return f"{heading}{_verdict(diff, text)}{_totals(diff)}{_of_runs(diff.of_run, text)}{_effects(diff, text)}"
 
 
@@ -114,12 +118,20 @@ def _items(pairs: Sequence[Pair], text: Callable[[Any], str]) -> Iterator[str]:
 
 
 def _change(change: Change, text: Callable[[Any], str]) -> str:
+    if change.what == "workflow":
+        return f'<p class="part">workflow</p>{preformatted(_changed_lines(text(change.before), text(change.after)))}'
     name = f"input {text(change.key)}" if change.what == "input" else _TITLES.get(change.what, change.what)
     sides = "".join(
         f'<div><p class="part">{side}</p>{_side(value, text)}</div>'
         for side, value in (("first", change.before), ("second", change.after))
     )
     return f'<p class="part">{escape(name)}</p><div class="sides">{sides}</div>'
+
+
+def _changed_lines(before: str, after: str) -> str:
+    """Return the lines that differ with three around them, as programs for source code show them."""
+    first, second = (text.splitlines()[:MOST_LINES] for text in (before, after))
+    return "\n".join(difflib.unified_diff(first, second, "first", "second", lineterm=""))
 
 
 def _side(value: Any, text: Callable[[Any], str]) -> str:

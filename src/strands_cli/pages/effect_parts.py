@@ -20,9 +20,10 @@ def effect_html(whole: WholeEffect, *, limit: int = 200_000, show_command: str =
         limit: The most characters of each of its texts.
         show_command: The command line that shows what is cut.
     """
-    parts = [_facts(whole), *(_part(title, text, limit) for title, text in _texts(whole) if text)]
+    damage = f'<p class="error">Damaged: {escape(whole.damage)}</p>' if whole.damage else ""
+    parts = [damage, _facts(whole), *(_part(title, text, limit) for title, text in _texts(whole) if text)]
     if whole.question is not None:
-        parts.insert(1, _question(whole.question, limit))
+        parts.insert(2, _question(whole.question, limit))
     if show_command and any(' class="cut"' in part for part in parts):
         parts.append(f'<p class="cut">All of it: <code>{escape(show_command)}</code></p>')
     return "".join(parts)

@@ -14,7 +14,8 @@ from strands_cli.errors import RunRecordError
 from strands_cli.pages.html_text import escape
 from strands_cli.run_views import Branch, answer_commands, command, questions_of, tree_of
 from strands_cli.run_views.effects import WholeEffect, effect_of
-from strands_cli.secrets import Redactor
+from strands_cli.run_views.pictures import Pictures, pictures_of
+from strands_cli.secrets import HIDE_NOTHING, Redactor
 
 # A page of a longer run has the whole effects of its beginning, its end, and of what failed or waits.
 MOST_WHOLE = 1000
@@ -31,6 +32,7 @@ class RunPage:
         commands: The command lines that answer it.
         show_command: The command line that shows the run; with a key it shows one effect.
         redactor: What hides the secrets of the run in the other texts.
+        pictures: What its pictures show, redacted; None where the page has none.
     """
 
     summary: RunSummary
@@ -40,6 +42,7 @@ class RunPage:
     commands: Sequence[str]
     show_command: str
     redactor: Redactor
+    pictures: Pictures | None = None
 
     def text(self, value: object) -> str:
         """Return a text of the run as HTML, without secrets."""
@@ -50,11 +53,14 @@ class RunPage:
         return self.redactor.text(str(value))
 
 
-def run_page_of(directory: Path, journal: SqliteJournal, *, most_whole: int = MOST_WHOLE) -> RunPage:
+def run_page_of(
+    directory: Path, journal: SqliteJournal, *, most_whole: int = MOST_WHOLE, has_pictures: bool = True
+) -> RunPage:
     """Return what a page of a run shows.
 
     Args:
         most_whole: Of how many effects the page has what they read and answered; 0 where it loads them one by one.
+        has_pictures: Whether the page has the timeline, the pattern, the costs and the budget.
 
     Raises:
         RunRecordError: The journal cannot be read.
@@ -69,6 +75,7 @@ def run_page_of(directory: Path, journal: SqliteJournal, *, most_whole: int = MO
         commands=[redactor.text(one) for one in answer_commands(journal, directory.name, directory.parent)],
         show_command=command("runs", "show", directory.name, runs_dir=directory.parent),
         redactor=redactor,
+        pictures=_without_secrets(pictures_of(journal, summary), redactor) if has_pictures else None,
     )
 
 
@@ -77,6 +84,20 @@ def redacted_effect(whole: WholeEffect, redactor: Redactor) -> WholeEffect:
     calls = tuple(redactor.record(one) for one in whole.calls)
     question = redactor.record(whole.question) if whole.question else None
     return dataclasses.replace(redactor.record(whole), calls=calls, question=question)
+
+
+def _without_secrets(value: Any, redactor: Redactor) -> Any:
+    """Return a value of data classes and tuples with its texts redacted."""
+    if redactor == HIDE_NOTHING:
+        return value
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, tuple):
+        return tuple(_without_secrets(one, redactor) for one in value)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
+    return dataclasses.replace(value, **{name: _without_secrets(one, redactor) for name, one in fields.items()})
 
 
 def _whole(journal: SqliteJournal, key: str, redactor: Redactor) -> WholeEffect | str:

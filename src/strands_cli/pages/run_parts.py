@@ -9,7 +9,9 @@ from typing import Any
 from strands_cli.pages.effect_list import EffectLink, effect_list
 from strands_cli.pages.html_text import badge, duration, escape, facts, moment, money, preformatted, size_of, table
 from strands_cli.pages.page_frame import document
+from strands_cli.pages.picture_sections import picture_sections
 from strands_cli.pages.run_page import RunPage
+from strands_cli.pages.run_remarks import decisions, warnings
 from strands_cli.pages.safe_markdown import markdown_html
 from strands_cli.phrases import counted
 
@@ -30,11 +32,13 @@ def run_body(page: RunPage, *, effects_limit: int | None = None, effect_link: Ef
     """
     effects = effect_list(page, limit=effects_limit, link=effect_link)
     sections = [
+        ("Warnings", warnings(page)),
         ("Questions", _questions(page)),
         ("Answer", _answer(page)),
         ("Inputs", _inputs(page)),
         ("Artifacts", _artifacts(page)),
-        ("Decisions", _denials(page)),
+        *picture_sections(page),
+        ("Decisions", decisions(page)),
         ("Effects", effects),
     ]
     return _header(page) + "".join(_section(title, inside) for title, inside in sections if inside)
@@ -107,15 +111,6 @@ def _artifacts(page: RunPage) -> str:
     )
     heads = '<tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">Digest</th></tr>'
     return table("Artifacts", heads, rows) if rows else ""
-
-
-def _denials(page: RunPage) -> str:
-    rows = "".join(
-        f"<tr><td>{page.text(one.tool)}</td><td>{one.denied} of {one.calls}</td><td>{page.text(one.rule)}</td></tr>"
-        for one in page.summary.denials
-    )
-    heads = '<tr><th scope="col">Tool</th><th scope="col">Denied</th><th scope="col">Rule</th></tr>'
-    return table("Denied calls", heads, rows) if rows else ""
 
 
 def _json(value: Any) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from strands_cli.engine.effects.effect import REPLACED
-from strands_cli.engine.journal import Clock, Journal, RowKind
+from strands_cli.engine.journal import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 from strands_cli.prices import PriceTable
@@ -171,9 +171,18 @@ class Budget:
     def resumed(cls, limits: Budgets, clock: Clock, journal: Journal, spender: Spender | None = None) -> Budget:
         """Return a budget with what the journal says was spent; rows that another run has paid for do not count."""
         spender = spender or Spender()
+        rows = journal.rows(below=spender.prefix.removesuffix("/"))
+        return cls.counted(limits, clock, journal, rows, spender)
+
+    @classmethod
+    def counted(
+        cls, limits: Budgets, clock: Clock, journal: Journal, rows: Iterable[Row], spender: Spender | None = None
+    ) -> Budget:
+        """Return a budget with what these rows of a journal say was spent, for those who have read them."""
+        spender = spender or Spender()
         budget = cls(limits, clock, journal.get("id") or "RUN", spender)
         agent, worked = spender.agent, 0.0
-        for row in journal.rows(below=spender.prefix.removesuffix("/")):
+        for row in rows:
             budget.latest = max(budget.latest, row.ended_at or row.started_at)
             if row.detail.get(REUSED):
                 continue

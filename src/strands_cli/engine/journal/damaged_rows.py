@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from strands_cli.engine.journal.journal_rows import Row, RowKind, RowStatus, StoredRow
+from strands_cli.engine.journal.row_texts import read_usage
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
 
@@ -92,6 +93,13 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def _usage(text: Any, found: list[str]) -> Usage:
+    try:
+        return read_usage(text)
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return _damaged_usage(text, found)
+
+
+def _damaged_usage(text: Any, found: list[str]) -> Usage:
     values = _decoded(text, "usage", found)
     try:
         return Usage.from_mapping(values) if isinstance(values, dict) else Usage()

@@ -69,7 +69,7 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
         response=_response_of(run, journal, rows),
         artifacts=[one for one in written if _is_artifact(one)] if isinstance(written, list) else (),
         models=list(dict.fromkeys(row.detail["model"] for row in rows if row.detail.get("model"))),
-        spent=Budget.resumed(Budgets(), SystemClock(), journal),
+        spent=Budget.counted(Budgets(), SystemClock(), journal, rows),
         denials=denials_of(row for row in rows if row.kind == "tool"),
         effects=effects,
         answers=_last_answers(effects),
