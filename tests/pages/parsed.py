@@ -20,6 +20,7 @@ class Parsed(HTMLParser):
         self.tags: list[str] = []
         self.headings: list[int] = []
         self.words: list[str] = []
+        self.deepest = 0
         self._open: list[str] = []
         self.feed(text)
         self.close()
@@ -49,6 +50,7 @@ class Parsed(HTMLParser):
                 self.links.append(value or "")
         if tag not in VOID:
             self._open.append(tag)
+            self.deepest = max(self.deepest, len(self._open))
 
     def handle_endtag(self, tag: str) -> None:
         if not self._open or self._open.pop() != tag:

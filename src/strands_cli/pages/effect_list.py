@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class _Listing:
             return f'<p class="error">It cannot be read: {escape(whole)}</p>'
         if whole is None:
             return ""
-        return effect_html(whole, limit=SHORT, show_command=f"{page.show_command} {branch.key}")
+        return effect_html(whole, limit=SHORT, show_command=f"{page.show_command} {shlex.quote(branch.key)}")
 
     def _line(self, branch: Branch) -> str:
         who = f' <bdi class="who">{self.page.text(branch.who)}</bdi>' if branch.who else ""
@@ -98,10 +99,21 @@ def effect_list(page: RunPage, *, limit: int | None = None, link: EffectLink | N
         branches = branches[left_out:]
         where = f"<code>{escape(page.show_command)}</code>"
         note = f'<p class="cut">{counted(left_out, "earlier effect")} left out: {where}</p>'
+    note += _left_out(page) if link is None else ""
     if not branches:
         return "<p>Nothing has been done.</p>"
     items = "".join(_Listing(page, link).items(branches, 1))
     return f'{note}<ol class="effects">{items}</ol>'
+
+
+def _left_out(page: RunPage) -> str:
+    """Return what the page says of effects whose texts it does not have."""
+    every = [branch.key for top in page.branches for branch in top.walk() if branch.effect is not None]
+    without = [key for key in every if key not in page.whole]
+    if not without:
+        return ""
+    where = f"<code>{escape(page.show_command)} KEY</code>"
+    return f'<p class="cut">The texts of {len(without):,} of {len(every):,} effects are left out: {where}</p>'
 
 
 def _childless(branch: Branch) -> Branch:

@@ -19,6 +19,8 @@ from strands_cli.secrets import HIDE_NOTHING, Redactor
 
 # A page of a longer run has the whole effects of its beginning, its end, and of what failed or waits.
 MOST_WHOLE = 1000
+# The most rows that are read for them: a whole effect has the sum of those below it, and keys can be deep.
+MOST_READ = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def run_page_of(
         commands=[redactor.text(one) for one in answer_commands(journal, directory.name, directory.parent)],
         show_command=command("runs", "show", directory.name, runs_dir=directory.parent),
         redactor=redactor,
-        pictures=_without_secrets(pictures_of(journal, summary), redactor) if has_pictures else None,
+        pictures=_pictures(journal, summary, redactor, branches) if has_pictures else None,
     )
 
 
@@ -84,6 +86,11 @@ def redacted_effect(whole: WholeEffect, redactor: Redactor) -> WholeEffect:
     calls = tuple(redactor.record(one) for one in whole.calls)
     question = redactor.record(whole.question) if whole.question else None
     return dataclasses.replace(redactor.record(whole), calls=calls, question=question)
+
+
+def _pictures(journal: SqliteJournal, summary: RunSummary, redactor: Redactor, tree: tuple[Branch, ...]) -> Pictures:
+    made: Pictures = _without_secrets(pictures_of(journal, summary, redactor=redactor, tree=tree), redactor)
+    return made
 
 
 def _without_secrets(value: Any, redactor: Redactor) -> Any:
@@ -111,10 +118,20 @@ def _chosen(branches: Sequence[Branch], most: int) -> list[str]:
     """Return the keys of the effects to show as a whole, in their order."""
     every = [one for one in _walk(branches) if one.effect is not None]
     if len(every) <= most:
-        return [one.key for one in every]
+        return _readable(every)
     notable = [one for one in every if one.status in ("failed", "waiting", "running") or one.decision == "deny"]
     chosen = {one.key for one in [*notable[: most // 2], *every[: most // 4], *every[len(every) - most // 4 :]]}
-    return [one.key for one in every if one.key in chosen]
+    return _readable([one for one in every if one.key in chosen])
+
+
+def _readable(branches: Sequence[Branch]) -> list[str]:
+    """Return the keys of those that can be read without reading too much, those with little below them first."""
+    left, keys = MOST_READ, set()
+    for size, branch in sorted(((sum(1 for _ in one.walk()), one) for one in branches), key=lambda found: found[0]):
+        left -= size
+        if left >= 0:
+            keys.add(branch.key)
+    return [one.key for one in branches if one.key in keys]
 
 
 def _walk(branches: Sequence[Branch]) -> Iterator[Branch]:
