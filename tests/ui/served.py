@@ -40,6 +40,11 @@ class Page:
         assert main, self.text
         return html.unescape(re.sub(r"<[^>]+>", " ", main[0]))
 
+    @property
+    def plain(self) -> str:
+        """That text without what is only layout."""
+        return " ".join(self.shown.split())
+
 
 class Served:
     """The process; it lives until `end`."""

@@ -46,7 +46,7 @@ def test_two_browsers_answer_a_gate_and_the_second_gets_the_answer_that_won(
     assert (won.status, won.headers["location"]) == (303, f"/runs/{run}")
     lost = browser.post(f"/runs/{run}/answer", {**fields, "word": "", "text": "--reason"})
     assert lost.status == 409
-    wording(lost.shown.partition("fix:")[0].split())
+    wording(lost.plain.partition("fix:")[0])
     stream = http.client.HTTPConnection(browser.place, timeout=60)
     stream.request("GET", f"/runs/{run}/events", headers={"Cookie": browser.cookie})
     events = stream.getresponse()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
 from strands_cli.cli.output import error_document, print_json, print_result
-from strands_cli.cli.terminal import about_document, authority_sections
+from strands_cli.cli.terminal import about_document
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
@@ -86,6 +86,7 @@ def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
 def sections_of(planned: Plan) -> dict[str, list[str]]:
     """Return the sentences about a plan by the title of their section."""
     from strands_cli.planning.data_flow import authority_of
+    from strands_cli.planning.sentences import authority_sections
 
     authority = authority_of(planned)
     found = {

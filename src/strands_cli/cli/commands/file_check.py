@@ -69,8 +69,8 @@ def _document(one: Checked) -> dict[str, Any]:
 def _use_lines(uses: Sequence[Use]) -> list[str]:
     if not uses:
         return []
-    from strands_cli.cli.terminal import use_lines
     from strands_cli.cli.text_layout import one_line
+    from strands_cli.planning.sentences import use_lines
 
     return [one_line(f"  {line}") for line in use_lines(uses)]
 

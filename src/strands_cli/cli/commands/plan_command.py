@@ -10,7 +10,7 @@ import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output import error_document, print_json, print_result, say_findings
-from strands_cli.cli.terminal import about_document, about_lines, authority_sections
+from strands_cli.cli.terminal import about_document, about_lines
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.phrases import shortened
@@ -68,6 +68,7 @@ def _report(planned: Plan, *, quiet: bool) -> int:
 def plan_text(planned: Plan) -> str:
     """Return the plan as text."""
     from strands_cli.planning.data_flow import authority_of
+    from strands_cli.planning.sentences import authority_sections
 
     spec = planned.spec
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]

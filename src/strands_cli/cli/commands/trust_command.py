@@ -33,11 +33,12 @@ def trust(
 
     Example: strands trust report.yaml
     """
-    from strands_cli.cli.terminal import is_interactive, use_lines
+    from strands_cli.cli.terminal import is_interactive
     from strands_cli.planning.data_flow import Trust
+    from strands_cli.planning.sentences import python_lines, use_lines
 
     found = Trust.of(_planned(spec), whole=True)
-    asked, file, own = found.authority.asked, found.plan.file, _python_lines(found)
+    asked, file, own = found.authority.asked, found.plan.file, python_lines(found)
     if forget:
         found.forget()
     elif asked or own:
@@ -103,14 +104,15 @@ def require_trust_in(spec: str) -> None:
 
 def _agreed(found: Trust) -> bool:
     """Show everything that the workflow uses and sends, and return whether the person agrees."""
-    from strands_cli.cli.terminal import Keyboard, authority_sections
+    from strands_cli.cli.terminal import Keyboard
+    from strands_cli.planning.sentences import authority_sections, python_lines
 
     plan, keyboard = found.plan, Keyboard()
     say(one_line(f"? May {_file_of(plan)} do this? You are asked once, and again when it changes."))
     for title, sentences in authority_sections(found.authority, is_complete=plan.is_complete).items():
         for line in [title, *(f"  {sentence}" for sentence in sentences)]:
             say(one_line(f"  {line}"))
-    for line in _python_lines(found):
+    for line in python_lines(found):
         say(one_line(f"  {line}"))
     keyboard.discard_typed()
     while (typed := keyboard.read_line("  [y/N] ")) is not None:
@@ -123,12 +125,6 @@ def _agreed(found: Trust) -> bool:
     return False
 
 
-def _python_lines(found: Trust) -> list[str]:
-    """Return a line for each module of the folder that only a name allows."""
-    allowed = "which is allowed by a name alone, in any folder"
-    return [f"It imports the Python module {name} of {folder}, {allowed}" for name, folder in found.unconfirmed_python]
-
-
 def _file_of(plan: Plan) -> str:
     """Return the argument that names the file of a plan; that of an agent is a part of the workflow around it."""
     if not plan.file.startswith("<"):
@@ -137,7 +133,7 @@ def _file_of(plan: Plan) -> str:
 
 
 def _refusal(found: Trust) -> Denied:
-    from strands_cli.cli.terminal import use_lines
+    from strands_cli.planning.sentences import python_lines, use_lines
 
     plan, is_denied = found.plan, found.standing == "denied"
     file = shlex.quote(_file_of(plan))
@@ -149,7 +145,7 @@ def _refusal(found: Trust) -> Denied:
     if is_denied:
         fix = f"have the rule changed that denies workflow:{file}"
     unanswered = found.authority.asked if found.standing != "allowed" else ()
-    lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + _python_lines(found)
+    lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + python_lines(found)
     findings = [Finding(UNTRUSTED_WORKFLOW, line, Where(_file_of(plan)), fix) for line in lines]
     message = "a rule denies" if is_denied else "no person has allowed"
     return Denied(f"{_file_of(plan)} does not run: {message} what it starts and opens", findings=findings)

@@ -1,7 +1,5 @@
 from strands_cli.cli.terminal.annotations import github_line as github_line
 from strands_cli.cli.terminal.annotations import sarif_document as sarif_document
-from strands_cli.cli.terminal.authority_lines import authority_sections as authority_sections
-from strands_cli.cli.terminal.authority_lines import use_lines as use_lines
 from strands_cli.cli.terminal.event_file import event_writer as event_writer
 from strands_cli.cli.terminal.event_lines import duration as duration
 from strands_cli.cli.terminal.keyboard import Keyboard as Keyboard

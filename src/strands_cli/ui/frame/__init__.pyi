@@ -1,4 +1,5 @@
 from strands_cli.ui.frame.ui_forms import choice as choice
 from strands_cli.ui.frame.ui_forms import form as form
+from strands_cli.ui.frame.ui_forms import section as section
 from strands_cli.ui.frame.ui_frame import page_response as page_response
 from strands_cli.ui.frame.ui_state import Ui as Ui

@@ -30,6 +30,12 @@ def choice(name: str, value: str, label: str) -> str:
     return f'<button name="{escape(name)}" value="{_exact(value)}">{escape(label)}</button>'
 
 
+def section(title: str, inside: str) -> str:
+    """Return a part of a page with its heading."""
+    name = f"s-{title.lower().replace(' ', '-')}"
+    return f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(title)}</h2>{inside}</section>'
+
+
 def _exact(value: str) -> str:
     """Return a value for an attribute as it is, since it comes back: hidden characters stay."""
     return html.escape(value, quote=True)

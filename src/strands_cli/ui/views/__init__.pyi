@@ -5,3 +5,10 @@ from strands_cli.ui.views.run_actions import answer as answer
 from strands_cli.ui.views.run_actions import cancel as cancel
 from strands_cli.ui.views.run_actions import resume as resume
 from strands_cli.ui.views.runs_list import show_runs as show_runs
+from strands_cli.ui.views.tool_pages import show_tool as show_tool
+from strands_cli.ui.views.tool_pages import show_tools as show_tools
+from strands_cli.ui.views.workflow_pages import show_workflow as show_workflow
+from strands_cli.ui.views.workflow_pages import show_workflows as show_workflows
+from strands_cli.ui.views.workflow_start import show_started as show_started
+from strands_cli.ui.views.workflow_start import start as start
+from strands_cli.ui.views.workflow_start import trust as trust

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.pages.html_text import anchor_of, escape, isolated, preformatted
-from strands_cli.ui.frame import choice, form
+from strands_cli.ui.frame import choice, form, section
 
 if TYPE_CHECKING:
     from strands_cli.pages import RunPage
@@ -24,8 +24,7 @@ def question_forms(page: RunPage, request: Any) -> str:
         f"{form(request, place, _ways(one), hidden={'key': str(one['key'])})}</li>"
         for one in page.questions
     )
-    heading = '<section aria-labelledby="h-waits"><h2 id="h-waits">It waits for you</h2>'
-    return f'{heading}<ul class="plain">{asked}</ul></section>'
+    return section("It waits for you", f'<ul class="plain">{asked}</ul>')
 
 
 def _question(asked: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ def answer(ui: Ui, request: Any) -> Response:
         if child.wait(PATIENCE_S) != ExitCode.OK and fields.get("do") != "fail":
             return failure(run, child)
         if fields.get("do") == "fail" or _still_waits(ui, run):
-            return _to(f"/runs/{quote(run)}")
+            return go_to(f"/runs/{quote(run)}")
         return _continued(ui, run, ui.children.start(_words(ui, "resume", run, "--detach")))
 
 
@@ -56,7 +56,7 @@ def cancel(ui: Ui, request: Any) -> Response:
     """End a run for good."""
     run = find_run(ui.runs_dir, request.path_params["run"]).name
     child = ui.children.start(_words(ui, "runs cancel", run))
-    return _to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
+    return go_to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
 
 
 def failure(run: str, child: Child) -> Response:
@@ -96,11 +96,12 @@ def _continued(ui: Ui, run: str, child: Child) -> Response:
     code = child.wait(SOON_S)
     # A run that fails says so on its own page.
     if code in (None, ExitCode.OK, ExitCode.WAITING, ExitCode.RUN_FAILED, ExitCode.BUDGET):
-        return _to(f"/runs/{quote(run)}")
+        return go_to(f"/runs/{quote(run)}")
     return failure(run, child)
 
 
-def _to(place: str) -> Response:
+def go_to(place: str) -> Response:
+    """Return what lets the browser load another page."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(place, 303)

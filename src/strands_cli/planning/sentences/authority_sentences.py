@@ -1,4 +1,4 @@
-"""What a workflow uses of this machine, in sentences: `plan`, `explain`, `validate` and the question share them."""
+"""What a workflow uses of this machine, in sentences that commands, questions and the local page share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Authority, Outgoing, Use
+    from strands_cli.planning.data_flow import Authority, Outgoing, Trust, Use
 
 _VERBS = {
     "program": "It starts the program `{}`",
@@ -26,6 +26,12 @@ _TEXT = 2000
 def use_lines(uses: Iterable[Use], *, is_marked: bool = True) -> list[str]:
     """Return a sentence for each use; with `is_marked` it says which are asked about."""
     return [_sentence(use, is_marked=is_marked) for use in uses]
+
+
+def python_lines(trust: Trust) -> list[str]:
+    """Return a sentence for each module of the folder that only a name allows."""
+    allowed = "which is allowed by a name alone, in any folder"
+    return [f"It imports the Python module {name} of {folder}, {allowed}" for name, folder in trust.unconfirmed_python]
 
 
 def authority_sections(authority: Authority, *, is_complete: bool) -> dict[str, list[str]]:
