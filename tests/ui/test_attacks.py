@@ -28,9 +28,7 @@ def test_nothing_is_shown_without_the_cookie(browser: Browser, path: str) -> Non
         assert _shows_nothing(page)
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:{port}", "", "[::2]"]
-)
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:{port}", "[::2]"])
 def test_another_host_is_refused_also_with_the_cookie(browser: Browser, host: str) -> None:
     page = browser.get("/", Host=host.format(port=browser.place.rpartition(":")[2]))
     assert page.status == 421

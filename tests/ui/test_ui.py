@@ -46,14 +46,14 @@ def test_two_browsers_answer_a_gate_and_the_second_gets_the_answer_that_won(
     assert (won.status, won.headers["location"]) == (303, f"/runs/{run}")
     lost = browser.post(f"/runs/{run}/answer", {**fields, "word": "", "text": "--reason"})
     assert lost.status == 409
-    wording(lost.plain.partition("fix:")[0])
+    wording(lost.plain.partition("Fix:")[0])
     stream = http.client.HTTPConnection(browser.place, timeout=60)
     stream.request("GET", f"/runs/{run}/events", headers={"Cookie": browser.cookie})
     events = stream.getresponse()
-    while "shipped" not in (page := browser.get(f"/runs/{run}")).shown:
+    while 'data-events="' in (page := browser.get(f"/runs/{run}")).text:
         assert events.readline().startswith((b"event: changed", b"data:", b":", b"\n"))
     stream.close()
-    assert 'data-events="' not in page.text
+    assert "completed" in page.shown
     inside = browser.get(f"/runs/{run}/effects?key=steps.1/model.0")
     assert "shipped" in inside.shown
 
@@ -101,3 +101,12 @@ def test_an_answer_a_reason_and_a_result_come_from_stdin(folder: Folder, tmp_pat
     shown = elsewhere.strands("runs", "show", "last", "--full", "--json").document
     assert "--ship it" in json.dumps(shown)
     assert "stale\\nold" in json.dumps(shown)
+
+
+def test_two_runs_are_compared(browser: Browser, folder: Folder) -> None:
+    assert folder.strands("run", "flow.yaml", "--detach").code == 19
+    runs = [one["id"] for one in folder.strands("runs", "list", "--json").document["runs"]]
+    page = browser.get(f"/compare?run={runs[0]}&run={runs[-1]}")
+    assert page.status == 200
+    assert page.shown.index(runs[-1]) < page.shown.index(runs[0])
+    assert browser.get(f"/compare?run={runs[0]}").status == 409

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.pages.html_text import preformatted
-from strands_cli.ui import views
+from strands_cli.ui import folder_views, views
 from strands_cli.ui.frame import Ui, page_response
 from strands_cli.ui.live import EventStream
 
@@ -35,19 +35,21 @@ def web_app(ui: Ui) -> Starlette:
             get("/", views.show_runs),
             Route("/events", partial(_events, ui)),
             get("/inbox", views.show_inbox),
+            get("/compare", views.show_comparison),
             get("/runs/{run}", views.show_run),
             get("/runs/{run}/effects", views.show_effect),
+            get("/runs/{run}/keys", views.show_keys),
             Route("/runs/{run}/events", partial(_events, ui)),
             post("/runs/{run}/answer", views.answer),
             post("/runs/{run}/resume", views.resume),
             post("/runs/{run}/cancel", views.cancel),
-            get("/tools", views.show_tools),
-            get("/tool", views.show_tool),
-            get("/workflows", views.show_workflows),
-            get("/workflows/{name}", views.show_workflow),
-            post("/workflows/{name}/trust", views.trust),
-            post("/workflows/{name}/start", views.start),
-            get("/started/{number:int}", views.show_started),
+            get("/tools", folder_views.show_tools),
+            get("/tool", folder_views.show_tool),
+            get("/workflows", folder_views.show_workflows),
+            get("/workflows/{name}", folder_views.show_workflow),
+            post("/workflows/{name}/trust", folder_views.trust),
+            post("/workflows/{name}/start", folder_views.start),
+            get("/started/{number:int}", folder_views.show_started),
             get("/favicon.ico", _nothing),
         ],
         exception_handlers={404: _not_found, 405: _not_found},
@@ -61,9 +63,10 @@ def _shown(view: Callable[[Ui, Any], Response], ui: Ui, request: Any) -> Respons
     except StrandsCliError as error:
         findings = "".join(preformatted(str(one)) for one in error.findings)
         fix = f"<p>Fix:</p>{preformatted(error.fix)}" if error.fix else ""
-        body = f'<h1>This cannot be shown</h1><div class="error">{preformatted(error.message)}</div>{findings}{fix}'
+        title = "It was not done" if request.method == "POST" else "This cannot be shown"
+        body = f'<h1>{title}</h1><div class="error">{preformatted(error.message)}</div>{findings}{fix}'
         status = 404 if isinstance(error, RunRecordError) else 409
-        return page_response("This cannot be shown", f'{body}<p><a href="/">To the runs</a></p>', status)
+        return page_response(title, f'{body}<p><a href="/">To the runs</a></p>', status)
     except Exception as error:  # noqa: BLE001 - a damaged journal must not leave a person without a page
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error}\n{place.filename}:{place.lineno}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from strands_cli.pages import escape
+from strands_cli.pages.html_text import escape, isolated
 
 
 def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | None = None) -> str:
@@ -34,6 +34,18 @@ def section(title: str, inside: str) -> str:
     """Return a part of a page with its heading."""
     name = f"s-{title.lower().replace(' ', '-')}"
     return f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(title)}</h2>{inside}</section>'
+
+
+def table(name: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return texts as a table; empty without rows."""
+    lines = "".join(f"<tr>{''.join(f'<td>{isolated(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    if not lines:
+        return ""
+    head = "".join(f'<th scope="col">{title}</th>' for title in heads)
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{name}"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
 
 
 def _exact(value: str) -> str:

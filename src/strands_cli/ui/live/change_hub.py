@@ -15,7 +15,7 @@ from strands_cli.errors import StrandsCliError
 STREAMS = 64
 # The shortest time between two looks, in seconds.
 SHORTEST_S = 0.25
-# Between two looks passes this many times what one look, and the page made after it, have cost: 3 % of a CPU.
+# Between two looks passes this many times what one look, or the pages made after it, have cost: 3 % of a CPU.
 SHARE = 33
 
 
@@ -91,7 +91,8 @@ class ChangeHub:
                 cost = time.perf_counter() - begun
                 if is_changed:
                     self._tell(topic)
-                await asyncio.sleep(max(SHORTEST_S, SHARE * max(cost, self._costs.get(topic, 0.0))))
+                pages = self._costs.get(topic, 0.0) * len(self._waiting.get(topic, ()))
+                await asyncio.sleep(max(SHORTEST_S, SHARE * max(cost, pages)))
         except StrandsCliError:  # it has been deleted, or is damaged: the page says so when it is loaded again
             self._tell(topic)
 

@@ -1,4 +1,4 @@
-"""The pages of `strands ui`, one module each: from a request to HTML."""
+"""The pages of `strands ui` about runs and their questions, one module each: from a request to HTML."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -1,14 +1,10 @@
 from strands_cli.ui.views.inbox import show_inbox as show_inbox
+from strands_cli.ui.views.latest_effects import short_tree as short_tree
 from strands_cli.ui.views.one_run import show_effect as show_effect
+from strands_cli.ui.views.one_run import show_keys as show_keys
 from strands_cli.ui.views.one_run import show_run as show_run
 from strands_cli.ui.views.run_actions import answer as answer
 from strands_cli.ui.views.run_actions import cancel as cancel
 from strands_cli.ui.views.run_actions import resume as resume
 from strands_cli.ui.views.runs_list import show_runs as show_runs
-from strands_cli.ui.views.tool_pages import show_tool as show_tool
-from strands_cli.ui.views.tool_pages import show_tools as show_tools
-from strands_cli.ui.views.workflow_pages import show_workflow as show_workflow
-from strands_cli.ui.views.workflow_pages import show_workflows as show_workflows
-from strands_cli.ui.views.workflow_start import show_started as show_started
-from strands_cli.ui.views.workflow_start import start as start
-from strands_cli.ui.views.workflow_start import trust as trust
+from strands_cli.ui.views.two_runs import show_comparison as show_comparison

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -15,6 +16,7 @@ from strands_cli.pages import effect_html, redacted_effect, run_body, run_page_o
 from strands_cli.pages.html_text import escape
 from strands_cli.run_views.effects import effect_of
 from strands_cli.ui.frame import Ui, form, page_response
+from strands_cli.ui.views.latest_effects import short_tree
 from strands_cli.ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
 
     from strands_cli.pages import RunPage
 
-# The most effects that the page lists at the top of its tree; the first load stays under 100 kB.
-EFFECTS = 100
+# The most effects that the page lists; the first load stays under 100 kB.
+EFFECTS = 60
+# The most keys below an effect that its page lists.
+BELOW = 200
 # In these a process works on the run, or may begin to, so that the page follows it.
 _FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
 
@@ -46,7 +50,13 @@ def show_run(ui: Ui, request: Any) -> Response:
     with opened(ui, request) as (directory, journal):
         page = run_page_of(directory, journal, most_whole=0)
     run = page.summary.run
-    report = run_body(page, effects_limit=EFFECTS, effect_link=lambda key: effect_address(run.id, key))
+    tree = short_tree(page.branches, EFFECTS)
+    short = dataclasses.replace(page, branches=tree)
+    report = run_body(short, effect_link=lambda key: effect_address(run.id, key))
+    left_out = len(page.summary.effects) - sum(one.effect is not None for top in tree for one in top.walk())
+    if left_out > 0:
+        where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
+        report += f'<p class="cut">The list has the latest effects; {left_out:,} more are among {where}.</p>'
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
     body = (
         '<p id="live-note" role="status" class="soft"></p>'
@@ -60,10 +70,48 @@ def show_effect(ui: Ui, request: Any) -> Response:
     """Return what one effect read, called and answered."""
     key = request.query_params.get("key", "")
     with opened(ui, request) as (directory, journal):
-        whole = redacted_effect(effect_of(journal, key), stored_redactor(journal))
+        below: Sequence[str] = [row.key for row in journal.rows(below=key)] if journal.row(key) is None else ()
+        # A place that has effects below it need not have one itself.
+        whole = None if below else redacted_effect(effect_of(journal, key), stored_redactor(journal))
     place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
-    inside = f'<div id="inside">{effect_html(whole)}</div>'
+    content, below = (effect_html(whole), whole.below) if whole else ("", below)
+    inside = f'<div id="inside">{content}{_below(directory.name, key, below)}</div>'
     return page_response(f"{key} of {directory.name}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
+
+
+def show_keys(ui: Ui, request: Any) -> Response:
+    """Return the keys of all effects at the top of a run, in pages; what is below each is on its own page."""
+    with opened(ui, request) as (directory, journal):
+        keys = list(dict.fromkeys(row.key.partition("/")[0] for row in journal.rows()))
+    number = request.query_params.get("page", "1")
+    first = (int(number) - 1 if number.isdecimal() and len(number) < 9 else 0) * BELOW
+    shown = keys[max(0, first) : first + BELOW]
+    links = [
+        f'<a href="/runs/{quote(directory.name)}/keys?page={page}">{page}</a>'
+        for page in range(1, -(-len(keys) // BELOW) + 1)
+    ]
+    place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
+    listed = _listed(directory.name, shown)
+    body = f"<h1>Effects of <code>{escape(directory.name)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
+    return page_response(f"Effects of {directory.name}", body)
+
+
+def _below(run: str, key: str, below: Sequence[str]) -> str:
+    """Return the effects directly below one, each of which can be opened too."""
+    direct = dict.fromkeys(f"{key}/{one[len(key) + 1 :].partition('/')[0]}" for one in below)
+    if not direct:
+        return ""
+    more = f'<p class="cut">{len(direct) - BELOW:,} more</p>' if len(direct) > BELOW else ""
+    return f"<p>Below it:</p>{_listed(run, list(direct)[:BELOW])}{more}"
+
+
+def _listed(run: str, keys: Sequence[str]) -> str:
+    items = "".join(
+        f'<li><details data-effect="{escape(effect_address(run, key))}"><summary><bdi class="key">{escape(key)}</bdi>'
+        f'</summary><div class="inside"><a href="{escape(effect_address(run, key))}">Open it</a></div></details></li>'
+        for key in keys
+    )
+    return f'<ol class="effects">{items}</ol>'
 
 
 def effect_address(run: str, key: str) -> str:

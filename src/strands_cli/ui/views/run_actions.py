@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from strands_cli.engine.decisions import chosen_question
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.stored_runs import find_run
 from strands_cli.errors import ExitCode
-from strands_cli.pages.html_text import escape, preformatted
 from strands_cli.run_views import questions_of
-from strands_cli.ui.frame import Ui, page_response
+from strands_cli.ui.frame import Ui, failure, go_to
 from strands_cli.ui.security import form_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def answer(ui: Ui, request: Any) -> Response:
         return _continued(ui, run, ui.children.start(_words(ui, "resume", run, *flags, "--detach"), text))
     words, text = _answer_words(ui, run, key, fields)
     with ui.one_at_a_time[run]:
+        if fields.get("do") != "fail":
+            _require_open(ui, run, key)
         child = ui.children.start(words, text)
         if child.wait(PATIENCE_S) != ExitCode.OK and fields.get("do") != "fail":
             return failure(run, child)
@@ -59,15 +61,6 @@ def cancel(ui: Ui, request: Any) -> Response:
     return go_to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
 
 
-def failure(run: str, child: Child) -> Response:
-    """Return a page with what a command line wrote that failed; where it still works, the page says so."""
-    links = f'<p><a href="/runs/{quote(run)}">The run</a> <a href="/inbox">Inbox</a></p>' if run else ""
-    what = "It was not done" if child.code is not None else "It is not done yet"
-    stderr = child.stderr.strip() or f"exit code {child.code}"
-    body = f'<h1>{what}</h1><div class="error">{preformatted(stderr)}</div>{links}'
-    return page_response(what, f"{body}<p><code>strands {escape(child.words[0])}</code></p>", 409)
-
-
 def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tuple[list[str], str | None]:
     """Return the command line that stores an answer, and what it reads."""
     if fields.get("do") == "fail":
@@ -86,6 +79,12 @@ def _words(ui: Ui, verb: str, run: str, *flags: str, key: str | None = None) -> 
     return [*verb.split(), *flags, "--runs-dir", str(ui.runs_dir), "--", *names]
 
 
+def _require_open(ui: Ui, run: str, key: str) -> None:
+    """Raise `UsageError` with the answer that a question has got already, also while the run goes on with it."""
+    with contextlib.closing(SqliteJournal.open(ui.runs_dir / run, hold=False)) as journal:
+        chosen_question(journal, key)
+
+
 def _still_waits(ui: Ui, run: str) -> bool:
     with contextlib.closing(SqliteJournal.open(ui.runs_dir / run, hold=False)) as journal:
         return bool(questions_of(journal))
@@ -98,10 +97,3 @@ def _continued(ui: Ui, run: str, child: Child) -> Response:
     if code in (None, ExitCode.OK, ExitCode.WAITING, ExitCode.RUN_FAILED, ExitCode.BUDGET):
         return go_to(f"/runs/{quote(run)}")
     return failure(run, child)
-
-
-def go_to(place: str) -> Response:
-    """Return what lets the browser load another page."""
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(place, 303)

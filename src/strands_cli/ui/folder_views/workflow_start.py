@@ -9,11 +9,10 @@ from urllib.parse import quote
 
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.ui.frame import Ui, page_response
+from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow
+from strands_cli.ui.folder_views.workflow_pages import inputs_of, refusal
+from strands_cli.ui.frame import Ui, failure, go_to, page_response
 from strands_cli.ui.security import form_of
-from strands_cli.ui.views.run_actions import failure, go_to
-from strands_cli.ui.views.seen_workflow import SeenWorkflow, seen_workflow
-from strands_cli.ui.views.workflow_pages import inputs_of, refusal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,7 @@ from strands_cli.planning import explain_policy
 from strands_cli.planning.machine import read_installation, require_locked
 from strands_cli.planning.resolve import find_single_tool
 from strands_cli.policy import Policy
-from strands_cli.ui.frame import Ui, page_response, section
-from strands_cli.ui.views.workflow_pages import table
+from strands_cli.ui.frame import Ui, page_response, section, table
 
 if TYPE_CHECKING:
     from starlette.responses import Response

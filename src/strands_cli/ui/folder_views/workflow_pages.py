@@ -10,8 +10,8 @@ from urllib.parse import quote
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.pages.html_text import escape, isolated, preformatted
 from strands_cli.phrases import counted, shortened
-from strands_cli.ui.frame import Ui, form, page_response, section
-from strands_cli.ui.views.seen_workflow import SeenWorkflow, is_workflow_file, seen_workflow, workflow_names
+from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, is_workflow_file, seen_workflow, workflow_names
+from strands_cli.ui.frame import Ui, form, page_response, section, table
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -104,18 +104,6 @@ def _tools(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:
         if (known := (tool.name, tool.decision_words())) not in seen:
             seen.add(known)
             yield tool
-
-
-def table(name: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return texts as a table; empty without rows."""
-    lines = "".join(f"<tr>{''.join(f'<td>{isolated(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    if not lines:
-        return ""
-    head = "".join(f'<th scope="col">{title}</th>' for title in heads)
-    return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{name}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
 
 
 def _authority(seen: SeenWorkflow) -> str:
