@@ -93,6 +93,14 @@ def make_long_run(folder: Path) -> dict[str, str]:
     return {"STRANDS_RUNS_DIR": str(runs)}
 
 
+def make_many_runs(folder: Path) -> dict[str, str]:
+    """Make the records of 5,000 runs that have ended, listed once; return the variables that lead to them."""
+    runs = folder / "runs"
+    environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
+    spend(Command([sys.executable, "-m", "bench.many_runs", str(runs)], folder, environment))
+    return {"STRANDS_RUNS_DIR": str(runs)}
+
+
 def many_tasks(folder: Path, pairs: int) -> Figure:
     """Measure 1,000 tasks side by side in wall time against the bare SDK; `mb` is what they need more than 200 do."""
     environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
@@ -289,6 +297,7 @@ ROWS = [
         "show-long", "strands runs show, that run", against_sdk("runs", "show", "long", prepare=make_long_run), ratio=3
     ),
     Row("list-long", "strands runs list, with that run", against_sdk("runs", "list", prepare=make_long_run), ratio=0.6),
+    Row("list-5000", "strands runs list, 5,000 runs", against_sdk("runs", "list", prepare=make_many_runs), ratio=0.5),
     Row("file-open", "a file opened by the file tools, to plain open", printed_by("bench.open_alone"), ratio=9.0),
     Row(
         "exec",

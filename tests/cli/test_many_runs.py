@@ -54,10 +54,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         (ids[name],) = [run.id for run in list_runs(folder.runs)[0] if run.id not in known]
 
     folder.workflow(STEPS, {"steps.1": [{"text": "Bees hum."}]}, inputs=INPUTS)
-    keep("bees", 0, "run", "flow.yaml")
-    keep("again", 0, "rerun", ids["bees"], "--from", "steps.1")
+    keep("first", 0, "run", "flow.yaml")
+    keep("again", 0, "rerun", ids["first"], "--from", "steps.1")
     folder.workflow(STEPS, {"steps.1": [{"text": HOSTILE}]}, inputs=INPUTS)
-    keep("ants", 0, "run", "flow.yaml", "--var", "topic=ants")
+    keep("second", 0, "run", "flow.yaml", "--var", "topic=ants")
     keep("failed", 10, "run", "flow.yaml", "--var", "topic=stones")
     folder.workflow(
         [*STEPS, {"type": "hitl", "prompt": "Publish?"}], {"steps.1": [{"text": "Bees hum."}]}, inputs=INPUTS
@@ -68,14 +68,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
 
 
 def test_a_rerun_that_does_the_same_does_not_differ(made: Made) -> None:
-    assert made.runs("diff", "bees", "again", "--exit-code").code == 0
-    document = made.document("diff", "bees", "again")
+    assert made.runs("diff", "first", "again", "--exit-code").code == 0
+    document = made.document("diff", "first", "again")
     assert (document["same"], document["first"], document["changes"], document["effects"]) == (True, None, [], [])
     assert document["same_effects"] == document["before"]["effects"] == document["after"]["effects"]
 
 
 def test_runs_part_at_the_effect_that_is_the_cause(made: Made) -> None:
-    document = made.document("diff", "bees", "ants")
+    document = made.document("diff", "first", "second")
     assert document["first"] == "steps.0/tool.0.look"
     changed = {(one["key"], change["what"]): change for one in document["effects"] for change in one["changes"]}
     assert changed["steps.0/tool.0.look", "arguments"]["after"] == {"text": "ants"}
@@ -87,12 +87,12 @@ def test_runs_part_at_the_effect_that_is_the_cause(made: Made) -> None:
 
 
 def test_exit_code_1_says_that_runs_differ_where_it_is_asked_for(made: Made) -> None:
-    assert [made.runs("diff", "bees", "ants", *more).code for more in ([], ["--exit-code"])] == [0, 1]
-    assert made.runs("diff", "bees", "nowhere", "--exit-code").code == 17
+    assert [made.runs("diff", "first", "second", *more).code for more in ([], ["--exit-code"])] == [0, 1]
+    assert made.runs("diff", "first", "nowhere", "--exit-code").code == 17
 
 
 def test_the_text_has_the_divergence_first_and_no_control_characters(made: Made) -> None:
-    shown = made.runs("diff", "bees", "ants").out
+    shown = made.runs("diff", "first", "second").out
     assert "steps.0/tool.0.look" in shown.splitlines()[0]
     assert "- Bees hum." in shown
     assert "\\x1b[31mred\\r\\u202e" in shown
@@ -101,7 +101,7 @@ def test_the_text_has_the_divergence_first_and_no_control_characters(made: Made)
 
 
 def test_an_effect_of_one_run_and_other_ends_differ(made: Made) -> None:
-    document = made.document("diff", "bees", "waiting")
+    document = made.document("diff", "first", "waiting")
     only = {
         one["key"]: (one["before"], one["after"])
         for one in document["effects"]
@@ -111,6 +111,6 @@ def test_an_effect_of_one_run_and_other_ends_differ(made: Made) -> None:
     ends = {one["what"]: (one["before"], one["after"]) for one in document["changes"]}
     assert ends["status"] == ("completed", "waiting")
     assert "workflow" in ends
-    failed = made.document("diff", "bees", "failed")
+    failed = made.document("diff", "first", "failed")
     assert failed["first"] == "steps.0/tool.0.look"
     assert failed["after"]["status"] == "failed"

@@ -28,7 +28,7 @@ HEADINGS = {
         "approve": "resume_command:approve",
         "reject": "resume_command:reject",
         "rerun": "resume_command:rerun",
-        "sessions": "runs_commands:sessions_app",
+        "sessions": "sessions_commands:sessions_app",
         "ui": "ui_command:ui",
     },
     "Tools": {

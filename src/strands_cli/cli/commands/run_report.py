@@ -199,7 +199,14 @@ def text_lines(title: str, text: str, *, full: bool = True) -> Iterator[str]:
 
 def cells_of(runs: Sequence[StoredRun]) -> list[tuple[str, ...]]:
     """Return the table of runs."""
-    rows = [(run.id, run.status, moment(run.started_at), duration_of(run), run.workflow) for run in runs]
+    from strands_cli.cli.terminal import duration
+
+    lengths = (duration(run.worked_s) if run.worked_s is not None and run.status != "running" else "" for run in runs)
+    moments = (moment(run.started_at) for run in runs)
+    rows = [
+        (run.id, run.status, started, length, run.workflow)
+        for run, started, length in zip(runs, moments, lengths, strict=True)
+    ]
     return [("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"), *rows]
 
 

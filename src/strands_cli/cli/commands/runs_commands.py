@@ -1,8 +1,7 @@
-"""Commands on stored runs: runs list, show, cancel, delete, prune; `sessions` is a hidden alias of `runs`."""
+"""Commands on stored runs: runs list, show, cancel, delete, prune."""
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import RUNS_DIR
 from strands_cli.cli.commands.help_group import group
-from strands_cli.cli.commands.resume_command import resume
 from strands_cli.cli.commands.run_report import cells_of, run_document
 from strands_cli.cli.commands.runs_diff import diff_runs
 from strands_cli.cli.commands.runs_report import report_run
@@ -44,7 +43,6 @@ JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 # What `prune` deletes by default: runs that cannot be resumed by mistake.
 ENDED = ["completed", "failed", "cancelled"]
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def list_runs(
@@ -114,7 +112,7 @@ def prune_runs(
     """
     from strands_cli.engine.stored_runs import delete_run
 
-    before = time.time() - age_in_seconds(older_than)
+    before = time.time() - age_in_seconds(older_than, "--older-than")
     chosen, problems = _chosen(runs_dir, status or ENDED)
     deleted = []
     for run in (run for run in chosen if run.started_at <= before and run.status != "running"):
@@ -153,20 +151,8 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
     return [run for run in runs if not statuses or run.status in statuses], problems
 
 
-def age_in_seconds(text: str) -> float:
-    """Read an age such as `30d`.
-
-    Raises:
-        UsageError: The text is not an age.
-    """
-    found = re.fullmatch(r"(\d+)([smhdw]?)", text)
-    if found is None:
-        raise UsageError(f"--older-than {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
-    return int(found[1]) * _SECONDS[found[2] or "d"]
-
-
-_ABOUT = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
-_VERBS: dict[str, Callable[..., Any]] = {
+ABOUT = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
+VERBS: dict[str, Callable[..., Any]] = {
     "list": list_runs,
     "show": show_run,
     "cancel": cancel_runs,
@@ -178,5 +164,4 @@ _NEWER: dict[str, Callable[..., Any]] = {
     "diff": diff_runs,
     "report": report_run,
 }
-runs_app = group(_ABOUT, {**_VERBS, **_NEWER})
-sessions_app = group(_ABOUT, {**_VERBS, "cleanup": prune_runs, "resume": resume}, hidden=True)
+runs_app = group(ABOUT, {**VERBS, **_NEWER})

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.journal.damaged_rows import readable_row
+from strands_cli.engine.journal.journal_files import DATABASE, OUTPUTS
 from strands_cli.engine.journal.journal_rows import Row, RowKind, StoredRow
 from strands_cli.engine.journal.row_texts import json_text, read_usage, usage_text
 from strands_cli.errors import RunRecordError
@@ -23,8 +24,6 @@ from strands_cli.secrets import HIDE_NOTHING, Redactor
 
 FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
-DATABASE = "journal.sqlite"
-OUTPUTS = "outputs"
 ROWS_AT_ONCE = 256
 # A process that checks the lock takes it for a moment; another one that wants to work on the run must not fail then.
 LOOK_S = 0.5

@@ -1,6 +1,5 @@
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary as EffectSummary
 from strands_cli.engine.stored_runs.open_run import opened_run as opened_run
-from strands_cli.engine.stored_runs.run_store import StoredRun as StoredRun
 from strands_cli.engine.stored_runs.run_store import cancel_run as cancel_run
 from strands_cli.engine.stored_runs.run_store import delete_run as delete_run
 from strands_cli.engine.stored_runs.run_store import find_run as find_run
@@ -10,4 +9,5 @@ from strands_cli.engine.stored_runs.run_store import run_status as run_status
 from strands_cli.engine.stored_runs.run_store import session_facts as session_facts
 from strands_cli.engine.stored_runs.run_summary import RunSummary as RunSummary
 from strands_cli.engine.stored_runs.run_summary import summary_of as summary_of
+from strands_cli.engine.stored_runs.stored_run import StoredRun as StoredRun
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor as stored_redactor

@@ -8,17 +8,21 @@ import platform
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import worked_before
-from strands_cli.engine.journal import Clock, Journal, SqliteJournal, hold_run
+from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
+from strands_cli.engine.stored_runs.stored_run import StoredRun
 from strands_cli.errors import RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.phrases import first_of
 
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Clock, Journal, SqliteJournal
+
+# The journal is imported where one is opened: a list of runs that have ended opens none.
 STOP_S = 15.0
 # Others who look take the lock for some microseconds; one who works on the run keeps it.
 GLANCE_S = 0.05
@@ -26,22 +30,6 @@ GLANCE_S = 0.05
 LAST_MOMENT = 253402300800.0
 # The name of the newest run.
 LAST = "last"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """One run as its journal describes it; times are seconds since the epoch."""
-
-    id: str
-    directory: Path
-    workflow: str
-    pattern: str
-    file: str
-    status: RunStatus
-    started_at: float
-    ended_at: float | None = None
-    reason: str | None = None
-    worked_s: float | None = None
 
 
 def find_run(runs_dir: Path, name: str) -> Path:
@@ -75,14 +63,21 @@ def _newest(runs_dir: Path, known: Sequence[str]) -> list[str]:
     return [max((read_run(runs_dir / run) for run in candidates), key=lambda run: (run.started_at, run.id)).id]
 
 
-def list_runs(runs_dir: Path) -> tuple[list[StoredRun], list[str]]:
+def list_runs(runs_dir: Path, now_ns: Callable[[], int] = time.time_ns) -> tuple[list[StoredRun], list[str]]:
     """Return all runs, the newest first, and the problems of journals that cannot be read."""
     runs, problems = [], []
+    index = RunIndex(runs_dir, now_ns)
     for name in sorted(_run_ids(runs_dir)):
-        try:
-            runs.append(read_run(runs_dir / name))
-        except RunRecordError as error:
-            problems.append(error.message)
+        run = index.find(name)
+        if run is None:
+            try:
+                run = read_run(runs_dir / name)
+            except RunRecordError as error:
+                problems.append(error.message)
+                continue
+            index.note(run)
+        runs.append(run)
+    index.save()
     # Ids have a resolution of one second only.
     return sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True), problems
 
@@ -103,6 +98,8 @@ def read_run(directory: Path) -> StoredRun:
     Raises:
         RunRecordError: The journal cannot be read.
     """
+    from strands_cli.engine.journal import SqliteJournal
+
     journal = SqliteJournal.open(directory, hold=False)
     with contextlib.closing(journal):
         return run_in(directory, journal)
@@ -116,6 +113,8 @@ def run_status(journal: SqliteJournal) -> RunStatus:
 
 def run_in(directory: Path, journal: SqliteJournal) -> StoredRun:
     """Return the run of an open journal."""
+    from strands_cli.engine.effects import worked_before
+
     require_begun(directory, journal)
     status, ended_at, reason = run_status(journal), journal.get("ended_at"), journal.get("reason")
     try:
@@ -163,6 +162,8 @@ def require_begun(directory: Path, journal: Journal) -> None:
 
 def is_locked(directory: Path) -> bool:
     """Return whether a process is working on the run now."""
+    from strands_cli.engine.journal import hold_run
+
     try:
         hold_run(directory, wait_s=GLANCE_S).release()
     except RunRecordError:
@@ -196,6 +197,8 @@ def cancel_run(directory: Path, clock: Clock) -> None:
         UsageError: The run has ended.
         RunRecordError: Its process is on another machine, or does not end.
     """
+    from strands_cli.engine.journal import SqliteJournal
+
     status = read_run(directory).status
     _require_unended(directory, status)
     if status == "running":
@@ -214,6 +217,8 @@ def _require_unended(directory: Path, status: RunStatus) -> None:
 def _stop_process(directory: Path) -> None:
     """Ask the process of a run to end, and wait until it has released the lock."""
     import filelock
+
+    from strands_cli.engine.journal import SqliteJournal
 
     journal = SqliteJournal.open(directory, hold=False)
     with contextlib.closing(journal):
@@ -241,6 +246,8 @@ def delete_run(directory: Path) -> None:
     Raises:
         RunRecordError: A process is working on it, or the disk refuses.
     """
+    from strands_cli.engine.journal import hold_run
+
     lock = hold_run(directory)
     try:
         try:
@@ -253,6 +260,7 @@ def delete_run(directory: Path) -> None:
         finally:
             lock.release()
         shutil.rmtree(directory)
+        forget_run(directory)
     except OSError as error:
         raise RunRecordError(
             f"{directory} cannot be removed: {error.strerror or error}", fix="remove it by hand"

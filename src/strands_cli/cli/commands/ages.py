@@ -1,0 +1,24 @@
+"""Ages as people type them: `12h`, `30d`."""
+
+from __future__ import annotations
+
+import re
+
+from strands_cli.errors import UsageError
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def age_in_seconds(text: str, option: str) -> float:
+    """Read an age such as `30d`; without a letter it is days.
+
+    Args:
+        option: Where it was typed.
+
+    Raises:
+        UsageError: The text is not an age.
+    """
+    found = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text)
+    if found is None:
+        raise UsageError(f"{option} {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
+    return int(found[1]) * _SECONDS[found[2] or "d"]
