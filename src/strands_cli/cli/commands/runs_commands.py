@@ -15,7 +15,9 @@ from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.run_report import cells_of, run_document
 from strands_cli.cli.commands.runs_diff import diff_runs
 from strands_cli.cli.commands.runs_report import report_run
+from strands_cli.cli.commands.runs_search import search_runs
 from strands_cli.cli.commands.runs_show import show_run
+from strands_cli.cli.commands.runs_stats import show_stats
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
@@ -162,6 +164,8 @@ VERBS: dict[str, Callable[..., Any]] = {
 # `sessions` has none of them.
 _NEWER: dict[str, Callable[..., Any]] = {
     "diff": diff_runs,
+    "stats": show_stats,
+    "search": search_runs,
     "report": report_run,
 }
 runs_app = group(ABOUT, {**VERBS, **_NEWER})
