@@ -226,3 +226,17 @@ def test_a_journal_that_cannot_be_read_is_a_warning_and_no_end(made: Made, tmp_p
         assert [name in "".join(document["problems"]) for name in map(made.ids.get, ("waiting", "again"))] == [True] * 2
     assert made.document("stats", *place)["total"]["runs"] == 3
     assert made.runs("diff", "first", "again", *place).code == 17
+
+
+def test_a_damaged_row_is_a_warning_and_a_difference(made: Made, tmp_path: Path, wording: Wording) -> None:
+    runs = made.copy_to(tmp_path)
+    with contextlib.closing(sqlite3.connect(runs / made.ids["again"] / DATABASE)) as journal, journal:
+        journal.execute("UPDATE effects SET output = '{', usage = '{' WHERE key = 'steps.1/model.0'")
+    place = ["--runs-dir", str(runs)]
+    ran = made.runs("search", "seen bees", *place)
+    assert ran.code == 0, "the other rows are searched"
+    wording(ran.err.replace(str(runs / made.ids["again"]), "DIRECTORY"))
+    assert len(made.document("stats", *place)["problems"]) == 1
+    document = made.document("diff", "first", "again", *place)
+    assert document["first"] == "steps.1/model.0"
+    assert "damage" in {change["what"] for one in document["effects"] for change in one["changes"]}

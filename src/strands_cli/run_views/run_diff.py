@@ -30,7 +30,8 @@ class Change:
         what: Of a run `name`, `pattern`, `workflow` (its text), `input`, `status`, `reason` or `response`. Of an effect
             `effect` (only one run has it: the other value is None), `kind`, `status`, `who`, `model`, `request`,
             `answer`, `value`, `calls`, `decision`, `rule`, `arguments`, `called_with`, `result`, `result_json`,
-            `question`, `output`, `error` or `tokens`.
+            `question`, `output`, `damage` (what of its row
+            cannot be read), `error` or `tokens`.
         before: A text or a JSON value; None where there is none.
         after: Likewise.
     """
@@ -230,6 +231,7 @@ def _facts(effect: EffectSummary, *, with_output: bool) -> Iterator[tuple[str, A
         yield "question", "\n\n".join(filter(None, (asked.prompt, asked.context)))
     if with_output:
         yield from _answers(effect)
+    yield "damage", effect.damage
     yield "error", effect.tool_error[1] if row.kind == "tool" and effect.tool_error else effect.error
     yield "tokens", _tokens(row.usage)
 

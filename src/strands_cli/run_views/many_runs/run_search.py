@@ -11,6 +11,7 @@ from typing import Any
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.stored_runs import EffectSummary, StoredRun, stored_redactor
 from strands_cli.errors import RunRecordError
+from strands_cli.phrases import counted
 from strands_cli.run_views.row_facts import who_of
 
 # How much of a line is shown around what was found.
@@ -36,7 +37,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class UnreadRun:
-    """A run that could not be read, or not to its end."""
+    """A run that could not be read, or not the whole of it."""
 
     run: str
     problem: str
@@ -51,12 +52,12 @@ def search(runs: Iterable[StoredRun], text: str) -> Iterator[Hit | UnreadRun]:
     for run in runs:
         try:
             with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
-                yield from _in_run(run, journal, wanted)
+                yield from _in_run(run, journal.tolerant(), wanted)
         except RunRecordError as error:
             yield UnreadRun(run.id, error.message)
 
 
-def _in_run(run: StoredRun, journal: SqliteJournal, wanted: re.Pattern[str]) -> Iterator[Hit]:
+def _in_run(run: StoredRun, journal: SqliteJournal, wanted: re.Pattern[str]) -> Iterator[Hit | UnreadRun]:
     facts: dict[str, Any] = {"workflow": run.workflow, "file": run.file, "reason": run.reason}
     inputs = journal.get("inputs")
     if _first_line(inputs, wanted) is not None:
@@ -65,8 +66,17 @@ def _in_run(run: StoredRun, journal: SqliteJournal, wanted: re.Pattern[str]) -> 
         facts |= {f"input {name}": value for name, value in inputs.items()} if isinstance(inputs, dict) else {}
     facts["response"] = journal.get("response")
     yield from _hits(run.id, "", facts.items(), wanted)
-    for row in journal.rows():
-        yield from _hits(run.id, row.key, _parts(EffectSummary(row)), wanted)
+    damaged = 0
+    for effect in map(EffectSummary, journal.rows()):
+        yield from _hits(run.id, effect.row.key, _parts(effect), wanted)
+        damaged += effect.damage is not None
+    if damaged:
+        yield UnreadRun(run.id, damaged_rows(run, damaged))
+
+
+def damaged_rows(run: StoredRun, number: int) -> str:
+    """Return what is wrong with a run that has so many damaged rows."""
+    return f"the journal in {run.directory} has {counted(number, 'damaged row')}; what can be read of them is used"
 
 
 def _parts(effect: EffectSummary) -> Iterator[tuple[str, Any]]:

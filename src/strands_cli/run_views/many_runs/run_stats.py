@@ -15,6 +15,7 @@ from strands_cli.engine.journal import Row, SqliteJournal
 from strands_cli.engine.stored_runs import EffectSummary, StoredRun
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
+from strands_cli.run_views.many_runs.run_search import damaged_rows
 from strands_cli.run_views.row_facts import who_of
 
 By = Literal["workflow", "model", "tool", "agent", "day"]
@@ -83,6 +84,7 @@ class _Fact:
     seconds: float | None
     usage: Usage
     cost: float | None
+    is_damaged: bool
 
 
 @dataclass(slots=True)
@@ -146,10 +148,12 @@ def stats_of(runs: Iterable[StoredRun], by: By | None = None) -> RunStats:
     for run in runs:
         try:
             with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
-                facts = list(_facts(journal))
+                facts = list(_facts(journal.tolerant()))
         except RunRecordError as error:
             problems.append(error.message)
             continue
+        if damaged := sum(fact.is_damaged for fact in facts):
+            problems.append(damaged_rows(run, damaged))
         _count_run(total, run, facts)
         if by in ("workflow", "day"):
             name = run.workflow if by == "workflow" else time.strftime("%Y-%m-%d", time.gmtime(run.started_at))
@@ -204,6 +208,7 @@ def _facts(journal: SqliteJournal) -> Iterator[_Fact]:
             seconds=None if row.ended_at is None else max(0.0, row.ended_at - row.started_at),
             usage=row.usage,
             cost=row.cost,
+            is_damaged=effect.damage is not None,
         )
 
 
