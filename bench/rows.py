@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +213,41 @@ def run_against_raw_sdk(folder: Path) -> Iterator[Pair]:
         yield Pair(Command(run, folder, environment), Command(raw, folder, environment))
 
 
+def make_run_of(steps: int) -> Callable[[Path], dict[str, str]]:
+    """Return what makes the record of a run of so many steps in a folder, and returns the variables that lead to it."""
+
+    def make(folder: Path) -> dict[str, str]:
+        runs = folder / "runs"
+        runs.mkdir()
+        # In a process of its own, since a parent that has grown is measured with its children.
+        program = f"from pathlib import Path; from bench.long_run import make; make(Path({str(runs)!r}), {steps})"
+        environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
+        spend(Command([sys.executable, "-c", program], folder, environment))
+        return {"STRANDS_RUNS_DIR": str(runs)}
+
+    return make
+
+
+def report_of_long_run(folder: Path, pairs: int) -> Figure:
+    """Measure the report of a run of 10,000 effects against importing the SDK; `mb` is the size of the file."""
+    measured = against_sdk("runs", "report", "long", "-o", "long.html", "--force", prepare=make_run_of(MANY * 5))
+    figure = measured(folder, pairs)
+    return replace(figure, mb=(folder / "long.html").stat().st_size / 1_000_000)
+
+
+@contextmanager
+def one_effect_of_a_long_run(folder: Path) -> Iterator[Pair]:
+    """Yield the same command for one effect: of a run of 10,000 effects, and of one of 10."""
+    places = {"many": MANY * 5, "few": 5}
+    for name, steps in places.items():
+        (folder / name).mkdir()
+        make_run_of(steps)(folder / name)
+    environment = clean_environment(HOME=str(folder))
+    show = [STRANDS, "runs", "show", "long", "nodes.there#1/model.0", "--runs-dir"]
+    many, few = (Command([*show, str(folder / name / "runs")], folder, environment) for name in places)
+    yield Pair(many, few)
+
+
 CHOSEN = (7, 500, 993)
 DECORATED = """from strands import tool
 
@@ -306,5 +341,8 @@ ROWS = [
         ratio=1.5,
     ),
     Row("exec-cold", "the same, not started ahead", printed_by("bench.sandbox_alone", "cold"), ratio=4.0),
+    Row("report", "strands runs report, 10,000 effects; MB of the file", report_of_long_run, ratio=2.5, mb=15),
+    Row("show-effect", "one effect of 10,000 shown, to one of 10", in_pairs(one_effect_of_a_long_run), ratio=1.1),
+    Row("live-page", "a run that a page shows, to the run alone", printed_by("bench.live_page"), ratio=1.03),
     Row("tasks", "1,000 tasks of 50 ms, 100 at once, to the raw SDK", many_tasks, ratio=1.8, mb=12),
 ]

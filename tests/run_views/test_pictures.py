@@ -184,10 +184,10 @@ def test_a_run_of_many_steps_is_drawn_with_few_bars_that_count_all(tmp_path: Pat
     (lane,) = found.timeline.lanes
     bars = [bar for row in lane.rows for bar in row]
     assert (lane.name, lane.key) == ("one", None)
-    assert len(bars) <= 300
+    assert len(bars) <= 200
     assert sum(bar.count for bar in bars) == found.timeline.effects == 1000
     assert found.pattern is not None
-    assert (len(found.pattern.nodes), found.pattern.steps) == (120, 1000)
+    assert (len(found.pattern.nodes), found.pattern.steps) == (60, 1000)
 
 
 def test_of_many_steps_those_are_drawn_that_failed(tmp_path: Path) -> None:

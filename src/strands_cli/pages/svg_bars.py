@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from strands_cli.pages.svg_parts import picture, rectangle, text_at, time_span
+from strands_cli.pages.svg_parts import legend, picture, rectangle, text_at, time_span
 from strands_cli.phrases import counted, shortened
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ def svg_bars(lines: Sequence[CostLine], name: str) -> str:
         parts += _cost_bar(line, y, _SPAN / largest, has_tokens=has_tokens)
         parts.append(text_at(_LEFT + _SPAN + 10, y + _BAR - 2, cost_words(line), "soft", _WORDS))
     height = len(shown) * _ROW + 8
+    if has_tokens:
+        height += _ROW
+        meanings = {"bar amount": "input tokens", "bar amount output": "output tokens"}
+        parts.append(legend(_LEFT, height - 10, meanings))
     if len(lines) > len(shown):
         height += _ROW
         parts.append(text_at(_LEFT, height - 10, f"{len(lines) - len(shown):,} more are not drawn.", "soft"))

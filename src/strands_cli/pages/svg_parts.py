@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from strands_cli.pages.html_text import anchor_of, escape
 
@@ -43,17 +43,11 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def linked(key: str | None, name: str, inner: str, *, is_stop: bool = True) -> str:
-    """Return a part of a picture as a link to an effect of the page; without a key it is only a group.
-
-    Args:
-        name: What the part is, for people who do not see it.
-        is_stop: Whether the Tab key stops at it; in a picture of many parts it does not.
-    """
+def linked(key: str | None, name: str, inner: str) -> str:
+    """Return a part of a picture, which has a name, as a link to an effect of the page; without a key as a group."""
     if key is None:
         return f"<g>{title(name)}{inner}</g>"
-    stop = "" if is_stop else ' tabindex="-1"'
-    return f'<a href="#{anchor_of(key)}" aria-label="{label(name, 300)}"{stop}>{title(name)}{inner}</a>'
+    return f'<a href="#{anchor_of(key)}" aria-label="{label(name, 300)}">{title(name)}{inner}</a>'
 
 
 def picture(
@@ -84,6 +78,15 @@ def text_at(x: float, y: float, text: str, classes: str = "", limit: int = 40) -
     """Return a text at a place; `end` and `middle` among the classes say which part of it is there."""
     names = f' class="{classes}"' if classes else ""
     return f'<text x="{number(x)}" y="{number(y)}"{names}>{label(text, limit)}</text>'
+
+
+def legend(x: float, y: float, meanings: Mapping[str, str]) -> str:
+    """Return a line that has a small bar of each class beside what it means."""
+    parts = []
+    for classes, words in meanings.items():
+        parts += [rectangle(x, y - 9, 14, 9, classes), text_at(x + 19, y, words, "soft")]
+        x += 40 + 7 * len(words)
+    return "".join(parts)
 
 
 def rectangle(x: float, y: float, width: float, height: float, classes: str, radius: float = 2) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from strands_cli.pages.svg_parts import line, linked, picture, rectangle, text_at, time_span
+from strands_cli.pages.svg_parts import legend, line, linked, picture, rectangle, text_at, time_span
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ _WIDTH, _LEFT, _RIGHT, _TOP = 960.0, 220.0, 20.0, 30.0
 _ROW, _BAR, _BETWEEN = 18.0, 13.0, 6.0
 _SPAN = _WIDTH - _LEFT - _RIGHT
 _COLUMNS = 32
-# With more bars than this, the Tab key stops at the names of the steps only.
-_MOST_STOPS = 40
+# With more bars than this, only those lead to their effects that need a look, besides the names of the steps.
+_MOST_LINKS = 40
+_NOTABLE = ("failed", "waiting", "running")
 _WORDS = {"model": "model turn", "tool": "tool call", "person": "waits for a person", "step": "step"}
 
 
@@ -31,9 +32,11 @@ def svg_timeline(timeline: Timeline) -> str:
         y += len(lane.rows) * _ROW + _BETWEEN
     parts = [*_axis(timeline, y), *_gaps(timeline, y)]
     for lane, top in zip(timeline.lanes, tops, strict=True):
-        parts += _lane(lane, top, timeline, has_stops=bars <= _MOST_STOPS)
+        parts += _lane(lane, top, timeline, links_all=bars <= _MOST_LINKS)
     if timeline.scale.gaps:
         y += 16
+    y += 18
+    parts.append(legend(_LEFT, y, _legend(timeline)))
     notes = _notes(timeline)
     for text in notes:
         y += 18
@@ -54,20 +57,20 @@ def _axis(timeline: Timeline, bottom: float) -> Iterator[str]:
         yield text_at(x, _TOP - 12, time_span(mark.seconds), f"soft{part}")
 
 
-def _lane(lane: Lane, top: float, timeline: Timeline, *, has_stops: bool) -> Iterator[str]:
+def _lane(lane: Lane, top: float, timeline: Timeline, *, links_all: bool) -> Iterator[str]:
     who = f" {lane.who}" if lane.who and lane.who != lane.name else ""
     name = text_at(_LEFT - 8, top + _BAR - 2, f"{lane.name}{who}", "end", _COLUMNS)
     yield linked(lane.key, f"{lane.name}{who}", name) if lane.key else name
     for number_of_row, row in enumerate(lane.rows):
         for bar in row:
-            yield _bar(bar, top + number_of_row * _ROW, timeline, is_stop=has_stops)
+            yield _bar(bar, top + number_of_row * _ROW, timeline, is_link=links_all or bar.status in _NOTABLE)
 
 
-def _bar(bar: Bar, y: float, timeline: Timeline, *, is_stop: bool) -> str:
+def _bar(bar: Bar, y: float, timeline: Timeline, *, is_link: bool) -> str:
     x, end = _at(timeline, bar.started_at), _at(timeline, bar.ended_at)
     height, down = (_BAR - 6, 3) if bar.kind == "person" else (_BAR, 0)
     shape = rectangle(x, y + down, max(2.0, end - x), height, f"bar {bar.kind} {bar.status}{' open' * bar.is_open}")
-    return linked(bar.key, bar_words(bar), shape, is_stop=is_stop)
+    return linked(bar.key if is_link else None, bar_words(bar), shape)
 
 
 def bar_words(bar: Bar) -> str:
@@ -87,6 +90,12 @@ def _gaps(timeline: Timeline, bottom: float) -> Iterator[str]:
         yield rectangle(x + 1, _TOP - 4, width - 2, bottom - _TOP + 4, "gap", 0)
         words = f"{time_span(gap.seconds)} {'waited' if gap.is_waiting else 'idle'}"
         yield text_at(x + width / 2, bottom + 12, words, "soft middle")
+
+
+def _legend(timeline: Timeline) -> dict[str, str]:
+    """Return the classes of the kinds of bars that there are, with what they mean."""
+    kinds = {bar.kind for lane in timeline.lanes for row in lane.rows for bar in row}
+    return {f"bar {kind}": words for kind, words in _WORDS.items() if kind in kinds}
 
 
 def _notes(timeline: Timeline) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NodeState = Literal["not-begun", "running", "waiting", "done", "failed", "stopped", "reused", "skipped"]
 
 # How many steps are drawn; of more, those that tell something and then the first ones.
-MOST_NODES = 120
+MOST_NODES = 60
 # How many workers of an orchestrator are drawn each for itself; the others are one node.
 MOST_WORKERS = 12
 _WORKERS = "workers.N"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from strands_cli.run_views.pictures.time_scale import Scale, scale_of
-from strands_cli.run_views.pictures.timeline_bars import Bar, bars_below, rows_of
+from strands_cli.run_views.pictures.timeline_bars import Bar, bars_below, joined, rows_of
 from strands_cli.run_views.run_tree import Branch, tree_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # With more steps than this each agent has a lane instead, and of those no more are drawn.
 MOST_LANES = 24
 # How many bars are drawn about; what lies closer than that is one bar.
-MOST_BARS = 300
+MOST_BARS = 200
 _MOST_ROWS = 4
 _LEAST_PLACES = 8
 
@@ -127,8 +127,8 @@ def _grouped(row: Sequence[Bar], scale: Scale, places: int) -> list[Bar]:
     """Return the bars of a row; where there are more than places, those that begin in the same place are one bar."""
     if len(row) <= places:
         return list(row)
-    found: dict[tuple[int, bool], Bar] = {}
+    found: dict[tuple[int, bool], list[Bar]] = {}
     for bar in row:
         place = (int(scale.place_of(bar.started_at) * places), bar.kind == "person")
-        found[place] = found[place].joined(bar) if place in found else bar
-    return list(found.values())
+        found.setdefault(place, []).append(bar)
+    return [joined(bars) for bars in found.values()]

@@ -52,18 +52,21 @@ class Bar:
         """How long it is."""
         return self.ended_at - self.started_at
 
-    def joined(self, other: Bar) -> Bar:
-        """Return one bar for both."""
-        status = min(self.status, other.status, key=_TELLING.index)
-        return replace(
-            self,
-            status=status,
-            who=self.who if self.who == other.who else "",
-            kind=self.kind if self.kind == other.kind else "step",
-            ended_at=max(self.ended_at, other.ended_at),
-            is_open=self.is_open or other.is_open,
-            count=self.count + other.count,
-        )
+
+def joined(bars: Sequence[Bar]) -> Bar:
+    """Return one bar for several, in the order of their beginnings; one alone stays as it is."""
+    first = bars[0]
+    if len(bars) == 1:
+        return first
+    return replace(
+        first,
+        status=min((one.status for one in bars), key=_TELLING.index),
+        who=first.who if all(one.who == first.who for one in bars) else "",
+        kind=first.kind if all(one.kind == first.kind for one in bars) else "step",
+        ended_at=max(one.ended_at for one in bars),
+        is_open=any(one.is_open for one in bars),
+        count=sum(one.count for one in bars),
+    )
 
 
 def bars_below(top: Branch, until: float) -> Iterator[Bar]:
