@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from strands_cli.pages import RunPage
 
 # The most effects that the page lists; the first load stays under 100 kB.
-EFFECTS = 60
+EFFECTS = 24
 # The most keys below an effect that its page lists.
 BELOW = 200
 # In these a process works on the run, or may begin to, so that the page follows it.
