@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,13 @@ def test_another_file_is_overwritten_only_with_force(folder: Folder, wording: Wo
     wording(ran.err)
     assert folder.strands("runs", "report", "last", "-o", "mine.html", "--force").code == 0
     assert report(folder, "mine.html").faults == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a named pipe")
+def test_what_is_not_a_file_is_never_replaced(folder: Folder, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    ran = folder.strands("runs", "report", "last", "-o", str(tmp_path / "pipe"), "--force")
+    assert (ran.code, (tmp_path / "pipe").is_fifo()) == (12, True)
 
 
 def test_a_run_with_no_place_for_its_report_does_not_begin(folder: Folder, wording: Wording) -> None:

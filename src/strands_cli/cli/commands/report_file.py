@@ -43,6 +43,8 @@ def require_report_place(place: Path, *, force: bool, others: Iterable[Path] = (
 
 
 def _require_free(place: Path, *, force: bool) -> None:
+    if place.exists() and not place.is_file():  # a device would be replaced by the file
+        raise ArtifactError(f"the report {place} is neither new nor a file", fix="choose another place")
     if not force and (place.exists() or place.is_symlink()) and not _is_report(place):
         fix = "pass --force to overwrite it, or choose another name"
         raise ArtifactError(f"{place} exists already, and is not a report", fix=fix)
