@@ -21,7 +21,7 @@ def question_forms(page: RunPage, request: Any) -> str:
     place = f"/runs/{quote(page.summary.run.id)}/answer"
     asked = "".join(
         f'<li id="q-{anchor_of(str(one["key"]))}">{_question(one)}'
-        f"{form(request, place, _ways(one), hidden={'key': str(one['key'])})}</li>"
+        f"{''.join(form(request, place, way, hidden={'key': str(one['key'])}) for way in _ways(one))}</li>"
         for one in page.questions
     )
     return section("It waits for you", f'<ul class="plain">{asked}</ul>')
@@ -41,16 +41,19 @@ def _call(call: Mapping[str, Any]) -> str:
     return f"<p>The call:</p>{preformatted(text)}"
 
 
-def _ways(asked: Mapping[str, Any]) -> str:
-    """Return the fields and buttons of a question."""
+def _ways(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields and buttons of each form of a question.
+
+    Enter in a field of one line presses the first button of its form, so a reason has only the button that it is for.
+    """
     if asked.get("kind") == "decision":
         result = '<label>Its result, as JSON <textarea name="result" rows="2" placeholder="null"></textarea></label>'
-        return f"{choice('do', 'redo', 'Redo')}{result}{choice('do', 'skip', 'Skip')}{choice('do', 'fail', 'Fail')}"
+        return (f"{choice('do', 'redo', 'Redo')}{result}{choice('do', 'skip', 'Skip')}{choice('do', 'fail', 'Fail')}",)
     reason = '<label>Reason <input name="reason" autocomplete="off"></label>'
     refuse = f"{reason}{choice('do', 'reject', 'Reject')}"
     if asked.get("kind") == "approval":
-        return f"{choice('do', 'approve', 'Approve')}{refuse}"
-    return f"{_answers(asked)}{refuse}"
+        return choice("do", "approve", "Approve"), refuse
+    return _answers(asked), refuse
 
 
 def _answers(asked: Mapping[str, Any]) -> str:
