@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import pytest
+
+from strands_cli.ui import UiOptions
 from tests.cli.strands import Folder
 from tests.ui.served import GATE, Browser, Served
 from tests.wordings import Wording
@@ -33,6 +38,12 @@ def test_the_list_links_to_runs_that_it_filters(browser: Browser, folder: Folder
     assert f'href="/runs/{run}"' in browser.get("/?status=waiting&workflow=flow&text=FLOW").text
     assert f'href="/runs/{run}"' not in browser.get("/?status=completed").text
     assert f'href="/runs/{run}"' not in browser.get("/?text=other").text
+
+
+def test_enter_in_the_field_of_a_reason_can_only_reject(browser: Browser) -> None:
+    forms = re.findall(r"<form .*?</form>", browser.get("/inbox").text, re.DOTALL)
+    (rejects,) = (one for one in forms if 'name="reason"' in one)
+    assert re.findall(r"<button.*?>", rejects) == ['<button name="do" value="reject">']
 
 
 def test_two_browsers_answer_a_gate_and_the_second_gets_the_answer_that_won(
@@ -80,6 +91,12 @@ def test_another_host_needs_the_consent_of_the_person_and_tls(folder: Folder, wo
         ran = folder.strands("ui", *words)
         assert (ran.code, ran.out) == (2, "")
         wording(ran.err)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "LOCALHOST", "[::1]"])
+def test_the_page_takes_the_address_that_it_prints(host: str, tmp_path: Path) -> None:
+    options = UiOptions(tmp_path, tmp_path, host)
+    assert urlsplit(options.address(8765, "t"))._replace(path="", query="").geturl().lower() in options.origins(8765)
 
 
 def test_a_port_in_use_is_an_error_with_a_fix(

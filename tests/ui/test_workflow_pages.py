@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,6 +60,14 @@ def test_a_workflow_starts_with_the_inputs_of_its_form(browser: Browser, folder:
     shown = folder.strands("runs", "show", "last", "--json").document
     assert shown["inputs"] == {"who": "--bees\n'; $(touch x)", "times": 3, "loud": True}
     assert shown["file"] == "greet.yaml"
+
+
+def test_a_file_whose_name_is_not_utf_8_hides_no_other_workflow(browser: Browser, folder: Folder) -> None:
+    _write(folder, "seen.yaml")
+    odd = folder.work / os.fsdecode(b"odd\xff.yaml")
+    odd.write_text((folder.work / "seen.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    assert 'href="/workflows/seen.yaml"' in browser.get("/workflows").text
+    odd.unlink()
 
 
 def test_inputs_that_do_not_fit_start_nothing(browser: Browser, folder: Folder, wording: Wording) -> None:

@@ -44,7 +44,7 @@ class UiOptions:
     def origins(self, port: int) -> frozenset[str]:
         """Return the addresses under which a browser may reach the page."""
         scheme = "https" if self.is_secure else "http"
-        hosts = {"127.0.0.1", "localhost", "[::1]"} if is_loopback(self.host) else {_in_address(self.host)}
+        hosts = {_in_address(self.host)} | ({"127.0.0.1", "localhost", "[::1]"} if is_loopback(self.host) else set())
         usual = 443 if self.is_secure else 80
         places = {f"{host}:{port}" for host in hosts} | (hosts if port == usual else set())
         return frozenset(f"{scheme}://{place.lower()}" for place in places)
@@ -78,7 +78,7 @@ class UiOptions:
             UsageError: The port is in use, or the host is not of this machine.
         """
         try:
-            kind, *_, place = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
+            kind, *_, place = socket.getaddrinfo(self.host.strip("[]"), self.port, type=socket.SOCK_STREAM)[0]
             return socket.create_server(place[:2], family=kind, backlog=128)
         except (OSError, OverflowError, UnicodeError) as error:
             number = None if isinstance(error, socket.gaierror) else getattr(error, "errno", None)
