@@ -190,6 +190,9 @@ class JournaledModel(Model):
         written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
         offered: Any = offered_specs(written, self._settings.provider)
         sent = for_model(messages, self.output_schemas)
+        request = shortened(encode(request_text(messages)), MAX_REQUEST)
+        # From its start on, so that a call that fails or is killed is also one of its model.
+        effect.keep(agent=scope.who, model=self.label, request=request)
         try:
             await effect.start()
             events = await self._answered(
@@ -201,10 +204,7 @@ class JournaledModel(Model):
         usage = usage_in(events)
         cost = self._cost_of(usage)
         output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
-        request = shortened(encode(request_text(messages)), MAX_REQUEST)
-        detail: dict[str, Any] = {"agent": scope.who, "model": self.label, "request": request}
-        if failures:
-            detail["failures"] = failures
+        detail: dict[str, Any] = {"failures": failures} if failures else {}
         if scope.changes is not None and self._name == "model":
             detail |= scope.changes.unstored
         await effect.finish(output, usage=usage, cost=cost, detail=detail)

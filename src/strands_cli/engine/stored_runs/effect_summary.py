@@ -65,7 +65,7 @@ class EffectSummary:
     @property
     def asked(self) -> str | None:
         """The end of a model's request."""
-        return self.row.detail.get("request") if self.row.kind == "model" and self.row.status == "done" else None
+        return self.row.detail.get("request") if self.row.kind == "model" else None
 
     @cached_property
     def text(self) -> str | None:
