@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import discover_catalog
-from strands_cli.engine.journal.journal_rows import Answer, Journal
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
@@ -131,6 +131,21 @@ def test_each_step_sees_those_before_it() -> None:
     assert played.run().response == "end"
     assert played.prompts == ["on bees", "3 0 shorter shorter person"]
     assert (played.human.asked[0].prompt, played.human.asked[0].context) == ("a text?", "writer")
+
+
+def test_the_time_in_which_a_person_thinks_at_the_terminal_is_the_time_of_the_question() -> None:
+    played = Played(chain_of("- {type: hitl, prompt: Good?}"), {})
+
+    class Thinking(ScriptedHuman):
+        async def ask(self, question: Question) -> Answer:
+            played.clock.advance(60)
+            return await super().ask(question)
+
+    played.human = Thinking(["yes"])
+    played.run()
+    (row,) = played.journal.rows("human")
+    assert row.ended_at is not None
+    assert row.ended_at - row.started_at == 60
 
 
 def test_without_an_input_the_first_step_gets_its_prompt_and_later_ones_the_last_response() -> None:

@@ -92,6 +92,16 @@ def everything(summary: RunSummary) -> list[tuple[str, Any]]:
     return [(one.row.key, (one.text, one.value, one.calls, one.asked, one.error, one.agent)) for one in effects]
 
 
+def test_an_effect_without_a_readable_start_has_not_lasted_since_1970(directory: Path) -> None:
+    with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database, database:
+        database.execute("UPDATE effects SET ended_at = 1.8e9 WHERE key = 'steps.0/model.0'")
+    with damaged(directory, "steps.0/model.0", "started_at", "soon") as journal:
+        (top, *_) = tree_of(summary_of(directory, journal))
+    assert {one.key: one.seconds for one in top.walk()}["steps.0/model.0"] == 0.0
+    with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database, database:
+        database.execute("UPDATE effects SET ended_at = NULL WHERE key = 'steps.0/model.0'")
+
+
 @pytest.mark.parametrize("column", DAMAGE)
 def test_a_damaged_value_hides_nothing_of_the_other_rows(directory: Path, column: str) -> None:
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:

@@ -114,15 +114,14 @@ class Effect:
             self._kept = {**facts, **self._kept}
             self._row = dataclasses.replace(self._row, detail=self._kept)
 
-    async def start(self, begin_with: Any = None) -> None:
-        """Write that it begins.
+    async def start(self, begin_with: Any = None, *, since: float | None = None) -> None:
+        """Write that it begins, or has begun at `since`.
 
         The row is durable before this returns where the effect must not happen twice, or where `begin_with` holds
         what another process would need to continue.
         """
-        self._row = dataclasses.replace(
-            self._row, started_at=self.waiting_since or self._clock.now(), output=begin_with
-        )
+        began = self.waiting_since or since or self._clock.now()
+        self._row = dataclasses.replace(self._row, started_at=began, output=begin_with)
         if self._repeatable and begin_with is None:
             self._journal.note(self._row)
         else:

@@ -328,6 +328,7 @@ class StepScope:
         if self.before_asking is not None:
             await self.before_asking()
         answer = _default_if_late(question, effect.waiting_since, self.now())
+        asked_at = self.now()
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
             answer = await self._fitting_answer(question)
@@ -340,7 +341,7 @@ class StepScope:
             await effect.wait(_detail_of(question))
             raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
         if answer.outcome == "answered":
-            await effect.start()
+            await effect.start(since=asked_at)
             answer = dataclasses.replace(answer, grants=grant if answer.grants == grant else "")
             await effect.finish(answer.stored())
             self._run.grants.update({answer.grants} - {""})

@@ -52,7 +52,8 @@ def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
         None,
         spent,
         cost if cost is None or _is_number(cost) else _lost(found, "cost", None),
-        started_at if _is_time(started_at) else _lost(found, "started_at", 0.0),
+        # Where it ended is closer than 1970, from which it would have lasted for decades.
+        started_at if _is_time(started_at) else _lost(found, "started_at", ended_at if _is_time(ended_at) else 0.0),
         ended_at if ended_at is None or _is_time(ended_at) else _lost(found, "ended_at", None),
         facts,
     )
