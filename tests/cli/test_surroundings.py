@@ -18,6 +18,9 @@ from tests.distributions import (
     twin,
 )
 
+# Each test starts the program in processes of its own.
+pytestmark = pytest.mark.hostile
+
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
 HELLO = {"steps.0": [{"text": "hello"}]}
 

@@ -13,6 +13,9 @@ import pytest
 
 from tests.agents.kit import SCHEMA, Site
 
+# Each test starts the program in processes of its own.
+pytestmark = pytest.mark.hostile
+
 SPEC = {"name": "echo", "description": "E.", "inputSchema": {"json": SCHEMA}, "annotations": {"readOnlyHint": True}}
 WORKFLOW = """
 version: 1
