@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal, hold_run
 from strands_cli.engine.stored_runs.run_store import list_runs
 from tests.cli.strands import SECONDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
@@ -206,6 +206,20 @@ def test_an_answer_must_match_the_pattern_of_its_gate(folder: Folder) -> None:
         assert "ship|hold" in ran.err
     ran = folder.strands("approve", run_id(folder), "--answer", "hold")
     assert (ran.code, ran.out) == (0, "hold\n")
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_who_answers_second_gets_the_first_answer_also_while_the_run_goes_on_with_it(folder: Folder, verb: str) -> None:
+    folder.workflow([GATE])
+    folder.strands("run", "flow.yaml")
+    assert folder.strands("approve", "last", "steps.0", "--no-resume").code == 0
+    lock = hold_run(list_runs(folder.runs)[0][0].directory)
+    try:
+        late = folder.strands(verb, "last", "steps.0")
+    finally:
+        lock.release()
+    assert late.code == 2
+    assert "steps.0 has been answered by person: approved" in late.err
 
 
 @pytest.mark.parametrize(("verb", "written"), [("approve", True), ("reject", False)])

@@ -22,10 +22,15 @@ Act = Callable[["SqliteJournal"], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a stored run is given before it continues: larger limits, a file with its corrected workflow."""
+    """What a stored run is given before it continues: larger limits, a file with its corrected workflow, an answer.
+
+    Attributes:
+        answers: The key of the question that is answered; None where none is, or the only one.
+    """
 
     budgets: Mapping[str, str] | None = None
     spec: str | None = None
+    answers: str | None = None
 
 
 def continue_run(
@@ -55,6 +60,8 @@ def continue_run(
     known: dict[str, Any] = {"run": run, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
+        if change.answers is not None:
+            require_unanswered(run, change.answers, changes["runs_dir"])
         with (
             contextlib.closing(app.open_run(run, changes["runs_dir"])) as journal,
             in_directory_of(journal, quiet=flags.quiet),
@@ -78,6 +85,20 @@ def continue_run(
             )
         print_outcome(planned, outcome, flags)
     return exit_code_after_denials(outcome, flags)
+
+
+def require_unanswered(run: str, key: str, runs_dir: Path | None) -> None:
+    """Say who has answered a question before the run is locked: who continues with that answer may hold it.
+
+    Raises:
+        UsageError: The question does not wait.
+        RunRecordError: There is no such run.
+    """
+    from strands_cli import app
+    from strands_cli.engine.decisions import chosen_question
+
+    with contextlib.closing(app.open_run(run, runs_dir, hold=False)) as journal:
+        chosen_question(journal, key)
 
 
 def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:

@@ -106,7 +106,8 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
-    return continue_run(run, chosen, flags, answering(key, answer, flags, ends=no_resume), ends=no_resume)
+    act = answering(key, answer, flags, ends=no_resume)
+    return continue_run(run, chosen, flags, act, change=Change(answers=key), ends=no_resume)
 
 
 @with_run_options(again=True, without=("record",))
@@ -137,7 +138,7 @@ def reject(
         if not flags.quiet:
             say(f"{question.key}: rejected")
 
-    return continue_run(run, chosen, flags, refuse, ends=no_resume)
+    return continue_run(run, chosen, flags, refuse, change=Change(answers=key), ends=no_resume)
 
 
 @with_run_options(again=True)
