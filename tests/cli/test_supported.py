@@ -68,4 +68,4 @@ def test_a_number_that_is_not_an_exit_code_names_those_that_are(capsys: pytest.C
     assert run_program(["explain", "99"]) == 2
     said = capsys.readouterr().err
     assert "99" in said
-    assert "0, 2, 3, 10, 12" in said
+    assert "0, 1, 2, 3, 10, 12" in said

@@ -251,7 +251,7 @@ def test_the_answer_is_shown_whole_at_a_terminal(folder: Folder) -> None:
     folder.examples()
     with folder.terminal("run", "examples/quickstart.yaml") as terminal:
         assert terminal.end() == 0
-    assert terminal.text.count("# Sales in October") == 1
+    assert Screen(200, 60).feed(terminal.text).text.count("# Sales in October") == 1
     assert "wrote artifacts/report.md" in terminal.text
 
 
