@@ -62,6 +62,15 @@ def test_answers_of_10_megabytes_are_cut_and_their_size_is_stated(run: Path) -> 
     assert re.search(rf"strands runs show {run.name} .*steps\.0", page.text)
 
 
+def test_a_reason_that_quotes_a_long_text_is_cut_and_its_size_is_stated(run: Path) -> None:
+    with database(run) as journal, journal:
+        journal.execute("INSERT OR REPLACE INTO facts (name, value) VALUES ('reason', ?)", [json.dumps(HUGE)])
+    text, page = page_of(run)
+    assert page.faults == []
+    assert len(text) < MEGABYTE // 10
+    assert f"{len(HUGE):,}" in page.text
+
+
 def test_ten_thousand_effects_are_all_listed_in_a_page_of_bounded_size(run: Path) -> None:
     with database(run) as journal, journal:
         for number in range(1, 5000):

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from strands_cli.pages.effect_list import EffectLink, effect_list
-from strands_cli.pages.html_text import badge, duration, escape, facts, moment, money, preformatted, size_of, table
+from strands_cli.pages.html_text import badge, cut, duration, escape, facts, moment, money, preformatted, size_of, table
 from strands_cli.pages.page_frame import document
 from strands_cli.pages.picture_sections import picture_sections
 from strands_cli.pages.run_page import RunPage
 from strands_cli.pages.run_remarks import decisions, warnings
 from strands_cli.pages.safe_markdown import markdown_html
 from strands_cli.phrases import counted
+
+LONG_REASON = 4000
 
 
 def run_html(page: RunPage) -> str:
@@ -55,7 +57,7 @@ def _header(page: RunPage) -> str:
     tokens = f"{spent.usage.input_tokens:,} in, {spent.usage.output_tokens:,} out" if spent.model_calls else "none"
     known = {
         "run": f"<code>{escape(run.id)}</code>",
-        "reason": f"<bdi>{page.text(run.reason)}</bdi>" if run.reason else "",
+        "reason": _reason(page.plain(run.reason)) if run.reason else "",
         "file": f"<bdi>{page.text(run.file)}</bdi>",
         "started": moment(run.started_at),
         "ended": moment(run.ended_at) if run.ended_at is not None else "",
@@ -69,6 +71,13 @@ def _header(page: RunPage) -> str:
     pattern = f' <span class="kind">{page.text(run.pattern)}</span>' if run.pattern else ""
     title = f"<h1><bdi>{page.text(run.workflow)}</bdi>{pattern} {badge(run.status)}</h1>"
     return f'<header class="run">{title}{facts(known.items())}</header>'
+
+
+def _reason(text: str) -> str:
+    """Return why a run has ended; what an error quotes can be as long as an answer."""
+    beginning, note = cut(text, LONG_REASON)
+    more = f' <span class="cut">{note}</span>' if note else ""
+    return f"<bdi>{escape(beginning)}</bdi>{more}"
 
 
 def _history(page: RunPage) -> Iterator[tuple[str, str]]:
