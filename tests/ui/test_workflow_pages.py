@@ -54,6 +54,7 @@ def test_a_workflow_starts_with_the_inputs_of_its_form(browser: Browser, folder:
     assert 'href="/workflows/greet.yaml"' in browser.get("/workflows").text
     page = browser.get("/workflows/greet.yaml")
     assert "Whom <to> greet" in page.shown
+    assert 'class="node agent not-begun"' in page.text
     fields = {**_hidden(page), "input.who": "--bees\n'; $(touch x)", "input.times": "3", "input.loud": "true"}
     run = _started(browser, "greet.yaml", fields)
     assert run.status == 200

@@ -6,6 +6,7 @@ from strands_cli.pages.html_text import escape as escape
 from strands_cli.pages.page_frame import MARK as MARK
 from strands_cli.pages.page_frame import content_policy as content_policy
 from strands_cli.pages.page_frame import document as document
+from strands_cli.pages.picture_sections import pattern_picture as pattern_picture
 from strands_cli.pages.run_page import RunPage as RunPage
 from strands_cli.pages.run_page import redacted_effect as redacted_effect
 from strands_cli.pages.run_page import run_page_of as run_page_of

@@ -41,8 +41,8 @@ def svg_pattern(graph: PatternGraph) -> str:
         height += 16
         parts.append(text_at(_MARGIN, height - 8, _cut_note(graph), "soft", 90))
         width = max(width, 560.0)
-    name = f"Pattern: {graph.type}"
-    return picture("pattern", (width, height), name, _about(graph), parts, has_links=True)
+    name, has_links = f"Pattern: {graph.type}", any(node.key is not None for node in graph.nodes)
+    return picture("pattern", (width, height), name, _about(graph), parts, has_links=has_links)
 
 
 def _middle(place: tuple[float, float]) -> tuple[float, float]:

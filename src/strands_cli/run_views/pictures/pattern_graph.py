@@ -81,23 +81,25 @@ class PatternGraph:
 
 
 def pattern_graph_of(
-    spec: WorkflowSpec | None, summary: RunSummary, tree: Sequence[Branch] | None = None
+    spec: WorkflowSpec | None, summary: RunSummary | None, tree: Sequence[Branch] | None = None
 ) -> PatternGraph | None:
     """Return the pattern of a run's workflow with what each step did; None where the workflow is not known.
 
     Args:
+        summary: The run; None for a workflow without one, whose steps have all not begun.
         tree: The effects of the run as trees, where the caller has them.
     """
     if spec is None:
         return None
     tops: dict[str, list[Branch]] = {}
-    tree = tree_of(summary) if tree is None else tree
+    if tree is None:
+        tree = tree_of(summary) if summary else ()
     placed = list(spec.pattern.steps())
     ids = {one.key.removesuffix("#N") for one in placed}
     for top in tree:
         tops.setdefault(_id_of(top.key, ids), []).append(top)
     nodes, edges = _nodes(spec.pattern, placed, tops), _edges(spec.pattern, tree)
-    nodes = _with_skipped(nodes, edges, summary.run.status)
+    nodes = _with_skipped(nodes, edges, summary.run.status) if summary else nodes
     nodes, edges = _with_workers(nodes, edges, tops.get(_WORKERS, []))
     drawn = _drawn(nodes)
     kept = {node.id for node in drawn}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.errors import Finding, StrandsCliError
+from strands_cli.pages import pattern_picture
 from strands_cli.pages.html_text import escape, isolated, preformatted
 from strands_cli.phrases import counted, shortened
+from strands_cli.run_views.pictures import pattern_graph_of
 from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, is_workflow_file, seen_workflow, workflow_names
 from strands_cli.ui.frame import Ui, form, page_response, section, table
 
@@ -51,6 +53,7 @@ def show_workflow(ui: Ui, request: Any) -> Response:
         title,
         f"<p>{escape(about)}</p>" if about else "",
         _findings(seen.findings) if seen.findings else "",
+        _pattern(seen),
         _plan(seen),
         _authority(seen),
         _start(seen, name, request),
@@ -61,6 +64,12 @@ def show_workflow(ui: Ui, request: Any) -> Response:
 def _findings(findings: Iterable[Finding]) -> str:
     listed = "".join(f"<li>{preformatted(str(one))}</li>" for one in findings)
     return section("Findings", f'<ul class="plain">{listed}</ul>')
+
+
+def _pattern(seen: SeenWorkflow) -> str:
+    """Return the picture of its steps and of what leads from one to the next."""
+    drawn = pattern_picture(pattern_graph_of(seen.plan.spec, None))
+    return section("Pattern", drawn) if drawn else ""
 
 
 def _plan(seen: SeenWorkflow) -> str:
