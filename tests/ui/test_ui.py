@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,6 +45,17 @@ def test_enter_in_the_field_of_a_reason_can_only_reject(browser: Browser) -> Non
     forms = re.findall(r"<form .*?</form>", browser.get("/inbox").text, re.DOTALL)
     (rejects,) = (one for one in forms if 'name="reason"' in one)
     assert re.findall(r"<button.*?>", rejects) == ['<button name="do" value="reject">']
+
+
+def test_the_headings_of_a_run_that_waits_begin_with_its_title_and_leave_out_no_level(
+    browser: Browser, folder: Folder
+) -> None:
+    page = browser.get(f"/runs/{_run_of(folder)}")
+    assert "<textarea" in page.text
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page.text)]
+    assert levels[:2] == [1, 2]
+    assert levels.count(1) == 1
+    assert [after for before, after in pairwise(levels) if after > before + 1] == []
 
 
 def test_two_browsers_answer_a_gate_and_the_second_gets_the_answer_that_won(

@@ -25,12 +25,15 @@ def run_html(page: RunPage) -> str:
     return document(f"{page.plain(run.workflow)}: {run.status} ({run.id})", run_body(page), note=note)
 
 
-def run_body(page: RunPage, *, effects_limit: int | None = None, effect_link: EffectLink | None = None) -> str:
+def run_body(
+    page: RunPage, *, effects_limit: int | None = None, effect_link: EffectLink | None = None, first: str = ""
+) -> str:
     """Return the content of a run's page.
 
     Args:
         effects_limit: The most effects at the top of the tree; the last ones are shown.
         effect_link: Returns the address of a whole effect by its key, where the page does not have it.
+        first: HTML that comes directly after the title and the facts of the run.
     """
     effects = effect_list(page, limit=effects_limit, link=effect_link)
     sections = [
@@ -43,7 +46,7 @@ def run_body(page: RunPage, *, effects_limit: int | None = None, effect_link: Ef
         ("Decisions", decisions(page)),
         ("Effects", effects),
     ]
-    return _header(page) + "".join(_section(title, inside) for title, inside in sections if inside)
+    return _header(page) + first + "".join(_section(title, inside) for title, inside in sections if inside)
 
 
 def _section(title: str, inside: str) -> str:

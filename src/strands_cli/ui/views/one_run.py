@@ -52,16 +52,14 @@ def show_run(ui: Ui, request: Any) -> Response:
     run = page.summary.run
     tree = short_tree(page.branches, EFFECTS)
     short = dataclasses.replace(page, branches=tree)
-    report = run_body(short, effect_link=lambda key: effect_address(run.id, key))
+    first = f"{_actions(page, request)}{question_forms(page, request)}"
+    report = run_body(short, effect_link=lambda key: effect_address(run.id, key), first=first)
     left_out = len(page.summary.effects) - sum(one.effect is not None for top in tree for one in top.walk())
     if left_out > 0:
         where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
         report += f'<p class="cut">The list has the latest effects; {left_out:,} more are among {where}.</p>'
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
-    body = (
-        '<p id="live-note" role="status" class="soft"></p>'
-        f'<div id="live"{events}>{_actions(page, request)}{question_forms(page, request)}{report}</div>'
-    )
+    body = f'<p id="live-note" role="status" class="soft"></p><div id="live"{events}>{report}</div>'
     ui.hub.note_cost(run.id, time.perf_counter() - begun)
     return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body)
 
