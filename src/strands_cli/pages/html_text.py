@@ -69,12 +69,16 @@ def money(cost: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`; empty where there is none."""
+    """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`, `2 h 04 min`; empty where there is none."""
     if seconds is None:
         return ""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+    if (thousandths := round(seconds * 1000)) < 1000:
+        return f"{thousandths} ms"
+    if (tenths := round(seconds, 1)) < 60:
+        return f"{tenths:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left:02} min" if hours else f"{minutes} min {rest:02} s"
 
 
 def moment(seconds: float) -> str:
