@@ -153,7 +153,10 @@ def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[Stored
     return [run for run in runs if not statuses or run.status in statuses], problems
 
 
-ABOUT = "List, show, cancel and delete stored runs.\n\nExample: strands runs list --status waiting"
+ABOUT = (
+    "Look at stored runs, compare, count and search them; report, cancel and delete them.\n\n"
+    "Example: strands runs list --status waiting"
+)
 VERBS: dict[str, Callable[..., Any]] = {
     "list": list_runs,
     "show": show_run,
