@@ -226,6 +226,14 @@ def test_a_secret_in_an_input_is_refused_before_there_is_a_record(folder: Folder
     assert not folder.runs.exists()
 
 
+def test_a_key_of_a_provider_in_an_input_is_not_shown(folder: Folder) -> None:
+    folder.workflow([{"type": "hitl", "prompt": "Well?"}], inputs={"required": {"topic": "string"}})
+    folder.strands("run", "flow.yaml", "--detach", "--var", f"topic=the {SECRET}", OPENAI_API_KEY=SECRET)
+    shown = folder.strands("runs", "show", "last", OPENAI_API_KEY=SECRET)
+    page = folder.strands("runs", "report", "last", "-o", "-", OPENAI_API_KEY=SECRET)
+    assert [(ran.code, f"the {MARK}" in ran.out, SECRET in ran.out) for ran in (shown, page)] == [(0, True, False)] * 2
+
+
 def test_a_tool_called_by_hand_gets_what_it_declares_from_the_environment(folder: Folder) -> None:
     folder.tool("leak", LEAK, **DECLARES)
     ran = folder.strands("tools", "run", "leak", "--input", "{}", TOKEN=SECRET)

@@ -109,6 +109,15 @@ def test_a_run_that_is_held_is_running_and_cannot_be_deleted(held: Path, wording
     wording(refused.value)
 
 
+def test_a_run_whose_lock_cannot_be_opened_is_not_deleted(tmp_path: Path) -> None:
+    directory = make_run(tmp_path, "run")
+    (directory / "lock").unlink()
+    (directory / "lock").mkdir()
+    with pytest.raises(RunRecordError):
+        store.delete_run(directory)
+    assert (directory / DATABASE).exists()
+
+
 def test_a_program_with_the_number_of_an_earlier_process_of_the_run_is_not_stopped(
     tmp_path: Path, wording: Wording
 ) -> None:

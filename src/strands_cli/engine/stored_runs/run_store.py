@@ -248,8 +248,8 @@ def delete_run(directory: Path) -> None:
     """
     from strands_cli.engine.journal import hold_run
 
-    lock = hold_run(directory)
     try:
+        lock = hold_run(directory)
         try:
             for entry in list(directory.iterdir()):
                 # The lock stays until the end, so that no process begins to work on the rest.

@@ -23,16 +23,16 @@ def hide_secrets_of(journal: SqliteJournal) -> None:
 
 
 def stored_redactor(journal: SqliteJournal) -> Redactor:
-    """Return the redactor of a stored run's secrets that are in variables and files; runs no program.
+    """Return the redactor of a stored run's secrets that are in variables and files, and of the keys of providers.
 
-    It hides personal data if the workflow, or a workflow that is a tool of it, asks for that.
+    It runs no program, and hides personal data if the workflow, or a workflow that is a tool of it, asks for that.
     """
     snapshot = snapshot_of(journal)
     files = [(journal.get("file"), journal.get("text"), snapshot.folder or Path.cwd())]
     files += [(file, text, Path(file).parent) for file, text in snapshot.texts.items()]
     # Also of those that the files do not name.
     variables = Redactor(filter(None, map(os.environ.get, journal.get("secret_variables") or ())))
-    return variables.union(*(_redactor_of(*one, snapshot) for one in files))
+    return variables.union(Redactor.of_environment(os.environ), *(_redactor_of(*one, snapshot) for one in files))
 
 
 def _redactor_of(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> Redactor:
