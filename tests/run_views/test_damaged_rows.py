@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import shutil
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,19 @@ def test_an_effect_without_a_readable_start_has_not_lasted_since_1970(directory:
     assert {one.key: one.seconds for one in top.walk()}["steps.0/model.0"] == 0.0
     with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database, database:
         database.execute("UPDATE effects SET ended_at = NULL WHERE key = 'steps.0/model.0'")
+
+
+def test_rows_that_were_read_leave_memory_with_the_last_reader(directory: Path) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+            assert summary_of(directory, journal).effects
+            seen = weakref.ref(journal)
+        del journal
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("column", DAMAGE)

@@ -27,15 +27,18 @@ _LATEST = 253402300799
 
 
 class ReadableRow(StoredRow):
-    """A row with what of it can be read.
+    """A row with what of it can be read."""
 
-    Attributes:
-        damage: What cannot be read, and why; None where all that was read is sound.
-    """
+    # A list that the reading of the output appends to: if that held the row, each row would be a cycle of references,
+    # which stays in memory with its texts until the collector runs.
+    __slots__ = ("_found",)
 
-    __slots__ = ("damage",)
+    _found: list[str]
 
-    damage: str | None
+    @property
+    def damage(self) -> str | None:
+        """What cannot be read, and why; None where all that was read is sound."""
+        return "; ".join(self._found) or None
 
 
 def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
@@ -57,8 +60,8 @@ def readable_row(columns: Sequence[Any], read_output: Callable[[], Any]) -> Row:
         ended_at if ended_at is None or _is_time(ended_at) else _lost(found, "ended_at", None),
         facts,
     )
-    row = ReadableRow(*values, decode=lambda: _output(row, read_output))
-    object.__setattr__(row, "damage", "; ".join(found) or None)
+    row = ReadableRow(*values, decode=lambda: _output(found, read_output))
+    object.__setattr__(row, "_found", found)
     return row
 
 
@@ -67,12 +70,11 @@ def damage_of(row: Row) -> str | None:
     return getattr(row, "damage", None)
 
 
-def _output(row: Row, read: Callable[[], Any]) -> Any:
+def _output(found: list[str], read: Callable[[], Any]) -> Any:
     try:
         return read()
     except RunRecordError as error:
-        known = damage_of(row)
-        object.__setattr__(row, "damage", f"{known}; " * bool(known) + f"output: {error.__cause__ or error}")
+        found.append(f"output: {error.__cause__ or error}")
         return None
 
 
