@@ -83,14 +83,23 @@ def printed_by(module: str, *arguments: str) -> Callable[..., Figure]:
     return measure
 
 
-def make_long_run(folder: Path) -> dict[str, str]:
-    """Make the record of a run of 10,000 steps in a process of its own; return the variables that lead to it."""
-    runs = folder / "runs"
-    runs.mkdir()
-    program = f"from pathlib import Path; from bench.long_run import make; make(Path({str(runs)!r}))"
-    environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
-    spend(Command([sys.executable, "-c", program], folder, environment))
-    return {"STRANDS_RUNS_DIR": str(runs)}
+def make_run_of(steps: int) -> Callable[[Path], dict[str, str]]:
+    """Return what makes the record of a run of so many steps in a folder, and returns the variables that lead to it."""
+
+    def make(folder: Path) -> dict[str, str]:
+        runs = folder / "runs"
+        runs.mkdir()
+        # In a process of its own, since a parent that has grown is measured with its children.
+        program = f"from pathlib import Path; from bench.long_run import make; make(Path({str(runs)!r}), {steps})"
+        environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
+        spend(Command([sys.executable, "-c", program], folder, environment))
+        return {"STRANDS_RUNS_DIR": str(runs)}
+
+    return make
+
+
+# Each step is two effects, itself and its model call.
+make_long_run = make_run_of(10 * MANY)
 
 
 def make_many_runs(folder: Path) -> dict[str, str]:
@@ -211,21 +220,6 @@ def run_against_raw_sdk(folder: Path) -> Iterator[Pair]:
         run = [STRANDS, "run", "chain.yaml", "--runs-dir", str(folder / "runs"), "--out", str(folder / "out")]
         raw = [sys.executable, "-m", "bench.raw_chain", url]
         yield Pair(Command(run, folder, environment), Command(raw, folder, environment))
-
-
-def make_run_of(steps: int) -> Callable[[Path], dict[str, str]]:
-    """Return what makes the record of a run of so many steps in a folder, and returns the variables that lead to it."""
-
-    def make(folder: Path) -> dict[str, str]:
-        runs = folder / "runs"
-        runs.mkdir()
-        # In a process of its own, since a parent that has grown is measured with its children.
-        program = f"from pathlib import Path; from bench.long_run import make; make(Path({str(runs)!r}), {steps})"
-        environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE))
-        spend(Command([sys.executable, "-c", program], folder, environment))
-        return {"STRANDS_RUNS_DIR": str(runs)}
-
-    return make
 
 
 def report_of_long_run(folder: Path, pairs: int) -> Figure:
