@@ -87,7 +87,10 @@ def test_no_sink_of_a_run_holds_any_form_of_a_secret(folder: Folder, view: str) 
         (run,) = folder.runs.iterdir()
         shown = folder.strands("runs", "show", run.name, "--json")
     assert ran.code == 0, ran.err
-    assert leaks(folder, ran, shown) == []
+    found = folder.strands("runs", "search", "It is")
+    assert leaks(folder, ran, shown, found) == []
+    assert MARK in found.out
+    assert folder.strands("runs", "search", SECRET).out == ""
     assert [form for form, text in FORMS.items() for body in requests if text.encode() in body] == []
     # The tool had the value, and what it did is there to read.
     assert f"It is {MARK}, or {MARK}." in ran.out
