@@ -1,8 +1,9 @@
-"""Short phrases for messages: texts cut to a length, numbers with their nouns, the first of many names."""
+"""Short phrases for messages: texts cut to a length, numbers with their nouns, durations, the first of many names."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,21 @@ def short_json(value: Any, limit: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 tool`, `2 tools`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`, `2 h 04 min`; empty where there is none."""
+    if seconds is None:
+        return ""
+    if not math.isfinite(seconds):  # a damaged journal
+        return "not known"
+    # Each bound is what rounds up to the next unit.
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min {rest:02} s"
 
 
 def joined(value: object) -> str:

@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.cli.output.results import json_text
-from strands_cli.cli.terminal.event_lines import duration, line_for
+from strands_cli.cli.terminal.event_lines import line_for
 from strands_cli.cli.terminal.run_progress import RunProgress
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
 from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed, StepStarted
+from strands_cli.phrases import duration
 from strands_cli.unicode_safety import printable
 from strands_cli.workflow import BAD_VALUE
 from tests.cli.strands import Folder
@@ -95,9 +96,23 @@ def test_wide_letters_take_two_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.0004, "0 ms"), (0.25, "250 ms"), (1.04, "1.0 s"), (59.9, "59.9 s"), (125, "2 min 05 s")]
+    ("seconds", "shown"),
+    [
+        (None, ""),
+        (0.0004, "0 ms"),
+        (0.25, "250 ms"),
+        (0.9996, "1.0 s"),
+        (1.04, "1.0 s"),
+        (59.9, "59.9 s"),
+        (59.96, "1 min 00 s"),
+        (125, "2 min 05 s"),
+        (179.7, "3 min 00 s"),
+        (3599.6, "1 h 00 min"),
+        (90_061, "25 h 01 min"),
+        (float("inf"), "not known"),
+    ],
 )
-def test_a_duration_is_short(seconds: float, shown: str) -> None:
+def test_a_duration_is_short_and_rounded_before_it_is_divided_into_units(seconds: float | None, shown: str) -> None:
     assert duration(seconds) == shown
 
 

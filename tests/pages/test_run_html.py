@@ -16,7 +16,7 @@ import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.run_store import find_run
-from strands_cli.pages.html_text import anchor_of, duration
+from strands_cli.pages.html_text import anchor_of
 from strands_cli.pages.page_frame import stylesheet
 from strands_cli.pages.run_page import RunPage, run_page_of
 from strands_cli.pages.run_parts import run_body, run_html
@@ -76,21 +76,6 @@ def test_a_page_is_sound_html_that_loads_nothing_whatever_a_model_has_written(pa
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", text)
     shown = ("<script>alert(1)</script>", "\\x1b[31mred", "\\u202etxt.exe", "\\x00", "<b>at</b>", "seen </td>")
     assert [one for one in shown if one not in parsed.text] == []
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.9994, "999 ms"),
-        (0.9996, "1.0 s"),
-        (59.96, "1 min 00 s"),
-        (179.7, "3 min 00 s"),
-        (3599.6, "1 h 00 min"),
-        (90_061, "25 h 01 min"),
-    ],
-)
-def test_a_duration_is_rounded_before_it_is_divided_into_units(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
 
 
 def test_the_policy_of_a_file_has_the_hash_of_its_style_and_allows_nothing_else() -> None:

@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from strands_cli.pages.html_text import anchor_of, badge, duration, escape, money, preformatted, table
+from strands_cli.pages.html_text import anchor_of, badge, escape, money, preformatted, table
 from strands_cli.pages.page_frame import document
 from strands_cli.pages.run_page import RunPage
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, duration
 from strands_cli.run_views import Change, Pair, RunDiff, RunSide, diff_of
 
 # More effects that differ are counted and not shown.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from strands_cli.events import Usage
 from strands_cli.pages.effect_parts import SHORT, effect_html
-from strands_cli.pages.html_text import anchor_of, badge, duration, escape, money
+from strands_cli.pages.html_text import anchor_of, badge, escape, money
 from strands_cli.pages.run_page import RunPage
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, duration
 from strands_cli.run_views import Branch
 
 # More effects side by side are put into groups of this size.

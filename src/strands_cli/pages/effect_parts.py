@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from strands_cli.pages.html_text import badge, cut, duration, escape, facts, moment, money, preformatted
+from strands_cli.pages.html_text import badge, cut, escape, facts, moment, money, preformatted
+from strands_cli.phrases import duration
 from strands_cli.run_views.effects import Asked, WholeEffect
 
 # A text inside a page of many effects; the page of one effect shows more.

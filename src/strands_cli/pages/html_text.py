@@ -68,19 +68,6 @@ def money(cost: float | None) -> str:
     return f"${cost:.4f}" if cost else "$0"
 
 
-def duration(seconds: float | None) -> str:
-    """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`, `2 h 04 min`; empty where there is none."""
-    if seconds is None:
-        return ""
-    if (thousandths := round(seconds * 1000)) < 1000:
-        return f"{thousandths} ms"
-    if (tenths := round(seconds, 1)) < 60:
-        return f"{tenths:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes_left = divmod(minutes, 60)
-    return f"{hours} h {minutes_left:02} min" if hours else f"{minutes} min {rest:02} s"
-
-
 def moment(seconds: float) -> str:
     """Return a time as an element that also programs read, in UTC."""
     try:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from strands_cli.pages.effect_list import EffectLink, effect_list
-from strands_cli.pages.html_text import badge, cut, duration, escape, facts, moment, money, preformatted, size_of, table
+from strands_cli.pages.html_text import badge, cut, escape, facts, moment, money, preformatted, size_of, table
 from strands_cli.pages.page_frame import document
 from strands_cli.pages.picture_sections import picture_sections
 from strands_cli.pages.run_page import RunPage
 from strands_cli.pages.run_remarks import decisions, warnings
 from strands_cli.pages.safe_markdown import markdown_html
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, duration
 
 LONG_REASON = 4000
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.commands.run_report import moment, text_lines
 from strands_cli.cli.commands.tree_lines import money
 from strands_cli.cli.text_layout import one_line
-from strands_cli.phrases import joined
+from strands_cli.phrases import duration, joined
 
 if TYPE_CHECKING:
     from strands_cli.run_views.effects import Asked, WholeEffect
@@ -63,8 +63,6 @@ def effect_lines(effect: WholeEffect) -> Iterator[str]:
 
 
 def _facts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
-    from strands_cli.cli.terminal import duration
-
     yield "effect", effect.key
     yield "kind", effect.kind
     yield "status", f"{effect.status}, taken from the run that this one continues" if effect.reused else effect.status

@@ -14,6 +14,7 @@ from strands_cli.cli.commands.tree_lines import money, result_columns, text_of
 from strands_cli.cli.output import json_text, print_result
 from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import RunRecordError
+from strands_cli.phrases import duration
 from strands_cli.run_views import RunChanges, questions_of, tree_of
 from strands_cli.unicode_safety import printable
 
@@ -111,8 +112,6 @@ def _when(branch: Branch) -> float:
 
 
 def _line(branch: Branch) -> str:
-    from strands_cli.cli.terminal import duration
-
     is_over = branch.seconds is not None and branch.status != "waiting"
     usage = branch.usage.total_tokens
     spent = [duration(branch.seconds or 0.0) if is_over else "", f"{usage} tokens" if usage else "", money(branch.cost)]

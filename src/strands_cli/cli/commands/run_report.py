@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.tree_lines import money, tree_lines
 from strands_cli.cli.text_layout import one_line
-from strands_cli.phrases import counted, short_json, shortened
+from strands_cli.phrases import counted, duration, short_json, shortened
 
 if TYPE_CHECKING:
     from strands_cli.engine.stored_runs import EffectSummary, RunSummary, StoredRun
@@ -199,8 +199,6 @@ def text_lines(title: str, text: str, *, full: bool = True) -> Iterator[str]:
 
 def cells_of(runs: Sequence[StoredRun]) -> list[tuple[str, ...]]:
     """Return the table of runs."""
-    from strands_cli.cli.terminal import duration
-
     lengths = (duration(run.worked_s) if run.worked_s is not None and run.status != "running" else "" for run in runs)
     moments = (moment(run.started_at) for run in runs)
     rows = [
@@ -217,6 +215,4 @@ def moment(seconds: float) -> str:
 
 def duration_of(run: StoredRun) -> str:
     """Return how long the processes of a run worked on it; the time in which it waited does not count."""
-    from strands_cli.cli.terminal import duration
-
     return duration(run.worked_s) if run.worked_s is not None and run.status != "running" else ""

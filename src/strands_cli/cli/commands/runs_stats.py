@@ -12,6 +12,7 @@ from strands_cli.cli.commands.chosen_runs import SINCE, runs_since
 from strands_cli.cli.commands.command_options import RUNS_DIR
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned
+from strands_cli.phrases import duration
 
 if TYPE_CHECKING:
     from strands_cli.run_views.many_runs import RunStats, Stats
@@ -115,8 +116,6 @@ def _share(stats: Stats) -> str:
 
 
 def _length(seconds: float | None) -> str:
-    from strands_cli.cli.terminal import duration
-
     return "" if seconds is None else duration(seconds)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.text_layout import fitted, one_line
+from strands_cli.phrases import duration
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
@@ -110,8 +111,6 @@ def _cells(depth: int, branch: Branch) -> tuple[str, ...]:
 
 def _time(branch: Branch) -> str:
     """Return how long an effect took, or takes so far; empty where it waits, or where its process ended."""
-    from strands_cli.cli.terminal import duration
-
     if branch.status == "running" and branch.effect is not None:
         return duration(max(0.0, time.time() - branch.effect.row.started_at))
     return "" if branch.seconds is None or branch.status == "waiting" else duration(branch.seconds)

@@ -1,7 +1,6 @@
 from strands_cli.cli.terminal.annotations import github_line as github_line
 from strands_cli.cli.terminal.annotations import sarif_document as sarif_document
 from strands_cli.cli.terminal.event_file import event_writer as event_writer
-from strands_cli.cli.terminal.event_lines import duration as duration
 from strands_cli.cli.terminal.keyboard import Keyboard as Keyboard
 from strands_cli.cli.terminal.log_view import json_stderr as json_stderr
 from strands_cli.cli.terminal.progress import open_view as open_view

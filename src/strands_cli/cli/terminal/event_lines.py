@@ -19,7 +19,7 @@ from strands_cli.events import (
     ToolCallFinished,
     ToolProgress,
 )
-from strands_cli.phrases import counted, shortened
+from strands_cli.phrases import counted, duration, shortened
 
 
 def line_for(event: Event) -> str | None:
@@ -79,10 +79,3 @@ def activity_of(event: Event) -> tuple[str, str] | None:
 def step_of(key: str) -> str:
     """Return the key of the innermost step that a call belongs to; a call inside another call is not a step."""
     return re.sub(r"(/(tool|model|summary)\.[^/]*)+$", "", key)
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import quote, urlencode
 
 from strands_cli.events import RunStatus
-from strands_cli.pages.html_text import badge, duration, escape, moment
-from strands_cli.phrases import counted
+from strands_cli.pages.html_text import badge, escape, moment
+from strands_cli.phrases import counted, duration
 from strands_cli.ui.frame import Ui, page_response
 
 if TYPE_CHECKING:
