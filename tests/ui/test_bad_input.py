@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import shutil
 import sqlite3
 import sys
@@ -32,6 +33,16 @@ def _stream(browser: Browser, path: str) -> tuple[http.client.HTTPConnection, ht
     connection = http.client.HTTPConnection(browser.place, timeout=60)
     connection.request("GET", path, headers={"Cookie": browser.cookie})
     return connection, connection.getresponse()
+
+
+def test_one_run_with_an_odd_name_hides_no_other(browser: Browser, copied: Path) -> None:
+    odd = shutil.copytree(copied, copied.with_name(os.fsdecode(b"20200101-000000-\xff")))
+    listed = browser.get("/")
+    inbox = browser.get("/inbox")
+    shutil.rmtree(odd)
+    assert f'href="/runs/{copied.name}"' in listed.text
+    assert "\\udcff" in listed.shown
+    assert f'id="r-{copied.name}"' in inbox.text
 
 
 def test_a_run_that_is_deleted_while_looked_at_is_gone_and_its_stream_says_that_it_changed(

@@ -12,12 +12,10 @@ from strands_cli.planning import MISSING_INPUT, RunRequest
 from strands_cli.planning.data_flow import Trust
 from strands_cli.planning.folders import is_workflow
 from strands_cli.planning.sentences import authority_sections, python_lines
-from strands_cli.ui.frame import Ui
+from strands_cli.ui.frame import Ui, has_address
 from strands_cli.workflow.yaml import SUFFIXES, read_document
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from strands_cli.errors import Finding
     from strands_cli.planning.plan import Plan
 
@@ -62,16 +60,16 @@ class SeenWorkflow:
 def workflow_names(ui: Ui) -> list[str]:
     """Return the files of the folder that may be workflows, by their names; one that is not UTF-8 has no address."""
     try:
-        found = [path for path in ui.folder.iterdir() if path.suffix in SUFFIXES and _is_named(path) and path.is_file()]
+        found = [
+            path
+            for path in ui.folder.iterdir()
+            if path.suffix in SUFFIXES and has_address(path.name) and path.is_file()
+        ]
     except OSError as error:
         raise UsageError(
             f"{ui.folder} cannot be read: {error.strerror or error}", fix="start the page again"
         ) from error
     return sorted(path.name for path in found)[:FILES]
-
-
-def _is_named(path: Path) -> bool:
-    return not any("\ud800" <= char <= "\udfff" for char in path.name)
 
 
 def is_workflow_file(ui: Ui, name: str) -> bool:

@@ -19,6 +19,11 @@ def script() -> str:
     return Path(__file__).with_name("live_page.js").read_text(encoding="utf-8")
 
 
+def has_address(name: str) -> bool:
+    """Return whether a page can be named by this; a file name that is not UTF-8 cannot be in an address."""
+    return not any("\ud800" <= char <= "\udfff" for char in name)
+
+
 def page_response(title: str, body: str, status: int = 200, *, is_admitted: bool = True) -> Response:
     """Return a page in the frame of all pages.
 

@@ -11,7 +11,7 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.pages import run_page_of
 from strands_cli.pages.html_text import escape, isolated, moment
 from strands_cli.phrases import counted
-from strands_cli.ui.frame import Ui, page_response
+from strands_cli.ui.frame import Ui, has_address, page_response
 from strands_cli.ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def show_inbox(ui: Ui, request: Any) -> Response:
     from strands_cli.engine.stored_runs import list_runs
 
     runs, _ = list_runs(ui.runs_dir)
-    asking = [run for run in runs if run.status in _ASKING]
+    asking = [run for run in runs if run.status in _ASKING and has_address(run.id)]
     parts = [part for run in asking[:SHOWN] if (part := _questions_of(run, request))]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (

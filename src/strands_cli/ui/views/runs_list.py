@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from strands_cli.events import RunStatus
 from strands_cli.pages.html_text import badge, escape, moment
 from strands_cli.phrases import counted, duration
-from strands_cli.ui.frame import Ui, page_response
+from strands_cli.ui.frame import Ui, has_address, page_response
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -27,6 +27,8 @@ def show_runs(ui: Ui, request: Any) -> Response:
     begun = time.perf_counter()
     asked = request.query_params
     runs, problems = list_runs(ui.runs_dir)
+    problems += [f"the name of the run {run.id} is not UTF-8" for run in runs if not has_address(run.id)]
+    runs = [run for run in runs if has_address(run.id)]
     chosen = [run for run in runs if _fits(run, asked)]
     last = max(1, -(-len(chosen) // PER_PAGE))
     number = min(max(1, _number(asked.get("page"))), last)
