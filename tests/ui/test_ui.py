@@ -81,6 +81,13 @@ def test_two_browsers_answer_a_gate_and_the_second_gets_the_answer_that_won(
     assert "shipped" in inside.shown
 
 
+@pytest.mark.parametrize("key", ["steps.7", "\0"])
+def test_a_call_that_is_not_there_cannot_fail_and_the_page_says_so(key: str, browser: Browser, folder: Folder) -> None:
+    fields = {"csrf": browser.get("/workflows/flow.yaml").csrf, "key": key, "do": "fail"}
+    refused = browser.post(f"/runs/{_run_of(folder)}/answer", fields)
+    assert (refused.status, "Fix:" in refused.shown or "fix:" in refused.shown) == (409, True)
+
+
 def test_the_page_ends_with_ctrl_c_although_a_stream_is_open(folder: Folder) -> None:
     one = Served(folder)
     browser = Browser.admitted(one.address())

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from strands_cli.engine.decisions import chosen_question
 from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.stored_runs import find_run
-from strands_cli.errors import ExitCode
+from strands_cli.errors import ExitCode, UsageError
 from strands_cli.run_views import questions_of
 from strands_cli.ui.frame import Ui, failure, go_to
 from strands_cli.ui.security import form_of
@@ -31,6 +31,8 @@ def answer(ui: Ui, request: Any) -> Response:
     fields = {name: values[-1] for name, values in form_of(request).items()}
     directory = find_run(ui.runs_dir, request.path_params["run"])
     run, key = directory.name, fields.get("key", "")
+    if "\0" in key:  # a command line cannot have it
+        raise UsageError("no question has this key", fix="load the page again")
     if fields.get("do") in ("redo", "skip"):
         # The run continues in the same process, which gets the result of a call by stdin.
         flags = [f"--redo={key}"] if fields["do"] == "redo" else [f"--skip={key}", "--result", "-"]
@@ -41,7 +43,9 @@ def answer(ui: Ui, request: Any) -> Response:
         if fields.get("do") != "fail":
             _require_open(ui, run, key)
         child = ui.children.start(words, text)
-        if child.wait(PATIENCE_S) != ExitCode.OK and fields.get("do") != "fail":
+        # That it has failed is what a person wants of it.
+        wanted = ExitCode.RUN_FAILED if fields.get("do") == "fail" else ExitCode.OK
+        if child.wait(PATIENCE_S) != wanted:
             return failure(run, child)
         if fields.get("do") == "fail" or _still_waits(ui, run):
             return go_to(f"/runs/{quote(run)}")
