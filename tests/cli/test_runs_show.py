@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import shutil
 import signal
 import sqlite3
@@ -178,8 +179,9 @@ def test_a_damaged_row_is_shown_as_such_among_the_others(ran: Folder, tmp_path: 
     (directory,) = other.runs.iterdir()
     with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database, database:
         database.execute("UPDATE effects SET detail = '{' WHERE key = 'steps.0/model.0'")
+        database.execute("UPDATE effects SET output = '{' WHERE key = 'steps.0/model.1'")
     lines = tree_in(other.strands("runs", "show", "last").out)
-    assert [line.split()[1] for line in lines] == ["done", "damaged", "failed", "done", "waiting"]
+    assert [line.split()[1] for line in lines] == ["done", "damaged", "failed", "damaged", "waiting"]
     effects = other.strands("runs", "show", "last", "--json").document["effects"]
     assert [one["key"] for one in effects if "damage" in one] == ["steps.0/model.0"]
     assert other.strands("runs", "show", "last", "steps.0/model.0", "--json").document["damage"]
@@ -234,6 +236,17 @@ def test_a_followed_run_whose_process_ends_without_a_word_is_interrupted(
     growing.close()
     assert [line["run"]["status"] for line in lines if "run" in line] == ["interrupted"]
     assert started.end().code == 0
+
+
+def test_what_a_killed_run_has_cost_and_how_long_it_took_is_not_claimed_to_be_known(folder: Folder) -> None:
+    rows = [Row("steps.0", "step", "started", "d", started_at=1.0), Row("steps.0/model.0", "model", "started", "d")]
+    made(folder, rows, status="running", session_started_at=1.0).close()
+    shown = folder.strands("runs", "show", "last").out
+    facts = dict(line.split(":", 1) for line in shown.partition("\n\n")[0].splitlines())
+    assert facts["used"].split(", ")[-1].startswith("1 model call ")
+    assert re.search(r"at least [0-9]", facts["duration"])
+    assert re.search(r"at least [0-9]", folder.strands("runs", "list").out)
+    assert "cut off" in folder.strands("runs", "report", "last", "-o", "-").out
 
 
 def test_a_followed_run_that_is_deleted_is_an_error(folder: Folder, growing: SqliteJournal, wording: Wording) -> None:

@@ -127,6 +127,7 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     cost = "cost unknown" if spent.cost is None else money(spent.cost)
     tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out"
     calls = [counted(spent.model_calls, "model call"), counted(spent.tool_calls, "tool call"), tokens]
+    lost = f"{counted(cut, 'model call')} cut off at a cost that is not known" if (cut := summary.cut_off) else ""
     yield "run", run.id
     yield "workflow", f"{run.workflow} ({run.pattern})"
     yield "file", run.file
@@ -140,7 +141,7 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
         yield "duration", length
     if summary.models:
         yield "model", ", ".join(summary.models)
-    yield "used", ", ".join(filter(None, [*calls, cost]))
+    yield "used", ", ".join(filter(None, [*calls, cost, lost]))
     yield "journal", run.directory
     if summary.origin:
         yield "rerun of", f"{summary.origin['run']} from {summary.origin['from']}"
@@ -199,7 +200,7 @@ def text_lines(title: str, text: str, *, full: bool = True) -> Iterator[str]:
 
 def cells_of(runs: Sequence[StoredRun]) -> list[tuple[str, ...]]:
     """Return the table of runs."""
-    lengths = (duration(run.worked_s) if run.worked_s is not None and run.status != "running" else "" for run in runs)
+    lengths = map(duration_of, runs)
     moments = (moment(run.started_at) for run in runs)
     rows = [
         (run.id, run.status, started, length, run.workflow)
@@ -214,5 +215,11 @@ def moment(seconds: float) -> str:
 
 
 def duration_of(run: StoredRun) -> str:
-    """Return how long the processes of a run worked on it; the time in which it waited does not count."""
-    return duration(run.worked_s) if run.worked_s is not None and run.status != "running" else ""
+    """Return how long the processes of a run worked on it; the time in which it waited does not count.
+
+    Of a process that was killed, the journal has only when it last wrote.
+    """
+    if run.worked_s is None or run.status == "running":
+        return ""
+    was_killed = run.status == "interrupted" and run.ended_at is None
+    return ("at least " if was_killed else "") + duration(run.worked_s)

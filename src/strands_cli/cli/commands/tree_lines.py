@@ -100,6 +100,8 @@ def _chosen(nodes: Sequence[tuple[int, Branch, int]]) -> list[int]:
 
 
 def _cells(depth: int, branch: Branch) -> tuple[str, ...]:
+    if branch.effect is not None:
+        _ = branch.effect.text  # what is damaged of an output is known when it has been read
     return (
         "  " * depth + " ".join(printable(branch.name).split()),
         "damaged" if branch.effect is not None and branch.effect.damage else branch.status,

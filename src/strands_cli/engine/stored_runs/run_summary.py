@@ -53,6 +53,13 @@ class RunSummary:
     python_tools: Mapping[str, str]
     workflow_text: str = ""
 
+    @property
+    def cut_off(self) -> int:
+        """How many requests to models had begun when the run ended; their providers may count them."""
+        if self.run.status in ("running", "waiting"):
+            return 0
+        return sum(one.row.kind == "model" and one.status == "started" for one in self.effects)
+
 
 def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
     """Return what a run did; a damaged row of it has what can be read.
