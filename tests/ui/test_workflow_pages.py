@@ -71,6 +71,13 @@ def test_a_file_whose_name_is_not_utf_8_hides_no_other_workflow(browser: Browser
     odd.unlink()
 
 
+def test_a_choice_is_sent_as_the_workflow_has_it(browser: Browser, folder: Folder) -> None:
+    exact = " two  spaces\u200b"
+    optional = {**INPUTS["optional"], "kind": {"type": "string", "enum": [exact]}}
+    _write(folder, "choice.yaml", inputs={**INPUTS, "optional": optional})
+    assert f'<option value="{exact}">' in browser.get("/workflows/choice.yaml").text
+
+
 def test_inputs_that_do_not_fit_start_nothing(browser: Browser, folder: Folder, wording: Wording) -> None:
     _write(folder, "typed.yaml")
     before = len(folder.strands("runs", "list", "--json").document["runs"])

@@ -13,7 +13,7 @@ from strands_cli.pages.html_text import escape, isolated, preformatted
 from strands_cli.phrases import counted, shortened
 from strands_cli.run_views.pictures import pattern_graph_of
 from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, is_workflow_file, seen_workflow, workflow_names
-from strands_cli.ui.frame import Ui, form, page_response, section, table
+from strands_cli.ui.frame import Ui, form, option, page_response, section, table
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -159,7 +159,7 @@ def _control(name: str, spec: InputSpec, *, is_required: bool) -> str:
     needed = " required" if is_required else ""
     values = spec.enum or ((True, False) if spec.type == "boolean" else None)
     if values is not None:
-        listed = "".join(f"<option>{escape(_text(one))}</option>" for one in values)
+        listed = "".join(option(_text(one)) for one in values)
         return f'<select name="{escape(name)}"{needed}><option value=""></option>{listed}</select>'
     if spec.type in _NUMBERS:
         return f'<input name="{escape(name)}" autocomplete="off"{_NUMBERS[spec.type]}{needed}>'

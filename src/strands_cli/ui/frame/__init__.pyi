@@ -1,5 +1,6 @@
 from strands_cli.ui.frame.ui_forms import choice as choice
 from strands_cli.ui.frame.ui_forms import form as form
+from strands_cli.ui.frame.ui_forms import option as option
 from strands_cli.ui.frame.ui_forms import section as section
 from strands_cli.ui.frame.ui_forms import table as table
 from strands_cli.ui.frame.ui_frame import has_address as has_address

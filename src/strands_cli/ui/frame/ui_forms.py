@@ -30,6 +30,11 @@ def choice(name: str, value: str, label: str) -> str:
     return f'<button name="{escape(name)}" value="{_exact(value)}">{escape(label)}</button>'
 
 
+def option(value: str, *, is_chosen: bool = False) -> str:
+    """Return one value of a list; without an attribute of its own a browser would send it as it is shown."""
+    return f'<option value="{_exact(value)}"{" selected" if is_chosen else ""}>{escape(value)}</option>'
+
+
 def section(title: str, inside: str) -> str:
     """Return a part of a page with its heading."""
     name = f"s-{title.lower().replace(' ', '-')}"

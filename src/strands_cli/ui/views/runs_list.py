@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from strands_cli.events import RunStatus
 from strands_cli.pages.html_text import badge, escape, moment
 from strands_cli.phrases import counted, duration
-from strands_cli.ui.frame import Ui, has_address, page_response
+from strands_cli.ui.frame import Ui, has_address, option, page_response
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -76,7 +76,7 @@ def _filters(asked: Any, runs: Sequence[StoredRun]) -> str:
 
 
 def _options(values: Sequence[str], chosen: str) -> str:
-    return "".join(f"<option{' selected' if one == chosen else ''}>{escape(one)}</option>" for one in values)
+    return "".join(option(one, is_chosen=one == chosen) for one in values)
 
 
 def _table(runs: Sequence[StoredRun]) -> str:
