@@ -22,11 +22,8 @@ from tests.pages.parsed import Parsed
 pytestmark = pytest.mark.hostile
 MEGABYTE = 1_000_000
 HUGE = ("<b>\u202e&\ud800 " * 2 * MEGABYTE)[: 10 * MEGABYTE]
-COPY = """
-INSERT INTO effects (key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at)
-SELECT ?, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at
-FROM effects WHERE key = ?
-"""
+COLUMNS = "kind,status,digest,attempt,output,output_file,usage,cost,detail,started_at,ended_at"
+COPY = f"INSERT INTO effects (key, {COLUMNS}) SELECT ?, {COLUMNS} FROM effects WHERE key = ?"
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def test_answers_of_10_megabytes_are_cut_and_their_size_is_stated(run: Path) -> 
 
 def test_a_reason_that_quotes_a_long_text_is_cut_and_its_size_is_stated(run: Path) -> None:
     with database(run) as journal, journal:
-        journal.execute("INSERT OR REPLACE INTO facts (name, value) VALUES ('reason', ?)", [json.dumps(HUGE)])
+        journal.execute("REPLACE INTO facts SELECT ?, ?", ["reason", json.dumps(HUGE)])
     text, page = page_of(run)
     assert page.faults == []
     assert len(text) < MEGABYTE // 10
