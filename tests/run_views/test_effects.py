@@ -140,3 +140,9 @@ def test_a_key_that_the_run_does_not_have_is_an_error_with_the_one_meant(journal
     with pytest.raises(RunRecordError) as caught:
         effect_of(journal, "steps.0/tool.0.lok")
     assert "steps.0/tool.0.look" in str(caught.value.fix)
+
+
+def test_a_key_like_no_other_is_an_error_with_a_command_that_finds_the_run(journal: SqliteJournal) -> None:
+    with pytest.raises(RunRecordError) as caught:
+        effect_of(journal, "zzz")
+    assert f"--runs-dir {journal.directory.parent}" in str(caught.value.fix)

@@ -11,7 +11,7 @@ from strands_cli.events import Usage
 from strands_cli.pages.effect_parts import SHORT, effect_html
 from strands_cli.pages.html_text import anchor_of, badge, escape, money
 from strands_cli.pages.run_page import RunPage
-from strands_cli.phrases import counted, duration
+from strands_cli.phrases import duration
 from strands_cli.run_views import Branch
 
 # More effects side by side are put into groups of this size.
@@ -85,25 +85,16 @@ class _Listing:
         return f"{badge(branch.status)} {name}{who}{decision}{took} {_spent([branch])}"
 
 
-def effect_list(page: RunPage, *, limit: int | None = None, link: EffectLink | None = None) -> str:
+def effect_list(page: RunPage, link: EffectLink | None = None) -> str:
     """Return the effects of a run as a list.
 
     Args:
-        limit: The most effects at the top of the tree; the last ones are shown.
         link: Returns the address of a whole effect by its key, where the page does not have it.
     """
-    branches = page.branches
-    left_out = len(branches) - limit if limit is not None else 0
-    note = ""
-    if left_out > 0:
-        branches = branches[left_out:]
-        where = f"<code>{escape(page.show_command)}</code>"
-        note = f'<p class="cut">{counted(left_out, "earlier effect")} left out: {where}</p>'
-    note += _left_out(page) if link is None else ""
-    if not branches:
+    if not page.branches:
         return "<p>Nothing has been done.</p>"
-    items = "".join(_Listing(page, link).items(branches, 1))
-    return f'{note}<ol class="effects">{items}</ol>'
+    items = "".join(_Listing(page, link).items(page.branches, 1))
+    return f'{_left_out(page) if link is None else ""}<ol class="effects">{items}</ol>'
 
 
 def _left_out(page: RunPage) -> str:

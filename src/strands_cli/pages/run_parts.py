@@ -16,6 +16,8 @@ from strands_cli.pages.safe_markdown import markdown_html
 from strands_cli.phrases import counted, duration
 
 LONG_REASON = 4000
+# Of a longer answer a page has the beginning, where it can link to the rest.
+LONG_ANSWER = 10_000
 
 
 def run_html(page: RunPage) -> str:
@@ -25,21 +27,19 @@ def run_html(page: RunPage) -> str:
     return document(f"{page.plain(run.workflow)}: {run.status} ({run.id})", run_body(page), note=note)
 
 
-def run_body(
-    page: RunPage, *, effects_limit: int | None = None, effect_link: EffectLink | None = None, first: str = ""
-) -> str:
+def run_body(page: RunPage, *, effect_link: EffectLink | None = None, answer_link: str = "", first: str = "") -> str:
     """Return the content of a run's page.
 
     Args:
-        effects_limit: The most effects at the top of the tree; the last ones are shown.
         effect_link: Returns the address of a whole effect by its key, where the page does not have it.
+        answer_link: The address of a long answer, of which the page has only the beginning.
         first: HTML that comes directly after the title and the facts of the run.
     """
-    effects = effect_list(page, limit=effects_limit, link=effect_link)
+    effects = effect_list(page, effect_link)
     sections = [
         ("Warnings", warnings(page)),
         ("Questions", _questions(page)),
-        ("Answer", _answer(page)),
+        ("Answer", _answer(page, answer_link)),
         ("Inputs", _inputs(page)),
         ("Artifacts", _artifacts(page)),
         *picture_sections(page),
@@ -107,8 +107,13 @@ def _questions(page: RunPage) -> str:
     return f'<ul class="plain">{asked}</ul><p>To answer:</p>{preformatted(lines)}'
 
 
-def _answer(page: RunPage) -> str:
-    return markdown_html(page.plain(page.summary.response)) if page.summary.response is not None else ""
+def _answer(page: RunPage, link: str) -> str:
+    if page.summary.response is None:
+        return ""
+    text = page.plain(page.summary.response)
+    beginning, note = cut(text, LONG_ANSWER) if link else (text, "")
+    more = f'<p class="cut">{note}: <a href="{escape(link)}">more of it</a></p>' if note else ""
+    return markdown_html(beginning) + more
 
 
 def _inputs(page: RunPage) -> str:

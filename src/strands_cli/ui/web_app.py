@@ -39,6 +39,7 @@ def web_app(ui: Ui) -> Starlette:
             get("/runs/{run}", views.show_run),
             get("/runs/{run}/effects", views.show_effect),
             get("/runs/{run}/keys", views.show_keys),
+            get("/runs/{run}/response", views.show_response),
             Route("/runs/{run}/events", partial(_events, ui)),
             post("/runs/{run}/answer", views.answer),
             post("/runs/{run}/resume", views.resume),

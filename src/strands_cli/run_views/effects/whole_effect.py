@@ -13,6 +13,7 @@ from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
 from strands_cli.phrases import first_of
 from strands_cli.run_views.effects.earlier_arguments import arguments_in_turns
+from strands_cli.run_views.open_questions import command
 from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
 
 # The most keys among which a mistyped one is looked for.
@@ -150,7 +151,8 @@ def _unknown(key: str, journal: SqliteJournal) -> RunRecordError:
         return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
     # What is close begins alike: to compare a key with 10,000 others takes seconds.
     alike = [one for one in known if one[: len(key) // 2] == key[: len(key) // 2]] or known
-    fix = suggest(key, alike[:MOST_COMPARED], f"see `strands runs show {name}`")
+    seen = command("runs", "show", name, runs_dir=journal.directory.parent)
+    fix = suggest(key, alike[:MOST_COMPARED], f"see `{seen}`")
     return RunRecordError(f"the run {name} has no effect {key!r}", fix=fix)
 
 

@@ -2,6 +2,7 @@ from strands_cli.ui.views.inbox import show_inbox as show_inbox
 from strands_cli.ui.views.latest_effects import short_tree as short_tree
 from strands_cli.ui.views.one_run import show_effect as show_effect
 from strands_cli.ui.views.one_run import show_keys as show_keys
+from strands_cli.ui.views.one_run import show_response as show_response
 from strands_cli.ui.views.one_run import show_run as show_run
 from strands_cli.ui.views.run_actions import answer as answer
 from strands_cli.ui.views.run_actions import cancel as cancel

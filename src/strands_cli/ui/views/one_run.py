@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs import find_run, stored_redactor
-from strands_cli.pages import effect_html, redacted_effect, run_body, run_page_of
+from strands_cli.engine.stored_runs import find_run, stored_redactor, summary_of
+from strands_cli.pages import effect_html, markdown_html, redacted_effect, run_body, run_page_of
 from strands_cli.pages.html_text import escape
 from strands_cli.run_views.effects import effect_of
 from strands_cli.ui.frame import Ui, form, page_response
@@ -53,7 +53,8 @@ def show_run(ui: Ui, request: Any) -> Response:
     tree = short_tree(page.branches, EFFECTS)
     short = dataclasses.replace(page, branches=tree)
     first = f"{_actions(page, request)}{question_forms(page, request)}"
-    report = run_body(short, effect_link=lambda key: effect_address(run.id, key), first=first)
+    answer = f"/runs/{quote(run.id)}/response"
+    report = run_body(short, effect_link=lambda key: effect_address(run.id, key), answer_link=answer, first=first)
     left_out = len(page.summary.effects) - sum(one.effect is not None for top in tree for one in top.walk())
     if left_out > 0:
         where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
@@ -62,6 +63,15 @@ def show_run(ui: Ui, request: Any) -> Response:
     body = f'<p id="live-note" role="status" class="soft"></p><div id="live"{events}>{report}</div>'
     ui.hub.note_cost(run.id, time.perf_counter() - begun)
     return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body)
+
+
+def show_response(ui: Ui, request: Any) -> Response:
+    """Return the answer of a run, which its own page cuts."""
+    with opened(ui, request) as (directory, journal):
+        text = stored_redactor(journal).text(str(summary_of(directory, journal).response or ""))
+    place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
+    title = f"Answer of {directory.name}"
+    return page_response(title, f"<h1>{escape(title)}</h1>{place}{markdown_html(text, level=2)}")
 
 
 def show_effect(ui: Ui, request: Any) -> Response:
