@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from strands_cli.canonical_json import canonical_json, digest_of
 
+# Many made-up values take seconds.
+pytestmark = pytest.mark.hostile
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),

@@ -9,10 +9,15 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import strands_cli
 from strands_cli.codes import codes_by_file, declared_codes
 from strands_cli.errors import Code
 from tests.golden import check_golden
+
+# It reads every source.
+pytestmark = pytest.mark.docs
 
 SOURCE = Path(strands_cli.__file__).parent
 JOIN = SOURCE / "codes.py"  # makes codes from what it reads

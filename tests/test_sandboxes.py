@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
+
 CLONE = Path(__file__).parent.parent
 TESTS = """
 import pytest

@@ -13,6 +13,9 @@ import pytest
 
 from tests.sessions import OWN_SESSIONS
 
+# It reads every source.
+pytestmark = pytest.mark.docs
+
 CLONE = Path(__file__).parent.parent
 NOTHING_NAMED = ["-o", "testpaths=tests/outputs"]
 # The name of a run, its arguments, and whether it has tests that are marked and others.

@@ -19,6 +19,9 @@ from strands_cli.plugins.scaffold.new_plugin import FORMS
 from tests.cli.clean import CLONE, CleanEnvironment, make_environment
 from tests.distributions import sound
 
+# Each test imports a plugin in a process of its own.
+pytestmark = pytest.mark.wheels
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -17,6 +17,9 @@ from tests.cli.test_help import COMMANDS as COMMANDS_OF_PROGRAM
 from tests.distributions import make_distribution
 from tests.docs.pages import CLONE
 
+# It reads every source.
+pytestmark = pytest.mark.docs
+
 PAGE = (CLONE / "docs" / "reference" / "json.md").read_text("utf-8")
 QUICKSTART = str(EXAMPLES / "quickstart.yaml")
 CALCULATOR = CLONE / "packages" / "strands-tool-calculator"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,9 @@ from strands_cli.errors import RunFailed, WaitingForPerson
 from tests.engine.test_patterns import Answering
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, ScriptedHuman, ScriptedTools
+
+# All orders of late answers take seconds.
+pytestmark = pytest.mark.hostile
 
 HEAD = """
 version: 1

@@ -13,6 +13,9 @@ import pytest
 
 from tests.wordings import PINNED
 
+# It reads every source.
+pytestmark = pytest.mark.docs
+
 TESTS = Path(__file__).parent.parent
 CLONE = TESTS.parent
 SOURCES = [*(CLONE / "src").rglob("*.py"), *CLONE.glob("packages/*/src/**/*.py")]

@@ -14,6 +14,9 @@ from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedM
 from strands_cli.lock.format.lock_reader import parse_lock
 from strands_cli.lock.format.lock_writer import json_block, render_lock, toml_string, toml_table
 
+# Many made-up values take seconds.
+pytestmark = pytest.mark.hostile
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"])) | st.text("'\"\\\n\r\t\x00\x7f\u202e\ufeff= [#a")
 VALUES = TEXT | st.booleans() | TEXT.map(lambda text: f"{text}\n")
 NAMES = TEXT.filter(bool)

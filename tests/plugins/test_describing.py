@@ -19,6 +19,9 @@ from strands_cli.catalog.source.source_reader import SourceTool, from_tool_spec,
 from strands_cli.plugins.check.child_import import load_apart
 from strands_cli.tools.forms.tool_forms import close_all, describe_reference, read_reference
 
+# Each test imports a plugin in a process of its own.
+pytestmark = pytest.mark.wheels
+
 SDK = (
     "from typing import Any\n"
     "from strands import ToolContext, tool\n"

@@ -7,10 +7,14 @@ import contextlib
 import subprocess
 import sys
 
+import pytest
 import yaml
 
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
+
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
 
 
 def imported(program: str, site: Site) -> list[str]:

@@ -21,6 +21,9 @@ from strands_cli.tools.mcp import stdio_transport as mcp_process
 from tests.cli.strands import SECONDS
 from tests.servers.conftest import Site, lives, tool
 
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own ending of children")
 
 

@@ -17,6 +17,9 @@ from strands_cli.errors import ExitCode
 from strands_cli.tools.mcp import server as mcp_server
 from tests.servers.conftest import Site
 
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
+
 SERVER = """
 import json, os, sys
 try:

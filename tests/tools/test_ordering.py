@@ -175,6 +175,7 @@ CALLS = st.lists(
 )
 
 
+@pytest.mark.hostile
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CALLS)
 def test_any_turn_gives_what_one_call_after_another_gives(

@@ -16,11 +16,15 @@ from pathlib import Path
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
+import pytest
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from strands import ToolContext, tool
 from strands.tools import PythonAgentTool
 from strands.tools.mcp import MCPClient
+
+# It reads every source.
+pytestmark = pytest.mark.docs
 
 SOURCE = Path(__file__).parents[2] / "src" / "strands_cli"
 PRIVATE = re.compile("_[a-z][a-z_]*")

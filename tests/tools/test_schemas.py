@@ -17,6 +17,9 @@ from strands_cli.tools.schema.validators import fits_at_first_sight
 from tests.fakes.model_server import ModelServer
 from tests.wordings import Wording
 
+# Many made-up values take seconds.
+pytestmark = pytest.mark.hostile
+
 
 def of(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}

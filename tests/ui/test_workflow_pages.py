@@ -7,9 +7,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.cli.strands import Folder
 from tests.ui.served import Browser, Page
 from tests.wordings import Wording
+
+# It serves the page that the browser tests drive.
+pytestmark = pytest.mark.browser
 
 STEP = {"agent": "writer", "input": "Greet {{ who }} {{ times }} times."}
 INPUTS = {

@@ -105,6 +105,7 @@ def misspelt(value: Any, path: tuple[Any, ...]) -> str:
     return json.dumps(copied)
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("path", [path for path in CORPUS if path.stem != "anchors"], ids=lambda path: path.name)
 def test_a_misspelt_key_is_one_finding_anywhere(path: Path) -> None:
     document = read_document(path)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,9 @@ from strands_cli.workflow.templates import TemplateError, Templates
 from strands_cli.workflow.yaml.document import Document, escape
 from strands_cli.workflow.yaml.document_reader import read_document
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED
+
+# Many made-up values take seconds.
+pytestmark = pytest.mark.hostile
 
 READABLE = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=20)
 JSON = st.recursive(

@@ -215,6 +215,7 @@ TARGETS = st.lists(st.sampled_from(["a", "b", "c", "..", "."]), min_size=1, max_
 
 @pytest.mark.skipif(not _openat2.is_available(), reason="openat2 is the oracle")
 @settings(max_examples=250, deadline=None, database=None, derandomize=True)
+@pytest.mark.hostile
 @given(
     links=st.dictionaries(st.tuples(NAMES, NAMES), TARGETS, max_size=5),
     path=st.lists(st.sampled_from(["a", "b", "c", ".."]), min_size=1, max_size=6),
