@@ -11,7 +11,10 @@ import pytest
 
 from tests.cli.strands import EXAMPLES, Folder, Ran
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell script, modes of files")
+pytestmark = [
+    pytest.mark.terminals,
+    pytest.mark.skipif(sys.platform == "win32", reason="a shell script, modes of files"),
+]
 STEP = [{"agent": "writer", "input": "Go."}]
 TURNS = {"steps.0": [{"text": "done"}]}
 CODE = "untrusted-workflow"

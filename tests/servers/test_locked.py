@@ -17,6 +17,9 @@ from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
 from tests.wordings import Wording
 
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
+
 RunStrands = Callable[..., Ran]
 
 

@@ -16,6 +16,9 @@ from tests.covers.kit import Ran
 from tests.servers.conftest import OBJECT, Site, tool
 from tests.wordings import Wording
 
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
+
 
 def plan_of(site: Site, **options: Any) -> Plan:
     return app.plan(site.world.folder / "covered.yaml", RunRequest(**options))

@@ -16,9 +16,6 @@ from tests.cli.strands import Folder
 from tests.ui.served import GATE, Browser, Served
 from tests.wordings import Wording
 
-# It serves the page that the browser tests drive.
-pytestmark = pytest.mark.browser
-
 
 def _run_of(folder: Folder) -> str:
     document = folder.strands("runs", "list", "--json").document
