@@ -107,6 +107,8 @@ def test_a_page_that_waits_has_the_question_and_the_commands_that_answer_it(page
     text = Parsed(run_html(page)).text
     assert f"strands approve {page.summary.run.id} steps.1" in text
     assert f"strands reject {page.summary.run.id} steps.1" in text
+    assert "<dt>waits since</dt>" in run_body(page)
+    assert "<dt>ended</dt>" not in run_body(page)
 
 
 def test_a_page_has_pictures_that_lead_to_effects_and_the_decisions_with_their_rules(page: RunPage) -> None:

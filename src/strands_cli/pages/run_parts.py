@@ -16,6 +16,7 @@ from strands_cli.pages.safe_markdown import markdown_html
 from strands_cli.phrases import counted, duration
 
 LONG_REASON = 4000
+_WAITS = ("waiting", "needs-decision")
 # Of a longer answer a page has the beginning, where it can link to the rest.
 LONG_ANSWER = 10_000
 
@@ -63,7 +64,7 @@ def _header(page: RunPage) -> str:
         "reason": _reason(page.plain(run.reason)) if run.reason else "",
         "file": f"<bdi>{page.text(run.file)}</bdi>",
         "started": moment(run.started_at),
-        "ended": moment(run.ended_at) if run.ended_at is not None else "",
+        "waits since" if run.status in _WAITS else "ended": moment(run.ended_at) if run.ended_at is not None else "",
         "worked": duration(run.worked_s),
         "model": page.text(", ".join(page.summary.models)),
         "calls": f"{counted(spent.model_calls, 'model call')}, {counted(spent.tool_calls, 'tool call')}",
