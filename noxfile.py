@@ -157,7 +157,7 @@ def browser(session: nox.Session) -> None:
     session.install("--compile-bytecode", "--require-hashes", "-r", "constraints/browser.txt")
     # Playwright drives the browser that is here and downloads none.
     env = {"STRANDS_TEST_CHROMIUM": program, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
-    session.run("python", "-m", "pytest", "-n", "2", "-m", "browser", "tests/browser", *session.posargs, env=env)
+    session.run("python", "-m", "pytest", "-n", "2", "-m", "browser", *session.posargs, env=env)
 
 
 @nox.session(venv_backend="none")
