@@ -99,7 +99,7 @@ def pattern_graph_of(
     for top in tree:
         tops.setdefault(_id_of(top.key, ids), []).append(top)
     nodes, edges = _nodes(spec.pattern, placed, tops), _edges(spec.pattern, tree)
-    nodes = _with_skipped(nodes, edges, summary.run.status) if summary else nodes
+    nodes = _with_skipped(nodes, summary.run.status) if summary else nodes
     nodes, edges = _with_workers(nodes, edges, tops.get(_WORKERS, []))
     drawn = _drawn(nodes)
     kept = {node.id for node in drawn}
@@ -157,7 +157,7 @@ def _edges(pattern: Pattern, tree: Sequence[Branch]) -> list[PatternEdge]:
     return edges
 
 
-def _with_skipped(nodes: list[PatternNode], edges: Sequence[PatternEdge], status: RunStatus) -> list[PatternNode]:
+def _with_skipped(nodes: list[PatternNode], status: RunStatus) -> list[PatternNode]:
     """Return the nodes, those that the run went past as skipped: all that are left when it is complete.
 
     Before that it is known of the routes beside the one that has begun.

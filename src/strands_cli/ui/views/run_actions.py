@@ -37,7 +37,7 @@ def answer(ui: Ui, request: Any) -> Response:
         # The run continues in the same process, which gets the result of a call by stdin.
         flags = [f"--redo={key}"] if fields["do"] == "redo" else [f"--skip={key}", "--result", "-"]
         text = (fields.get("result") or "null") if fields["do"] == "skip" else None
-        return _continued(ui, run, ui.children.start(_words(ui, "resume", run, *flags, "--detach"), text))
+        return _continued(run, ui.children.start(_words(ui, "resume", run, *flags, "--detach"), text))
     words, text = _answer_words(ui, run, key, fields)
     with ui.one_at_a_time[run]:
         if fields.get("do") != "fail":
@@ -49,13 +49,13 @@ def answer(ui: Ui, request: Any) -> Response:
             return failure(run, child)
         if fields.get("do") == "fail" or _still_waits(ui, run):
             return go_to(f"/runs/{quote(run)}")
-        return _continued(ui, run, ui.children.start(_words(ui, "resume", run, "--detach")))
+        return _continued(run, ui.children.start(_words(ui, "resume", run, "--detach")))
 
 
 def resume(ui: Ui, request: Any) -> Response:
     """Continue a run."""
     run = find_run(ui.runs_dir, request.path_params["run"]).name
-    return _continued(ui, run, ui.children.start(_words(ui, "resume", run, "--detach")))
+    return _continued(run, ui.children.start(_words(ui, "resume", run, "--detach")))
 
 
 def cancel(ui: Ui, request: Any) -> Response:
@@ -94,7 +94,7 @@ def _still_waits(ui: Ui, run: str) -> bool:
         return bool(questions_of(journal))
 
 
-def _continued(ui: Ui, run: str, child: Child) -> Response:
+def _continued(run: str, child: Child) -> Response:
     """Go to the page of a run that continues, unless it has failed to begin."""
     code = child.wait(SOON_S)
     # A run that fails says so on its own page.
