@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pytest
 
 from strands_cli.cli.commands.command_table import COMMANDS
-from strands_cli.cli.commands.tool_list import FLAGS
+from strands_cli.cli.commands.tools.tool_list import FLAGS
 from strands_cli.cli.program import run_program
 from tests.cli.strands import Folder
 from tests.distributions import (

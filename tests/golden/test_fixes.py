@@ -41,7 +41,7 @@ RAISED = {kind.__name__ for kind in StrandsCliError.__subclasses__()} - {"Interr
 # What a caller or the line above adds, and faults that only this program can have.
 WITHOUT_FIX = {
     "agents/model/replay.py": "a change of the settings of a recording",
-    "cli/commands/resume_command.py": "the next commands are added, or printed above it",
+    "cli/commands/running/resume_command.py": "the next commands are added, or printed above it",
     "engine/correction_trial.py": "what ends a trial, or gets its fix there",
     "engine/nested_runs.py": "a call that no run makes; a part ends with the error of its own",
     "engine/effects/step_scope.py": "the next commands are printed with it",

@@ -1,4 +1,4 @@
-"""The commands, one module each."""
+"""The commands: what they share, and the short ones, one module each."""
 
 from strands_cli.lazy_face import lazy_face
 

@@ -26,6 +26,7 @@ RUN = Annotated[
     str,
     typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.", autocompletion=completions.runs),
 ]
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 # What typer reads for the inputs, which no command line has in the type of their field.
 _INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}

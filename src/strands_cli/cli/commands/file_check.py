@@ -11,7 +11,7 @@ from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_e
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.cli.commands.explained_differences import Explained
+    from strands_cli.cli.commands.explain import Explained
     from strands_cli.planning.data_flow import Use
     from strands_cli.workflow import Loaded
 
@@ -53,7 +53,7 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
                 counted_findings = f", {_count(one.findings)}" if one.findings else ""
                 print_result("\n".join([f"{one.name}: ok{counted_findings}", *_use_lines(one.uses)]))
             if one.differences is not None:
-                from strands_cli.cli.commands.explained_differences import lines_of
+                from strands_cli.cli.commands.explain import lines_of
 
                 print_result("\n".join(lines_of(one.name, one.differences)))
     return max((one.code for one in checked), default=ExitCode.OK)
@@ -97,7 +97,7 @@ def _check(name: str, *, explains: bool = False) -> Checked:
         return Checked(name, error.findings, error.exit_code)
     differences = None
     if explains:
-        from strands_cli.cli.commands.explained_differences import explained_in
+        from strands_cli.cli.commands.explain import explained_in
 
         differences = explained_in(loaded)
     if has_errors(loaded.findings):

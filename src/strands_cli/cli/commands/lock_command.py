@@ -48,7 +48,7 @@ def lock(
 
     Example: strands lock report.yaml --diff
     """
-    from strands_cli.cli.commands.run_execution import json_on_failure
+    from strands_cli.cli.commands.running import json_on_failure
 
     if check + diff + (update is not None) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
@@ -89,7 +89,7 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
     for line in planned.unread:
         say(f"warning: {line}")
     if mcp:
-        from strands_cli.cli.commands.trust_command import require_trust
+        from strands_cli.cli.commands.running import require_trust
 
         for plan in planned.plans:  # they are planned without policy
             require_trust(dataclasses.replace(plan, rules=machine.policy.rules))

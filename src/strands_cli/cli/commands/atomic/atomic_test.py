@@ -1,0 +1,137 @@
+"""The command `atomic test`: run the tests in agent files, offline from their recordings or with a live model."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
+from strands_cli.cli.commands.running import json_on_failure, require_trust
+from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
+
+if TYPE_CHECKING:
+    from strands_cli.outputs import Outcome
+    from strands_cli.planning import RunRequest
+    from strands_cli.workflow.parts import Atomic
+
+
+@with_run_options(only=("provider", "model", "allow", "yes"))
+def run_tests(
+    *,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files with one agent each.")],
+    live: Annotated[bool, typer.Option("--live", help="Call the agent's model instead of playing recordings.")] = False,
+    chosen: Chosen,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for CI.")] = None,
+    as_json: JSON = False,
+) -> int:
+    """Run the tests in agent files, each as a separate run whose journal is deleted.
+
+    Tests are in the file, or in `tests.yaml` beside it. Tools are called for real, under the same rules as in any run.
+    Exit code 10: a test failed; 3: there are no tests.
+
+    Example: strands atomic test agents/*.yaml --junit agents.xml
+    """
+    from strands_cli.workflow.parts import is_tests_file
+
+    with json_on_failure({"tests": []} if as_json else None):
+        request = chosen.request()
+        if (request.provider or request.model) and not live:
+            raise UsageError("--provider and --model choose a live model", fix="add --live")
+        atomics = [_read_valid(path) for path in dict.fromkeys(files) if not is_tests_file(path.name)]
+        _require_tests(atomics)
+        began = time.time()
+        outcomes = _run_all(atomics, request, live=live, quiet=as_json)
+        if junit is not None:
+            _write_junit(junit, outcomes, began)
+        counts = {
+            word: sum(one.status == word for one in outcomes) for word in ("passed", "failed", "error", "skipped")
+        }
+        if as_json:
+            print_json({"tests": [one.as_dict() for one in outcomes], **counts})
+        else:
+            print_result(", ".join(f"{count} {word}" for word, count in counts.items() if count))
+        return ExitCode.RUN_FAILED if counts["failed"] or counts["error"] else ExitCode.OK
+
+
+def _require_tests(atomics: Sequence[Atomic]) -> None:
+    """Check that something is tested, and report the files without tests.
+
+    Raises:
+        InvalidInput: No file has a test.
+    """
+    fix = "write `tests:` into the file, or a file `tests.yaml` beside it"
+    if not any(atomic.tests for atomic in atomics):
+        raise InvalidInput("there are no tests", fix=fix)
+    for atomic in atomics:
+        if not atomic.tests:
+            say(f"{atomic.document.file}: no tests")
+
+
+def _read_valid(path: Path) -> Atomic:
+    from strands_cli.agent_files import check_atomic
+    from strands_cli.workflow.parts import read_atomic
+    from strands_cli.workflow.yaml import read_document
+
+    atomic = read_atomic(read_document(path))
+    findings = check_atomic(atomic)
+    if has_errors(findings):
+        raise InvalidInput(f"{path} is not a valid agent", findings=findings)
+    say_findings(findings)
+    return atomic
+
+
+def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quiet: bool) -> list[Outcome]:
+    """Run all tests one after another under one signal handler, and report how each ended."""
+    import dataclasses
+
+    from strands_cli import app
+    from strands_cli.agent_files import run_test
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.process import run_to_end
+    from strands_cli.cli.terminal import TerminalHuman
+    from strands_cli.planning.folders import agent_workflow_of
+
+    for atomic in (one for one in atomics if one.tests):
+        require_trust(app.plan(agent_workflow_of(atomic).load(), request))
+    outcomes: list[Outcome] = []
+
+    async def go(runs_dir: Path) -> None:
+        each = dataclasses.replace(request, runs_dir=runs_dir)
+        for atomic in atomics:
+            for one in atomic.tests:
+                outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _ignore, live=live))
+                if not quiet:
+                    _report(outcomes[-1])
+
+    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, reserved_streams(say):
+        run_to_end(lambda: go(Path(place)))
+    return outcomes
+
+
+def _ignore(_event: Any) -> None:
+    """Ignore an event; only the outcome of a test counts."""
+
+
+def _report(outcome: Outcome) -> None:
+    say(f"{outcome.status:7} {outcome.agent}: {outcome.test} ({outcome.seconds:.2f} s)")
+    for problem in outcome.problems:
+        say("\n".join(f"        {line}" for line in problem.splitlines()))
+
+
+def _write_junit(path: Path, outcomes: Sequence[Outcome], at: float) -> None:
+    import platform
+
+    from strands_cli.outputs import junit_text
+    from strands_cli.secrets import redact_output
+
+    text = redact_output(junit_text(outcomes, at=at, host=platform.node() or "localhost"))
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be written: {error.strerror}", fix="name another file") from error

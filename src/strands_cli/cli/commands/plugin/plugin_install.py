@@ -1,0 +1,336 @@
+"""The commands `plugin install`, `upgrade` and `uninstall`: they show the changes before they make them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.command_options import JSON
+from strands_cli.cli.commands.running import json_on_failure
+from strands_cli.cli.output import print_json, print_result, say, write_error
+from strands_cli.errors import (
+    Code,
+    Denied,
+    ExitCode,
+    Finding,
+    Interrupted,
+    InvalidInput,
+    UsageError,
+    suggest,
+)
+from strands_cli.phrases import counted, joined
+from strands_cli.plugins.install import PLUGIN_REPLACES
+from strands_cli.unicode_safety import printable
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+    from strands_cli.plugins.install import Installer, InstallTarget, Proposal
+
+MOST_REFS = 5
+PLUGIN_EMPTY = Code(
+    "plugin-empty", "A distribution provides neither tools nor hooks.", "Correct the name; install a library with pip."
+)
+
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+FORCE = Annotated[bool, typer.Option("--force", help="Accept a distribution without tools and hooks.")]
+WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
+OURS = "strands-cli"
+_DESCRIPTION = 100
+
+
+def install(what: WHAT, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
+    """Install a plugin into this environment, after showing its tools and the permissions they ask for.
+
+    It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
+
+    Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
+    """
+    return _carry_out(what, yes=yes, force=force, is_upgrade=False, as_json=as_json)
+
+
+def upgrade(what: WHAT, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
+    """Upgrade an installed plugin, after showing how its tools and their permissions change.
+
+    Example: strands plugin upgrade strands-tool-foo
+    """
+    return _carry_out(what, yes=yes, force=force, is_upgrade=True, as_json=as_json)
+
+
+def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: bool) -> int:
+    """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
+    from strands_cli.plugins.install import parse_install_target
+
+    lists = (
+        "tools",
+        "hooks",
+        "programs",
+        "start_files",
+        "entry_points",
+        "elsewhere",
+        "requires",
+        "changes",
+        "findings",
+    )
+    known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
+    known |= {name: [] for name in lists}
+    with json_on_failure(known if as_json else None):
+        line = _install(parse_install_target(what), known, yes=yes, force=force, is_upgrade=is_upgrade)
+    if as_json:
+        print_json(known)
+    else:
+        print_result(line)
+    if known["changed"]:
+        _print_next_steps(known["distribution"], hooks_too=bool(known["hooks"]))
+    return ExitCode.OK
+
+
+def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: bool, is_upgrade: bool) -> str:
+    """Install a distribution, note in `known` what is found out of it, and return what was done."""
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.config import load_settings
+    from strands_cli.hooks import open_hooks
+    from strands_cli.planning.machine import load_policy
+    from strands_cli.plugins.install import (
+        fetch,
+        find_installer,
+        install_fetched,
+        propose,
+        require_allowed,
+        require_same,
+    )
+
+    settings, catalog = load_settings(), discover_catalog()
+    if target.name is not None:
+        if is_upgrade:
+            _require_installed(target.name, catalog)
+        elif not target.specifier and (version := catalog.version_of(target.name)):
+            known |= {"distribution": target.name, "version": version, "installed": version}
+            return f"{target.name} {version} is installed already (strands plugin upgrade {target.name})"
+    policy = load_policy(settings, Path.cwd())
+    hooks = open_hooks(hook.word for hook in policy.hooks)
+    if hooks.findings:
+        raise Denied("nothing is installed while a hook plugin is missing or broken", findings=hooks.findings)
+    if target.name is not None:
+        require_allowed(normalise(target.name), policy.rules)
+    installer = find_installer()
+    with tempfile.TemporaryDirectory(prefix="strands-") as folder:
+        fetched = fetch(target, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
+        known |= {"distribution": fetched.name, "version": fetched.version}
+        if target.name is None:
+            require_allowed(fetched.name, policy.rules)
+        if is_upgrade:
+            _require_installed(fetched.name, catalog)
+        if fetched.is_indexed and fetched.version == catalog.version_of(fetched.name):
+            known["installed"] = fetched.version
+            return f"{fetched.name} {fetched.version} is installed already"
+        proposal = propose(fetched, catalog, policy.rules, hooks)
+        known |= _proposed(proposal)
+        for line in _proposal_lines(proposal):
+            say(line)
+        _require_fit(proposal, force=force)
+        _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
+        install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
+        known["changed"] = True
+        require_same(fetched, installer)
+    return f"installed {fetched.name} {fetched.version}"
+
+
+def _proposed(proposal: Proposal) -> dict[str, Any]:
+    """Return what a proposal adds to the JSON of an installation."""
+    from strands_cli.plugins.install import describe_permissions
+
+    tools = [
+        {
+            "name": tool.record.ref_name,
+            "description": tool.record.description,
+            "permissions": describe_permissions(tool.record),
+            "requires": dict(tool.record.requires or {}),
+            "effect": tool.decision.effect,
+            "rule": tool.decision.rule,
+        }
+        for tool in proposal.tools
+    ]
+    names = ("hooks", "programs", "start_files", "entry_points", "requires")
+    return {
+        "installed": proposal.installed,
+        "tools": tools,
+        **{name: list(getattr(proposal, name)) for name in names},
+        "elsewhere": list(proposal.fetched.elsewhere),
+        "changes": [change.message for change in proposal.changes],
+        "findings": [finding.as_dict() for finding in proposal.findings],
+    }
+
+
+def _require_fit(proposal: Proposal, *, force: bool) -> None:
+    from strands_cli.plugins.install import require_one_allowed
+
+    name = proposal.fetched.name
+    if name == OURS:
+        raise UsageError("strands-cli is not a plugin", fix="pip install --upgrade strands-cli")
+    if proposal.refused:
+        raise InvalidInput(
+            f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == PLUGIN_REPLACES]
+        )
+    require_one_allowed(proposal)
+    if not proposal.tools and not proposal.hooks and not force:
+        message = f"'{name}' provides neither tools nor hooks"
+        finding = Finding(PLUGIN_EMPTY, message, None, _way_without_entry_points(proposal))
+        raise InvalidInput(message, findings=[finding])
+
+
+def _way_without_entry_points(proposal: Proposal) -> str:
+    """Return how to use a distribution that declares nothing: as custom Python if it has tools, else as a library."""
+    from strands_cli.plugins.install import find_plain_tools
+
+    refs = find_plain_tools(proposal.fetched.tree)
+    if not refs:
+        return f"pip install {proposal.fetched.name}, or pass --force"
+    shown = ", ".join(refs[:MOST_REFS])
+    allow = f"export STRANDS_CUSTOM_TOOL_ALLOWLIST={','.join(refs[:MOST_REFS])}"
+    return f"it has tools of plain Python: {shown}; install it with --force, name them so, and allow them: {allow}"
+
+
+def _require_installed(name: str, catalog: Catalog) -> None:
+    if catalog.version_of(name) is None:
+        known = sorted({record.distribution for record in catalog.tools})
+        fix = suggest(name, known, f"strands plugin install {name}")
+        raise UsageError(f"'{name}' is not installed", fix=fix)
+
+
+def _proposal_lines(proposal: Proposal) -> Iterator[str]:
+    """Yield the lines that describe a proposal; foreign text is one line each, so that it cannot look like ours."""
+    from strands_cli.plugins.install import describe_permissions
+
+    fetched = proposal.fetched
+    before = f" (installed: {proposal.installed})" if proposal.installed else ""
+    yield f"{fetched.name} {fetched.version}{before}: {_line(proposal.summary)}"
+    for tool in proposal.tools:
+        yield f"  tool {tool.record.ref_name}: {_line(tool.record.description or 'known after load')}"
+        yield f"    {_line(describe_permissions(tool.record), 300)}"
+        if tool.record.requires:
+            needs = "; ".join(f"{name} {joined(value)}" for name, value in tool.record.requires.items())
+            yield f"    requires {_line(needs, 300)}"
+        if tool.decision.effect == "deny":
+            yield f"    denied: {tool.decision.rule}"
+    yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
+    for name in proposal.programs:
+        hidden = proposal.hidden.get(name)
+        more = f": hides {hidden} where this environment is first on PATH" if hidden else ""
+        yield f"  program {_line(name)}{more}"
+    yield from (f"  {_line(name)}: Python may run its code at every start" for name in proposal.start_files)
+    for point in proposal.entry_points:
+        yield f"  entry point {_line(point)}: other programs may load its code by themselves"
+    yield from (f"  file {_line(path, 300)}: outside of its packages" for path in fetched.elsewhere)
+    yield from (f"  also installs {_line(text)}" for text in proposal.requires)
+    if proposal.installed:
+        yield from (f"  changes: {change.message}" for change in proposal.changes)
+        if not proposal.changes and proposal.tools:
+            yield "  changes: the tools are described as before"
+    yield from (
+        f"  {line}"
+        for finding in proposal.findings
+        if finding.code != PLUGIN_REPLACES
+        for line in str(finding).splitlines()
+    )
+
+
+def _line(text: str, width: int = _DESCRIPTION) -> str:
+    plain = printable(" ".join(text.split()))
+    return plain if len(plain) <= width else plain[: width - 1] + "…"
+
+
+def _may_build(reason: str, *, yes: bool) -> bool:
+    """Return whether a wheel may be built, which runs code that has not been shown."""
+    from strands_cli.cli.terminal import is_interactive
+
+    if not yes and is_interactive():
+        say(reason)
+        return _answers_yes("build it, which runs its author's code?")
+    return yes
+
+
+def _answers_yes(question: str) -> bool:
+    write_error(f"{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _confirm(question: str, *, yes: bool) -> None:
+    """Ask for confirmation, unless `yes`."""
+    from strands_cli.cli.terminal import is_interactive
+
+    if yes:
+        return
+    if not is_interactive():
+        raise UsageError(
+            "there is no terminal to ask on, so nothing was changed", fix="review what is shown, then pass --yes"
+        )
+    if not _answers_yes(question):
+        raise Interrupted("nothing was changed")
+
+
+def _print_next_steps(name: str, *, hooks_too: bool) -> None:
+    from strands_cli.plugins.install import owned_by_a_program
+
+    if Path("strands.lock").exists():
+        say(f"there is a lock: review the change (strands lock --diff), then: strands lock --update {name}")
+    if hooks_too:
+        say(f"its hooks are off; a policy file of the user or the operator switches them on: hooks: [{name}]")
+    if program := owned_by_a_program():
+        say(f"warning: {program} made this environment for strands-cli alone; its next upgrade leaves {name} out")
+
+
+def uninstall(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The distribution.", autocompletion=completions.distributions),
+    ],
+    yes: YES = False,
+    as_json: JSON = False,
+) -> int:
+    """Uninstall a plugin, after listing the workflows of this folder that name its tools.
+
+    Example: strands plugin uninstall strands-tool-foo
+    """
+    known: dict[str, Any] = {"distribution": name, "version": None, "changed": False, "tools": 0, "used_by": []}
+    with json_on_failure(known if as_json else None):
+        _uninstall(name, known, yes=yes)
+    if as_json:
+        print_json(known)
+    else:
+        print_result(f"uninstalled {known['distribution']}")
+    return ExitCode.OK
+
+
+def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
+    """Uninstall a plugin, and note in `known` what is found out of it."""
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.config import load_settings
+    from strands_cli.plugins.install import find_installer, parse_install_target
+    from strands_cli.plugins.installed import list_plugins, workflows_naming
+
+    target = parse_install_target(name)
+    if target.name is None or target.specifier or target.extras:
+        raise UsageError(f"'{name}' is not the name of a distribution", fix="strands plugin list")
+    catalog, plain = discover_catalog(), normalise(target.name)
+    plugins = {plugin.name: plugin for plugin in list_plugins(catalog)}
+    if plain not in plugins:
+        problem = "is not a plugin; use pip" if plain in catalog.seen.records else "is not installed"
+        raise UsageError(f"'{plain}' {problem}", fix=suggest(plain, plugins, "strands plugin list"))
+    installer: Installer = find_installer()
+    found = plugins[plain]
+    known |= {"distribution": plain, "version": found.version, "tools": found.tool_count}
+    say(f"{plain} {found.version or '?'}: {counted(found.tool_count, 'tool')}")
+    for path, tools in workflows_naming(plain, Path.cwd(), catalog, load_settings()).items():
+        known["used_by"].append({"file": str(path), "tools": list(tools)})
+        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without it")
+    _confirm(f"uninstall {plain} with {installer.kind}?", yes=yes)
+    installer.uninstall(plain)
+    known["changed"] = True

@@ -1,0 +1,131 @@
+"""One whole effect of a stored run for `runs show RUN KEY`: as lines and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.commands.run_lines.run_report import moment, text_lines
+from strands_cli.cli.commands.run_lines.run_tree_lines import money
+from strands_cli.cli.text_layout import one_line
+from strands_cli.phrases import duration, joined
+
+if TYPE_CHECKING:
+    from strands_cli.run_views.effects import Asked, WholeEffect
+
+# Facts that are the same word in the text and in `WholeEffect`; what a run does not have is left out.
+_FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "error_code", "damage")
+_PLAIN = ("who", "attempt", "model", "reused", "decision", "rule", "distribution", "engine", "waits_for", "error")
+_PLAIN_TOO = ("error_code", "damage", "request", "arguments", "arguments_cut", "called_with")
+
+
+def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
+    """Return an effect as JSON; what it does not have is null or empty."""
+    is_step = effect.kind == "step"
+    return {
+        "run": run,
+        "key": effect.key,
+        "role": effect.kind,
+        "state": effect.status,
+        "parent": effect.key.rpartition("/")[0] or None,
+        "below": list(effect.below),
+        "started_at": moment(effect.started_at),
+        "ended_at": moment(effect.ended_at) if effect.ended_at is not None else None,
+        "seconds": effect.seconds,
+        "usage": {"input_tokens": effect.usage.input_tokens, "output_tokens": effect.usage.output_tokens},
+        "cost_usd": effect.cost,
+        **{name: getattr(effect, name) for name in (*_PLAIN, *_PLAIN_TOO)},
+        "layers": list(effect.layers),
+        "failures": list(effect.failures),
+        "calls": [{"tool": one.tool, "arguments": one.arguments} for one in effect.calls],
+        "response": effect.answer if is_step else None,
+        "output": effect.value,
+        "text": effect.result if is_step or effect.answer is None else effect.answer,
+        "json": effect.result_json,
+        "question": _question_document(effect.question) if effect.question else None,
+    }
+
+
+def _question_document(asked: Asked) -> dict[str, Any]:
+    known = {name: getattr(asked, name) for name in ("prompt", "context", "answer", "by", "reason")}
+    return {**known, "words": list(asked.words)}
+
+
+def effect_lines(effect: WholeEffect) -> Iterator[str]:
+    """Yield the lines of an effect: its facts, then each of its texts, whole."""
+    for name, value in _facts(effect):
+        yield one_line(f"{name + ':':13} {value}")
+    for title, text in _texts(effect):
+        yield from ["", *text_lines(title, text)]
+    if effect.below:
+        yield from ["", "below it:", *(f"  {one_line(key)}" for key in effect.below)]
+
+
+def _facts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
+    yield "effect", effect.key
+    yield "kind", effect.kind
+    yield "status", f"{effect.status}, taken from the run that this one continues" if effect.reused else effect.status
+    if effect.who:
+        yield {"step": "agent", "model": "agent", "tool": "tool"}.get(effect.kind, "who"), effect.who
+    for name in _FACTS:
+        if value := getattr(effect, name):
+            yield name.replace("_", " "), joined(value)
+    if effect.attempt > 1:
+        yield "attempt", str(effect.attempt)
+    yield "started", moment(effect.started_at)
+    if effect.seconds is not None:
+        yield "ended", f"{moment(effect.ended_at or 0.0)}, after {duration(effect.seconds)}"
+    if not effect.usage.is_unknown:
+        yield "tokens", _tokens(effect)
+    if cost := money(effect.cost):
+        yield "cost", "not known" if cost == "?" else cost
+
+
+def _tokens(effect: WholeEffect) -> str:
+    usage = effect.usage
+    cached = [(usage.cache_read_tokens, "read from a cache"), (usage.cache_write_tokens, "written to a cache")]
+    more = "".join(f", {number} {what}" for number, what in cached if number)
+    return f"{usage.input_tokens} in, {usage.output_tokens} out{more}"
+
+
+def _texts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
+    """Yield each text with its title, in the order in which it came about."""
+    if effect.question:
+        yield from _question(effect.question)
+    if effect.request is not None:
+        yield "asked:", effect.request
+    if effect.arguments is not None:
+        cut = " (cut; the model turn that requested it has all of them)" if effect.arguments_cut else ""
+        yield f"arguments{cut}:", _shown(effect.arguments)
+    if effect.called_with is not None:
+        yield "called with:", _shown(effect.called_with)
+    for number, failure in enumerate(effect.failures, start=1):
+        yield f"attempt {number} failed:", failure
+    if effect.answer is not None:
+        yield "answered:", effect.answer
+    for call in effect.calls:
+        yield f"called {call.tool}:", _shown(call.arguments)
+    if effect.result is not None:
+        yield "result:", effect.result
+    if effect.value is not None:
+        yield "output:", _shown(effect.value)
+    if effect.result_json is not None:
+        yield "json:", _shown(effect.result_json)
+    if effect.error:
+        yield "error:", effect.error
+
+
+def _question(asked: Asked) -> Iterator[tuple[str, str]]:
+    parts: Sequence[tuple[str, str | None]] = (
+        ("question:", asked.prompt),
+        ("shown with it:", asked.context),
+        ("answers that the workflow knows:", ", ".join(asked.words)),
+        (f"answer of {asked.by or 'a person'}:", asked.answer),
+        ("reason:", asked.reason),
+    )
+    yield from ((title, text) for title, text in parts if text)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)

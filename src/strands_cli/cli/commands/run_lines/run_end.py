@@ -1,0 +1,45 @@
+"""What is below the effects of a shown run: what waits, the answer, and the commands that tell more or go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli.cli.commands.next_commands import waiting_lines
+from strands_cli.cli.commands.run_lines.run_report import answer_lines
+from strands_cli.cli.commands.run_lines.run_tree_lines import MOST
+from strands_cli.run_views import answer_commands, command, questions_of
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.stored_runs import RunSummary
+
+
+def end_lines(summary: RunSummary, journal: SqliteJournal, place: Path, *, full: bool) -> list[str]:
+    """Return the lines below the effects: what waits, the answer, and the commands that tell more or go on."""
+    run = summary.run
+    ways = answer_commands(journal, run.id, place)
+    lines: list[str] = []
+    for question in questions_of(journal):
+        lines += ["", *waiting_lines(question)]
+    lines += answer_lines(summary, full=full)
+    more = []
+    if run.status == "running":
+        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', runs_dir=place)}")
+    if run.status == "interrupted":
+        more.append(f"to continue it: {command('resume', run.id, runs_dir=place)}")
+    if not full and len(summary.effects) > MOST:
+        more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', runs_dir=place)}")
+    elif not full and run.status != "completed" and summary.spent.model_calls:
+        more.append(f"what was asked and answered: {command('runs', 'show', run.id, '--full', runs_dir=place)}")
+    if summary.effects and not full:
+        example = _example(summary)
+        more.append(f"one effect as a whole, such as: {command('runs', 'show', run.id, example, runs_dir=place)}")
+    return [*lines, *([""] if more else []), *more, *([""] if ways else []), *ways]
+
+
+def _example(summary: RunSummary) -> str:
+    """Return the key that a person is likeliest to want: of what failed, or of the last answer."""
+    rows = [one.row for one in summary.effects]
+    failed = [one.row.key for one in summary.effects if one.error or one.tool_error]
+    return (failed or [row.key for row in rows if row.kind == "model"] or [row.key for row in rows])[-1]

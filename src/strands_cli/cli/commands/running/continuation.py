@@ -1,0 +1,178 @@
+"""Continue a stored run, or start a new one that reuses its steps, in the directory where it was started."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.commands.running.run_execution import (
+    execute,
+    exit_code_after_denials,
+    json_on_failure,
+    print_outcome,
+)
+from strands_cli.cli.output import print_json, say
+from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
+
+if TYPE_CHECKING:
+    from strands_cli.cli.commands.command_options import Chosen, RunFlags
+    from strands_cli.engine.journal import SqliteJournal
+
+# The command's own work on the open journal.
+Act = Callable[["SqliteJournal"], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a stored run is given before it continues: larger limits, a file with its corrected workflow, an answer.
+
+    Attributes:
+        answers: The key of the question that is answered; None where none is, or the only one.
+    """
+
+    budgets: Mapping[str, str] | None = None
+    spec: str | None = None
+    answers: str | None = None
+
+
+def continue_run(
+    run: str,
+    chosen: Chosen,
+    flags: RunFlags,
+    act: Act,
+    *,
+    change: Change | None = None,
+    ends: bool = False,
+) -> int:
+    """Lock a stored run, do the command's own work on its journal, and continue the run.
+
+    That the run can continue is checked before anything is stored.
+
+    Args:
+        chosen: Options that replace the stored ones.
+        act: The command's own work, which is done before the run continues.
+        change: What the run is given before it continues.
+        ends: Whether the run does not continue.
+    """
+    from strands_cli import app
+    from strands_cli.cli.commands.running.correct_run import correct_run, name_of
+
+    changes, flags = chosen.changes(), flags.placed()
+    change, typed_in = change or Change(), Path.cwd()
+    known: dict[str, Any] = {"run": run, "status": "failed"}
+    with json_on_failure(known if flags.as_json else None):
+        flags.require_one_result()
+        if change.answers is not None:
+            require_unanswered(run, change.answers, changes["runs_dir"])
+        with (
+            contextlib.closing(app.open_run(run, changes["runs_dir"])) as journal,
+            in_directory_of(journal, quiet=flags.quiet),
+        ):
+            known["run"] = journal.directory.name
+            if ends:
+                act_on(journal, act, known, changes["runs_dir"])
+                if flags.as_json:
+                    print_json(known)
+                return ExitCode.OK
+            if change.spec is not None:
+                correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
+            planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
+            act_on(journal, act, known, changes["runs_dir"])
+            outcome = execute(
+                planned,
+                request,
+                known,
+                flags,
+                lambda human, emit, _: app.resume(planned, journal, request, human, emit),
+            )
+        print_outcome(planned, outcome, flags)
+    return exit_code_after_denials(outcome, flags)
+
+
+def require_unanswered(run: str, key: str, runs_dir: Path | None) -> None:
+    """Say who has answered a question before the run is locked: who continues with that answer may hold it.
+
+    Raises:
+        UsageError: The question does not wait.
+        RunRecordError: There is no such run.
+    """
+    from strands_cli import app
+    from strands_cli.engine.decisions import chosen_question
+
+    with contextlib.closing(app.open_run(run, runs_dir, hold=False)) as journal:
+        chosen_question(journal, key)
+
+
+def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:
+    """Start a new run that reuses what another run did before a key.
+
+    Args:
+        var: Inputs to change, as `NAME=VALUE`.
+        chosen: Options that replace the stored ones.
+    """
+    from strands_cli import app
+    from strands_cli.cli.commands.input_options import read_variables
+
+    changes, flags = chosen.changes(), flags.placed()
+    known: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(known if flags.as_json else None):
+        flags.require_one_result()
+        changes["variables"] = read_variables(var)
+        with (
+            contextlib.closing(app.open_run(run, changes["runs_dir"], hold=False)) as journal,
+            in_directory_of(journal, quiet=flags.quiet),
+        ):
+            new = app.plan_rerun(journal, from_key, changes)
+            if new.changed and not flags.quiet:
+                say(new.changed)
+            outcome = execute(
+                new.planned,
+                new.request,
+                known,
+                flags,
+                lambda human, emit, run_id: app.rerun(new, human, emit, run_id=run_id),
+            )
+        print_outcome(new.planned, outcome, flags)
+    return exit_code_after_denials(outcome, flags)
+
+
+def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> None:
+    """Do a command's own work; afterwards `known` has the run's status, and the questions that still wait."""
+    import asyncio  # `--help` needs none of it
+
+    from strands_cli.cli.commands.next_commands import explain_ending
+
+    try:
+        asyncio.run(act(journal))
+    except WaitingForPerson as error:
+        known["questions"] = explain_ending(error, runs_dir, journal.directory.name)
+        raise
+    finally:
+        known["status"] = journal.get("status")
+
+
+@contextlib.contextmanager
+def in_directory_of(journal: SqliteJournal, *, quiet: bool) -> Iterator[None]:
+    """Change to the directory where the run was started, so that relative paths mean what they meant then.
+
+    Raises:
+        RunRecordError: That directory cannot be entered.
+    """
+    directory = Path(journal.get("directory") or Path.cwd())
+    try:
+        changed = contextlib.chdir(directory)
+        elsewhere = directory.resolve() != Path.cwd().resolve()
+        changed.__enter__()
+    except OSError as error:
+        reason = error.strerror or error
+        raise RunRecordError(
+            f"the directory where the run was started cannot be entered: {reason}: {directory}", fix="create it again"
+        ) from error
+    with contextlib.ExitStack() as stack:
+        stack.push(changed.__exit__)
+        if elsewhere and not quiet:
+            say(f"in {directory}")
+        yield

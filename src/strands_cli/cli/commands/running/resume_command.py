@@ -1,0 +1,272 @@
+"""Commands for a stored run: resume, approve, reject, rerun."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
+from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
+from strands_cli.cli.commands.running.continuation import Act, Change, continue_run, rerun_from
+from strands_cli.cli.output import say
+from strands_cli.cli.question_layout import question_lines
+from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Answer, Row, SqliteJournal
+
+KEY = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="KEY", help="The question; not needed if only one waits.", autocompletion=completions.questions
+    ),
+]
+VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
+NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")]
+
+
+def _of_cut_off(flag: str, text: str) -> Any:
+    return typer.Option(flag, metavar="KEY", help=text, autocompletion=completions.decisions)
+
+
+@dataclass(frozen=True, slots=True)
+class CutOffCalls:
+    """What is done about calls that were cut off, by their key."""
+
+    redo: Annotated[list[str], _of_cut_off("--redo", "Repeat a call that was cut off.")] = field(default_factory=list)
+    skip: Annotated[list[str], _of_cut_off("--skip", "Do not repeat it; use --result.")] = field(default_factory=list)
+    result: Annotated[
+        list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order; `-`: stdin.")
+    ] = field(default_factory=list)
+    fail: Annotated[list[str], _of_cut_off("--fail", "Let the run fail with this call.")] = field(default_factory=list)
+
+
+@with_run_options(again=True)
+def resume(
+    *,
+    run: RUN,
+    calls: CutOffCalls,
+    budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = [],  # noqa: B006
+    spec: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on with the corrected workflow in this file; steps that are done must stay as they were.",
+            autocompletion=completions.workflow_files,
+        ),
+    ] = None,
+    chosen: Chosen,
+    flags: RunFlags,
+) -> int:
+    """Continue a run that was interrupted, failed or waits; finished steps are not repeated.
+
+    Example: strands resume 20261121-033012-a1b2c3 --budget max_tokens=50000
+    """
+
+    async def decide(journal: SqliteJournal) -> None:
+        from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
+        from strands_cli.engine.ports import SystemClock
+
+        again = [cut_off_call(journal, key) for key in calls.redo]
+        skipped = [cut_off_call(journal, key) for key in calls.skip]
+        failed = [cut_off_call(journal, key) for key in calls.fail]
+        for call in again:
+            await redo_call(journal, call)
+        for call, value in zip(skipped, results_of(calls.skip, calls.result), strict=True):
+            await skip_call(journal, SystemClock(), call, value)
+        if failed:
+            raise RunFailed(give_up(journal, SystemClock(), failed))
+
+    if spec is not None and calls.fail:
+        raise UsageError("--fail ends the run, so no workflow is left to correct", fix="omit --spec or --fail")
+    change = Change(read_limits(budget), spec)
+    return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail))
+
+
+@with_run_options(again=True, without=("record",))
+def approve(
+    *,
+    run: RUN,
+    key: KEY = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough; `-`: stdin.")
+    ] = None,
+    no_resume: NO_RESUME = False,
+    chosen: Chosen,
+    flags: RunFlags,
+) -> int:
+    """Answer a question of a waiting run, and continue it unless other questions wait.
+
+    Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
+    """
+    answer = answer if answer is None else given_text("--answer", answer)
+    act = answering(key, answer, flags, ends=no_resume)
+    return continue_run(run, chosen, flags, act, change=Change(answers=key), ends=no_resume)
+
+
+@with_run_options(again=True, without=("record",))
+def reject(
+    *,
+    run: RUN,
+    key: KEY = None,
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model; `-`: stdin.")
+    ] = "",
+    no_resume: NO_RESUME = False,
+    chosen: Chosen,
+    flags: RunFlags,
+) -> int:
+    """Refuse what a waiting run asks: a gate fails its step; a tool call is not made, and its model gets the refusal.
+
+    Example: strands reject 20261121-033012-a1b2c3 steps.1 --reason stale
+    """
+    why = given_text("--reason", reason)
+
+    async def refuse(journal: SqliteJournal) -> None:
+        from strands_cli.engine.decisions import chosen_question, give_answer
+        from strands_cli.engine.ports import SystemClock
+
+        question = chosen_question(journal, key)
+        text = "no" if question.detail.get("kind") == "approval" else ""
+        await give_answer(journal, SystemClock(), question, text, why)
+        if not flags.quiet:
+            say(f"{question.key}: rejected")
+
+    return continue_run(run, chosen, flags, refuse, change=Change(answers=key), ends=no_resume)
+
+
+@with_run_options(again=True)
+def rerun(
+    *,
+    run: RUN,
+    from_key: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="KEY",
+            help="Where to begin; earlier steps are reused.",
+            autocompletion=completions.steps,
+        ),
+    ],
+    var: VAR = [],  # noqa: B006
+    chosen: Chosen,
+    flags: RunFlags,
+) -> int:
+    """Start a new run from one key of another, with the current workflow file and the same inputs.
+
+    Example: strands rerun 20261121-033012-a1b2c3 --from steps.2 --var tone=formal
+    """
+    return rerun_from(run, from_key, var, chosen, flags)
+
+
+def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: bool = False) -> Act:
+    """Return what `approve` does: store an answer; the run continues unless other questions wait."""
+
+    async def act(journal: SqliteJournal) -> None:
+        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
+        from strands_cli.engine.ports import SystemClock
+
+        question = chosen_question(journal, key)
+        text = approving_text(question, answer)
+        typed = await typed_answer(question, text)
+        await give_answer(journal, SystemClock(), question, text, typed=typed)
+        if not flags.quiet:
+            _report(question, text, is_seen=typed is not None)
+        waiting = open_questions(journal)
+        if waiting and not ends:
+            listed = ", ".join(row.key for row in waiting)
+            raise WaitingForPerson(f"the run {journal.directory.name} waits for {len(waiting)} more: {listed}")
+
+    return act
+
+
+def _report(question: Row, text: str, *, is_seen: bool) -> None:
+    """Say which question has which answer; who typed it has read the question."""
+    from strands_cli.engine.decisions import unknown_answer
+
+    unknown = unknown_answer(question, text)
+    lines = [*([] if is_seen else question_lines(question.detail)), *([unknown] if unknown else [])]
+    say("\n".join([f"{question.key}: {text}", *(f"  {line}" for line in lines)]))
+
+
+async def typed_answer(question: Row, text: str) -> Answer | None:
+    """Show a question, and ask once more at a terminal whether this is the answer to it; None without a terminal.
+
+    Raises:
+        Denied: There is no terminal, and a managed policy file asks.
+        WaitingForPerson: The answer is not a yes, so the question waits still.
+    """
+    from strands_cli.cli.terminal import TerminalHuman, is_interactive
+    from strands_cli.engine.decisions import needs_terminal
+    from strands_cli.engine.journal import Question
+    from strands_cli.policy import PermissionQuestion
+
+    if not is_interactive():
+        if needs_terminal(question):
+            message = f"a managed policy file asks {question.key}, so only a person at a terminal can say yes"
+            raise Denied(message, fix="run the command at a terminal; `strands reject` needs none")
+        return None
+    stored, call = question.detail, question.detail.get("call")
+    prompt = f"{stored.get('prompt', '')}" + ("" if call else f"\nThe answer is: {text}")
+    asked = Question(question.key, "approval", prompt, str(stored.get("context") or ""))
+    if call:
+        known = {name: value for name, value in call.items() if name in PermissionQuestion.__slots__}
+        asked = dataclasses.replace(asked, call=PermissionQuestion(**known))
+    answer = await TerminalHuman("terminal", refusal="it waits still").ask(asked)
+    if answer.text != "yes":
+        raise WaitingForPerson(f"{question.key} is not answered, and waits still")
+    return answer
+
+
+def resume_as_before(spec: str | None, run: str, response: str | None, chosen: Chosen, flags: RunFlags) -> int:
+    """Do what `run --resume RUN --hitl-response TEXT` of the older CLI did.
+
+    Raises:
+        UsageError: A workflow is named too.
+    """
+    if spec is not None:
+        raise UsageError(f"--resume continues a stored run, which has its own workflow: {spec}", fix="omit the file")
+
+    async def do_nothing(journal: SqliteJournal) -> None:
+        """Leave the journal as it is."""
+
+    act = do_nothing if response is None else answering(None, response, flags)
+    return continue_run(run, chosen, flags, act)
+
+
+def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
+    """Read the results of skipped calls, one for each.
+
+    Raises:
+        UsageError: There are more or fewer, or one is not JSON.
+    """
+    if len(skip) != len(results):
+        raise UsageError(f"{len(skip)} --skip and {len(results)} --result", fix="add one --result JSON for each --skip")
+    if results.count(FROM_STDIN) > 1:
+        raise UsageError("only one --result can be read from stdin", fix="write the others: --result JSON")
+    values = []
+    for text in [given_text("--result", one) for one in results]:
+        try:
+            values.append(json.loads(text))
+        except ValueError as error:
+            fix = "quote a text twice: --result '\"done\"'"
+            raise UsageError(f"--result {text!r} is not JSON: {error}", fix=fix) from error
+    return values
+
+
+def read_limits(words: Sequence[str]) -> dict[str, str]:
+    """Read `NAME=LIMIT` arguments.
+
+    Raises:
+        UsageError: An argument has no `=`.
+    """
+    bad = [word for word in words if "=" not in word]
+    if bad:
+        raise UsageError(f"--budget {bad[0]!r} is not NAME=LIMIT", fix="write --budget max_tokens=50000")
+    return {name: value for name, _, value in (word.partition("=") for word in words)}

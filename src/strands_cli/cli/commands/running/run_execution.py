@@ -1,0 +1,265 @@
+"""Execute a planned run in the terminal: signals, streams, the view, the person, and the report at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shlex
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from strands_cli.cli.commands.running.end_notice import notice_of, notify_later
+from strands_cli.cli.commands.running.report_file import leave_report, require_report_of_run
+from strands_cli.cli.commands.running.trust_command import require_trust
+from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
+from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import BudgetExceeded, ExitCode, StrandsCliError
+from strands_cli.phrases import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from strands_cli.cli.answer_stream import AnswerStream
+    from strands_cli.cli.commands.command_options import RunFlags
+    from strands_cli.cli.terminal import TerminalHuman, View
+    from strands_cli.engine import RunResult
+    from strands_cli.events import Denials, RunStarted
+    from strands_cli.outputs import RunTrace
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan, PlannedTool
+
+# Takes the person, the listener, and the id of a new run.
+Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any, "RunResult"]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that is complete, and whether its answer is on the terminal already."""
+
+    result: RunResult
+    is_shown: bool
+
+
+def answer_stream(planned: Plan, flags: RunFlags, view: View, stdout: TextIO) -> AnswerStream:
+    """Return what writes the answer while it is made: on a terminal, if nothing else goes to stdout."""
+    from strands_cli.cli.answer_stream import AnswerStream, answering_steps
+
+    streams = stdout.isatty() and not flags.as_json and flags.events != "-"
+    return AnswerStream(answering_steps(planned) if streams else (), view, stdout)
+
+
+@contextlib.contextmanager
+def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
+    """Print one JSON document also if the work fails: the `known` facts and the error."""
+    try:
+        yield
+    except BaseException as error:
+        if known is not None:
+            print_json({**known, "error": error_document(error)})
+        raise
+
+
+def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
+    """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
+
+    Args:
+        known: Gets the run's id and status as soon as they are known.
+        flags: What is shown, and where events go.
+
+    Raises:
+        StrandsCliError: The run did not complete.
+    """
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
+    from strands_cli.outputs import RunTrace
+    from strands_cli.planning import require_runnable
+
+    require_runnable(planned)
+    require_report_of_run(planned, request, flags)
+    is_new = known["run"] is None
+    if is_new:  # what a stored run starts and opens was allowed when it began
+        require_trust(planned, may_ask=not request.detach)
+    human = choose_human(detach=request.detach)
+    notice = notice_of(detached=human.mode != "terminal")
+    if not flags.quiet:
+        say_findings(planned.findings)
+        if human.mode == "nobody":
+            warn_of_questions(planned)
+    with (
+        open_view(quiet=flags.quiet, verbose=flags.verbose, limits=planned.spec.runtime.budgets) as view,
+        reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
+    ):
+        human.view, human.keyboard = view, Keyboard(streams.stdin)
+        if planned.hooks is not None:
+            planned.hooks.tell = view.line  # lines of plugins must not break the block of progress
+        trace = [RunTrace()] if flags.trace else []
+        answer = answer_stream(planned, flags, view, streams.stdout)
+        listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
+
+        def emit(event: Any) -> None:
+            for listener in listeners:
+                listener(event)
+
+        begins = first_event(planned, known["run"])
+        view.loading(begins)
+        try:
+            result = end_of(lambda: go(human, emit, begins.run_id), view)
+            return Ended(result, is_shown=answer.has_shown(result.response))
+        except StrandsCliError as error:
+            known |= explain_stop(error, answer.end(), planned.runs_dir, is_resumed=not is_new)
+            raise
+        finally:
+            known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
+            if view.run_id is not None:
+                notify_later(notice, planned.runs_dir / view.run_id)
+            answer.end().pause()
+            repeat_denials(view)
+            for one in trace:
+                leave_trace(one, request, flags)
+            leave_report(flags, view.run_id, planned, request)
+            view.unpause()  # unread output of tools arrives when their streams are closed
+
+
+def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> RunResult:
+    """Run a run to its end; what the view says after it are lines only."""
+    from strands_cli.cli.process import run_to_end
+
+    try:
+        return run_to_end(start, view.before_notice)
+    finally:
+        view.settle()
+
+
+def first_event(planned: Plan, run_id: str | None) -> RunStarted:
+    """Return what the first line of a run says; a new run gets its id here, before anything is loaded."""
+    from strands_cli.engine.ports import SystemClock
+    from strands_cli.engine.run_start import new_run_id
+    from strands_cli.events import RunStarted
+
+    clock, spec = SystemClock(), planned.spec
+    return RunStarted(clock.now(), run_id or new_run_id(clock), spec.name, spec.pattern.type, len(planned.steps))
+
+
+def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
+    """Write the trace of a run, also of a failed one; a failure to write it does not fail the run."""
+    from strands_cli.outputs import require_own_folder, write_trace
+
+    try:
+        path = write_trace(trace, require_own_folder(request.out_dir, request.beside))
+    except StrandsCliError as error:
+        say(one_line(f"warning: the trace is not written: {error.message}"))
+        return
+    if path is not None and not flags.quiet:
+        say(one_line(f"trace {request.out_dir / path.name}"))
+
+
+def explain_stop(error: StrandsCliError, view: View, runs_dir: Path, *, is_resumed: bool) -> dict[str, Any]:
+    """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
+    if view.run_id is None:
+        if view.is_announced and not is_resumed:
+            view.line("the run has not begun: nothing of it is stored")
+        return {}
+    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
+
+    view.line(f"journal {runs_dir / view.run_id}")
+    # The fix of a spent budget is the one command that works: it raises the limit.
+    if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
+        view.line(how_to_continue(error, view.run_id, runs_dir, is_resumed=is_resumed))
+    error.brief = view.brief(error.message)
+    questions = explain_ending(error, runs_dir, view.run_id)
+    for question in questions:
+        view.line("\n".join(waiting_lines(question)))
+    if not questions:
+        return {}
+    error.brief = f"the run waits for {counted(len(questions), 'answer')}"
+    return {"questions": questions}
+
+
+def warn_of_questions(planned: Plan) -> None:
+    """Warn before the first call of the tools that would ask when no person can be asked."""
+    from strands_cli.planning.planned_tools import McpTool, PythonTool
+    from strands_cli.planning.resolve import tools_in_lock
+    from strands_cli.policy import is_managed
+
+    asking: dict[str, PlannedTool] = {}
+    for tool in planned.called():
+        locked = planned.pinned.get(tool.server.id) if isinstance(tool, McpTool) else None
+        its = tools_in_lock(tool, locked, planned.rules) if isinstance(tool, McpTool) and locked else [tool]
+        asking |= {one.name: one for one in its if one.decision.effect == "ask"}
+    for name, tool in asking.items():
+        # For example, GET and HEAD of the HTTP tools.
+        only_reads = tool.when_reading is not None
+        which = "that change something will be denied" if only_reads else "will be denied"
+        is_server = isinstance(tool, McpTool) and tool.member is None  # rules may cover some of its tools
+        if is_server or any(one.effect == "allow" for one in tool.conditional):
+            which = "that no rule allows will be denied"
+        if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # what it declares counts once imported
+            which = "will be denied unless its code declares that they only read"
+        rule = tool.decision.rule
+        only_a_person = is_managed(tool.decision) or tool.decision.plugin is not None
+        fix = "" if only_a_person else f" (allow: --allow {shlex.quote(tool.own_name)})"
+        message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal{fix}"
+        say(one_line(message))
+
+
+def repeat_denials(view: View) -> None:
+    """Repeat at the end which calls were denied; also with `--quiet`, since something was not done."""
+    for one in view.denials:
+        times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
+        say(one_line(f"denied: {one.tool}{times}: {one.rule}"))
+
+
+def exit_code_after_denials(ended: Ended, flags: RunFlags) -> ExitCode:
+    """Return the exit code of a completed run: 21 where denied calls mean that its work was not done.
+
+    That is so with `--fail-on-denied`, and where no person could be asked about the calls of a tool and none was made.
+    """
+    from strands_cli.cli.terminal import is_interactive
+
+    failing = list(dict.fromkeys(one.tool for one in ended.result.denials))
+    if not flags.fail_on_denied:
+        failing = [] if is_interactive() else never_asked(ended.result.denials)
+    if not failing:
+        return ExitCode.OK
+    why = "calls were denied" if flags.fail_on_denied else "every call was denied, and no person can be asked"
+    say(one_line(f"error: {', '.join(failing)}: {why}"))
+    return ExitCode.DENIED
+
+
+def never_asked(denials: Sequence[Denials]) -> list[str]:
+    """Return the tools of which no call was made, and one or more for want of a person."""
+    denied: Counter[str] = Counter()
+    for one in denials:
+        denied[one.tool] += one.denied
+    return list(dict.fromkeys(one.tool for one in denials if one.no_person and denied[one.tool] == one.calls))
+
+
+def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
+    """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
+    if flags.as_json:
+        print_json(result_document(planned, ended.result))
+        return
+    if not flags.quiet:
+        for artifact in ended.result.artifacts:
+            say(one_line(f"wrote {artifact['path']} ({artifact['size']} bytes)"))
+    if flags.events != "-" and not ended.is_shown:
+        print_response(ended.result.response)
+
+
+def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
+    """Return the JSON of a completed run."""
+    usage = result.usage
+    return {
+        "run": result.run_id,
+        "workflow": planned.spec.name,
+        "status": result.status,
+        "response": result.response,
+        "artifacts": [dict(artifact) for artifact in result.artifacts],
+        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+        "model_calls": result.model_calls,
+        "tool_calls": result.tool_calls,
+        "cost_usd": result.cost_usd,
+        "seconds": round(result.seconds, 3),
+        "denials": [dataclasses.asdict(one) for one in result.denials],
+    }

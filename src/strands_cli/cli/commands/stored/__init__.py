@@ -1,0 +1,1 @@
+"""The commands about stored runs: list, show, compare, count, search and report."""

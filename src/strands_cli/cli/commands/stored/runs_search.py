@@ -1,0 +1,61 @@
+"""The command `runs search`: finds a text in stored runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strands_cli.cli.commands.command_options import RUNS_DIR
+from strands_cli.cli.commands.stored.chosen_runs import SINCE, runs_since
+from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.run_views.many_runs import Hit
+
+
+def search_runs(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to find; upper and lower case are the same.")],
+    since: SINCE = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N places.")] = 100,
+    runs_dir: RUNS_DIR = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> int:
+    """Find a text in what stored runs were given, asked, called and answered, in errors and in names; else exit 1.
+
+    Example: strands runs search "quarterly report" --since 7d
+    """
+    from strands_cli.run_views.many_runs import UnreadRun, search
+
+    if not text.strip():
+        raise UsageError("there is nothing to find in an empty text", fix="strands runs search TEXT")
+    runs, problems = runs_since(runs_dir, since)
+    hits: list[Hit] = []
+    is_cut = False
+    for found in search(runs, text):
+        if isinstance(found, UnreadRun):
+            problems.append(found.problem)
+        elif len(hits) == limit:
+            is_cut = True
+            break
+        else:
+            hits.append(found)
+            if not as_json:
+                print_result(_line(found))
+    if as_json:
+        print_json({"hits": [dataclasses.asdict(one) for one in hits], "more": is_cut, "problems": problems})
+    else:
+        for problem in problems:
+            say(f"warning: {problem}")
+        if is_cut:
+            say(f"there is more: --limit {limit * 10}")
+        elif not hits:
+            say("no runs" if not runs else "nothing found")
+    return ExitCode.OK if hits else ExitCode.NO
+
+
+def _line(hit: Hit) -> str:
+    return one_line("  ".join(filter(None, (hit.run, hit.key, f"{hit.where}: {hit.line}"))))

@@ -1,0 +1,106 @@
+"""MCP servers on the command line: the tools of a file's servers, and servers from another client's file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.running import require_trust_in
+from strands_cli.cli.commands.tools.tool_list import flat_line
+from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+
+
+def list_server_tools(spec: str, *, as_json: bool = False) -> None:
+    """Start the servers of a workflow, print the tools of each, and stop them.
+
+    Raises:
+        StrandsCliError: A server cannot be started, or must not be.
+    """
+    from strands_cli import app
+    from strands_cli.agents import ask_servers
+    from strands_cli.cli.foreign_output import captured_logs
+    from strands_cli.cli.process import run_to_end
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.folders import call_workflow
+    from strands_cli.workflow.parts import has_client_servers
+    from strands_cli.workflow.yaml import read_document
+
+    is_client_file = has_client_servers(read_document(spec))
+    require_trust_in(spec)
+    plan = app.plan(call_workflow("mcp:all", declared_in=spec) if is_client_file else spec, RunRequest(tell=say))
+    with captured_logs(say):
+        found = run_to_end(lambda: ask_servers(plan))
+    rows = list(_rows(plan, found))
+    if as_json:
+        print_json({"tools": rows, "findings": []})
+        return
+    if not rows:
+        say("no tools: the workflow has no MCP servers, or they have none")
+    width = max((len(row["ref"]) for row in rows), default=0)
+    for row in rows:
+        summary = flat_line(str(row["description"] or ""))
+        print_result(one_line(f"{row['ref'].ljust(width)}  {row['status']}  {summary}"))
+
+
+def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+    from strands_cli.planning.planned_tools import reached_by
+    from strands_cli.planning.resolve import is_offered, model_name
+
+    for server in plan.spec.tools.mcp:
+        for name, definition in found[server.id].items():
+            yield {
+                "name": model_name(server, name),
+                "ref": f"mcp:{server.id}/{name}",
+                "status": "available" if is_offered(server, name) else "filtered",
+                "description": definition.get("description"),
+                "distribution": f"mcp:{server.id}",
+                "version": None,
+                "source": {"server": server.id, "reached_by": reached_by(server)},
+                "input_schema": definition.get("input_schema"),
+                "output_schema": definition.get("output_schema"),
+                "annotations": definition.get("annotations") or {},
+            }
+
+
+def import_servers(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON with `mcpServers`, as other MCP clients have it.",
+            autocompletion=completions.json_files,
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the sections as JSON.")] = False,
+) -> None:
+    """Print the MCP servers of another client's file as sections of a workflow; variables and keys become secrets.
+
+    Example: strands tools import claude_desktop_config.json > servers.yaml
+    """
+    import yaml
+
+    from strands_cli.workflow.parts import has_client_servers, left_out, sections_of_client, without_literal_secrets
+    from strands_cli.workflow.yaml import read_document
+
+    document = read_document(file)
+    if not has_client_servers(document):
+        raise UsageError(f"{file} has no `mcpServers`", fix="name a file of MCP servers of another client")
+    sections, literal = without_literal_secrets(sections_of_client(document))
+    if as_json:
+        print_json(sections)
+    else:
+        print_result(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    for name, place in literal.items():
+        say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
+    for secret in sections.get("env", {}).get("secrets", ()):
+        say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))
+    for what in left_out(document):
+        say(one_line(f"left out: {what}"))
