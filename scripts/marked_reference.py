@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from strands_cli.catalog.definitions import manifest
+from strands_cli.catalog.definitions.tool_fields import definition_check
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.workflow.differences import EARLIER, STRICTER, Difference
 
@@ -126,19 +127,21 @@ def _difference_row(row: Difference) -> list[str]:
 def _parts() -> dict[str, Mapping[str, Any]]:
     return {
         "manifest": manifest._TOP_FIELDS,
-        "tool": manifest._TOOL_FIELDS,
-        "annotations": manifest._HINTS,
-        "strands_cli": manifest._STRANDS_CLI,
-        "requires": manifest._REQUIRES,
-        "deprecated": manifest._DEPRECATED,
+        "tool": definition_check._TOOL_FIELDS,
+        "annotations": definition_check._HINTS,
+        "strands_cli": definition_check._STRANDS_CLI,
+        "requires": definition_check._REQUIRES,
+        "deprecated": definition_check._DEPRECATED,
     }
 
 
 def _field_rows(name: str, fields: Mapping[str, Any]) -> Iterator[list[str]]:
-    needed = {"tool": manifest._REQUIRED, "manifest": ("manifest_version", "distribution", "tools")}.get(name, ())
+    needed = {"tool": definition_check.REQUIRED, "manifest": ("manifest_version", "distribution", "tools")}.get(
+        name, ()
+    )
     for field, kind in fields.items():
         is_number = isinstance(kind, tuple) and float in kind
-        words = "a number" if is_number else manifest._type_names(kind)
+        words = "a number" if is_number else definition_check._type_names(kind)
         yield [f"`{field}`", f"{words}{', required' if field in needed else ''}", MEANINGS[name][field]]
 
 

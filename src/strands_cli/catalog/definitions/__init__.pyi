@@ -8,10 +8,10 @@ from strands_cli.catalog.definitions.manifest import FILE_NAME as FILE_NAME
 from strands_cli.catalog.definitions.manifest import MANIFEST_FORMAT as MANIFEST_FORMAT
 from strands_cli.catalog.definitions.manifest import MANIFEST_UNTRUE as MANIFEST_UNTRUE
 from strands_cli.catalog.definitions.manifest import MANIFEST_VERSION as MANIFEST_VERSION
-from strands_cli.catalog.definitions.manifest import MANY as MANY
 from strands_cli.catalog.definitions.manifest import MAX_BYTES as MAX_BYTES
-from strands_cli.catalog.definitions.manifest import MEMBER_NAME as MEMBER_NAME
-from strands_cli.catalog.definitions.manifest import TOOL_NAME as TOOL_NAME
-from strands_cli.catalog.definitions.manifest import WORDS as WORDS
 from strands_cli.catalog.definitions.manifest import Manifest as Manifest
 from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
+from strands_cli.catalog.definitions.tool_fields import MANY as MANY
+from strands_cli.catalog.definitions.tool_fields import MEMBER_NAME as MEMBER_NAME
+from strands_cli.catalog.definitions.tool_fields import TOOL_NAME as TOOL_NAME
+from strands_cli.catalog.definitions.tool_fields import WORDS as WORDS

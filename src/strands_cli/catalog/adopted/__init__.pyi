@@ -1,0 +1,13 @@
+from strands_cli.catalog.adopted.adopted_file import ADOPTED_FIELD as ADOPTED_FIELD
+from strands_cli.catalog.adopted.adopted_file import ADOPTED_VERSION as ADOPTED_VERSION
+from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE as BAD_ADOPTED_FILE
+from strands_cli.catalog.adopted.adopted_file import FILE_NAME as FILE_NAME
+from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution as AdoptedDistribution
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile as AdoptedFile
+from strands_cli.catalog.adopted.adopted_file import AdoptedTool as AdoptedTool
+from strands_cli.catalog.adopted.adopted_file import adopted_path as adopted_path
+from strands_cli.catalog.adopted.adopted_file import parse_adopted as parse_adopted
+from strands_cli.catalog.adopted.adopted_file import read_adopted as read_adopted
+from strands_cli.catalog.adopted.adopted_file import write_adopted as write_adopted
+from strands_cli.catalog.adopted.adopted_modules import definition_of as definition_of
+from strands_cli.catalog.adopted.adopted_modules import digests_of as digests_of

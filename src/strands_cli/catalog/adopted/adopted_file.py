@@ -1,0 +1,301 @@
+"""Read and write `strands-adopted.json`: the tools that a person adopted from distributions that declare none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from strands_cli.atomic_file import write_atomically
+from strands_cli.catalog.definitions.tool_fields import (
+    TOOL_NAME,
+    Check,
+    UnreadableError,
+    check_tool,
+    read_document,
+    type_of,
+)
+from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.files import read_start
+from strands_cli.config import Settings
+from strands_cli.errors import Code, Finding, Where
+from strands_cli.quick_dataclass import dataclass
+
+BAD_ADOPTED_FILE = Code(
+    "bad-adopted-file",
+    "A strands-adopted.json cannot be read or breaks its rules; what has no error in it is still used.",
+    "Adopt the distribution again, which writes the file.",
+)
+ADOPTED_FIELD = Code("adopted-field", "A strands-adopted.json has an unknown field.", "Correct or remove the field.")
+ADOPTED_VERSION = Code(
+    "adopted-version", "A strands-adopted.json is written for a later version of strands-cli.", "Upgrade strands-cli."
+)
+
+FILE_NAME = "strands-adopted.json"
+FORMAT = 1
+MAX_BYTES = 16 * 1024 * 1024
+MAX_TOOLS, MAX_FILES = 5_000, 5_000
+MAX_TEXT = 512
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ENTRY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
+_TOP = {"version": int, "distributions": dict}
+_DISTRIBUTION: dict[str, type | tuple[type, ...]] = {
+    "version": (str, type(None)),
+    "adopted": str,
+    "imported": bool,
+    "files": dict,
+    "tools": dict,
+}
+_TOOL = {"entry": str, "called": str, "definition": dict}
+_NEEDED = ("version", "adopted", "files", "tools")
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedTool:
+    """One adopted tool.
+
+    Attributes:
+        name: What a workflow calls it.
+        entry: Its object reference, `module` or `module:attribute`.
+        called: The name in its own specification, which differs from `name` for an alias.
+        definition: A tool's object as in a manifest, without `name` and `entry`; `kind` is always there. A class has
+            its tools under `members`: name -> definition.
+    """
+
+    name: str
+    entry: str
+    called: str
+    definition: Mapping[str, Any]
+
+    @property
+    def module(self) -> str:
+        """The module of `entry`."""
+        return self.entry.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedDistribution:
+    """The adopted tools of one distribution, and what it was then.
+
+    Attributes:
+        name: Its normalised name.
+        version: The version that was installed; None if its record stated none.
+        adopted: The day, `2026-11-23`.
+        imported: Whether the definitions come from importing it; else its source was read.
+        files: Path below the directory of `sys.path` -> `sha256:HEX`, for each module that defines a tool and each
+            `__init__` that is imported on the way to it.
+        tools: Name in workflows -> tool.
+    """
+
+    name: str
+    version: str | None
+    adopted: str
+    imported: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, AdoptedTool] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the file has under the distribution's name."""
+        tools = {
+            name: {"entry": tool.entry, "called": tool.called, "definition": dict(tool.definition)}
+            for name, tool in self.tools.items()
+        }
+        return {
+            "version": self.version,
+            "adopted": self.adopted,
+            "imported": self.imported,
+            "files": dict(self.files),
+            "tools": tools,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedFile:
+    """What a `strands-adopted.json` has: distributions by their normalised names."""
+
+    distributions: Mapping[str, AdoptedDistribution] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the document that `write_adopted` writes."""
+        found = {name: distribution.as_dict() for name, distribution in self.distributions.items()}
+        return {"version": FORMAT, "distributions": found}
+
+
+def adopted_path(settings: Settings) -> Path | None:
+    """Return the path of the user's file, beside the policy; None without a home directory."""
+    return settings.user_config.with_name(FILE_NAME) if settings.user_config else None
+
+
+def read_adopted(path: Path | str) -> tuple[AdoptedFile, list[Finding]]:
+    """Read an adoption file; what has an error is left out, with a finding.
+
+    Returns:
+        What the file has, which is nothing where there is no file, and its faults.
+    """
+    name = os.fspath(path)
+    try:
+        raw = read_start(name, MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return AdoptedFile(), []
+    except OSError as error:
+        return AdoptedFile(), [
+            Finding(BAD_ADOPTED_FILE, f"the adoption file cannot be read ({error.strerror})", Where(name))
+        ]
+    return parse_adopted(raw, name)
+
+
+def parse_adopted(raw: bytes, name: str) -> tuple[AdoptedFile, list[Finding]]:
+    """Read the bytes of an adoption file; `name` is the file's, for findings."""
+    remove = "correct it, or remove the file and adopt again"
+    try:
+        document = read_document(raw, MAX_BYTES, unique=True)
+    except UnreadableError as error:
+        return AdoptedFile(), [
+            Finding(BAD_ADOPTED_FILE, f"the adoption file {error}", Where(name, error.line, error.column), remove)
+        ]
+    check = _check(name)
+    if not isinstance(document, dict):
+        check.fault("", f"the adoption file must be an object, not {type_of(document)}", fix=remove)
+        return AdoptedFile(), check.findings
+    version = document.get("version")
+    if isinstance(version, int) and version > FORMAT:
+        message = f"the adoption file has version {version}; this strands-cli reads version {FORMAT}"
+        return AdoptedFile(), [Finding(ADOPTED_VERSION, message, Where(name, pointer="/version"))]
+    check.fields(document, _TOP, "")
+    if version != FORMAT or isinstance(version, bool):
+        check.fault("/version", f"version must be {FORMAT}", fix=remove)
+    distributions = document.get("distributions")
+    if check.failed or not isinstance(distributions, dict):
+        return AdoptedFile(), check.findings or _missing(name, remove)
+    found: dict[str, AdoptedDistribution] = {}
+    for key, value in distributions.items():
+        its = _check(name)
+        one = _distribution(key, value, its)
+        check.findings += its.findings
+        if one is not None and not its.failed:
+            found[key] = one
+    if sum(len(one.tools) for one in found.values()) > MAX_TOOLS:
+        check.fault("/distributions", f"the adoption file has more than {MAX_TOOLS:,} tools", fix=remove)
+        return AdoptedFile(), check.findings
+    return AdoptedFile(found), check.findings
+
+
+def write_adopted(path: Path, file: AdoptedFile) -> None:
+    """Write an adoption file in place of the one that is there: sorted keys, so that equal content has equal bytes.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    text = json.dumps(file.as_dict(), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A link stays a link, as people keep their settings elsewhere.
+    write_atomically(path.resolve(), f"{text}\n".encode(), force=True, mode=0o644)
+
+
+def _missing(name: str, fix: str) -> list[Finding]:
+    return [Finding(BAD_ADOPTED_FILE, "the adoption file has no 'distributions'", Where(name), fix)]
+
+
+def _check(name: str) -> Check:
+    return Check(name, BAD_ADOPTED_FILE, ADOPTED_FIELD, "the adoption file")
+
+
+def _distribution(name: str, value: Any, check: Check) -> AdoptedDistribution | None:
+    pointer = f"/distributions/{_escaped(name)}"
+    if normalise(name) != name or not _plain(name):
+        check.fault(pointer, f"{name[:80]!r} is not a normalised name of a distribution")
+        return None
+    if not _shaped(value, _DISTRIBUTION, _NEEDED, pointer, check):
+        return None
+    if not _DATE.fullmatch(value["adopted"]):
+        check.fault(f"{pointer}/adopted", "adopted must be a day such as 2026-11-23")
+    if value["version"] is not None and not _plain(value["version"]):
+        check.fault(f"{pointer}/version", "version must be one short line")
+    _check_files(value["files"], f"{pointer}/files", check)
+    tools = {
+        key: tool
+        for key, one in value["tools"].items()
+        if (tool := _tool(key, one, f"{pointer}/tools/{_escaped(key)}", check)) is not None
+    }
+    imported = value.get("imported", False)
+    return AdoptedDistribution(name, value["version"], value["adopted"], imported, value["files"], tools)
+
+
+def _shaped(value: Any, known: Mapping[str, Any], needed: tuple[str, ...], pointer: str, check: Check) -> bool:
+    """Return whether a value is an object with the fields that it needs, each of its type."""
+    if not isinstance(value, dict):
+        check.fault(pointer, f"it must be an object, not {type_of(value)}")
+        return False
+    before = len(check.findings)
+    check.fields(value, known, pointer)
+    for key in needed:
+        if key not in value:
+            check.fault(pointer, f"it has no {key!r}")
+    return all(finding.severity != "error" for finding in check.findings[before:])
+
+
+def _check_files(files: Mapping[str, Any], pointer: str, check: Check) -> None:
+    if len(files) > MAX_FILES:
+        check.fault(pointer, f"the distribution has more than {MAX_FILES:,} files")
+        return
+    for path, digest in files.items():
+        where = f"{pointer}/{_escaped(path)}"
+        if not _is_inside(path):
+            check.fault(where, f"{path[:80]!r} is not a path below the directory of the distribution")
+        if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+            check.fault(where, "a digest must be 'sha256:' and 64 digits in hex")
+
+
+def _is_inside(path: str) -> bool:
+    parts = path.split("/")
+    return _plain(path) and "\\" not in path and ":" not in path and not {"", ".", ".."} & set(parts)
+
+
+def _tool(name: str, value: Any, pointer: str, check: Check) -> AdoptedTool | None:
+    if not TOOL_NAME.fullmatch(name):
+        check.fault(pointer, f"{name[:80]!r} is not a tool name (lower-case letters, digits and '_')")
+        return None
+    if not _shaped(value, _TOOL, tuple(_TOOL), pointer, check):
+        return None
+    entry, called, definition = value["entry"], value["called"], value["definition"]
+    if len(entry) > MAX_TEXT or not _ENTRY.fullmatch(entry):
+        check.fault(f"{pointer}/entry", f"{entry[:80]!r} is not 'module' or 'module:attribute'")
+    if not _plain(called):
+        check.fault(f"{pointer}/called", "called must be one short line")
+    _check_definition(definition, f"{pointer}/definition", check)
+    return AdoptedTool(name, entry, called, definition)
+
+
+def _check_definition(definition: dict[str, Any], pointer: str, check: Check) -> None:
+    members = definition.get("members")
+    own = (
+        {key: value for key, value in definition.items() if key != "members"} if "members" in definition else definition
+    )
+    for key in ("name", "entry"):
+        if key in own:
+            check.fault(f"{pointer}/{key}", f"{key} has its place outside the definition")
+    check_tool(own, pointer, check, required=("kind",))
+    if members is None:
+        return
+    if not isinstance(members, dict):
+        check.fault(f"{pointer}/members", f"members must be an object, not {type_of(members)}")
+        return
+    for name, member in members.items():
+        where = f"{pointer}/members/{_escaped(name)}"
+        if not _plain(name):
+            check.fault(where, "a name must be one short line")
+        check_tool(member, where, check, required=("kind",))
+
+
+def _plain(text: str) -> bool:
+    return 0 < len(text) <= MAX_TEXT and text.isprintable()
+
+
+def _escaped(key: str) -> str:
+    return key[:80].replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,10 @@
+from strands_cli.catalog.definitions.tool_fields.definition_check import KINDS as KINDS
+from strands_cli.catalog.definitions.tool_fields.definition_check import MANY as MANY
+from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME as MEMBER_NAME
+from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME as TOOL_NAME
+from strands_cli.catalog.definitions.tool_fields.definition_check import WORDS as WORDS
+from strands_cli.catalog.definitions.tool_fields.definition_check import Check as Check
+from strands_cli.catalog.definitions.tool_fields.definition_check import check_tool as check_tool
+from strands_cli.catalog.definitions.tool_fields.definition_check import type_of as type_of
+from strands_cli.catalog.definitions.tool_fields.json_document import UnreadableError as UnreadableError
+from strands_cli.catalog.definitions.tool_fields.json_document import read_document as read_document
