@@ -4,6 +4,7 @@ from strands_cli.catalog.distributions.entry_points import Distribution as Distr
 from strands_cli.catalog.distributions.entry_points import EntryPoint as EntryPoint
 from strands_cli.catalog.distributions.entry_points import Scan as Scan
 from strands_cli.catalog.distributions.entry_points import normalise as normalise
+from strands_cli.catalog.distributions.entry_points import parse_entry_points as parse_entry_points
 from strands_cli.catalog.distributions.entry_points import read_entry_points as read_entry_points
 from strands_cli.catalog.distributions.entry_points import read_header as read_header
 from strands_cli.catalog.distributions.entry_points import record_version as record_version

@@ -1,0 +1,12 @@
+from strands_cli.catalog.packaged.packaged_files import AMBIGUOUS_PACKAGED as AMBIGUOUS_PACKAGED
+from strands_cli.catalog.packaged.packaged_files import UNKNOWN_PACKAGED as UNKNOWN_PACKAGED
+from strands_cli.catalog.packaged.packaged_files import PackagedFile as PackagedFile
+from strands_cli.catalog.packaged.packaged_files import files_in as files_in
+from strands_cli.catalog.packaged.packaged_files import find_packaged as find_packaged
+from strands_cli.catalog.packaged.packaged_files import is_packaged_name as is_packaged_name
+from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED as BAD_PACKAGED
+from strands_cli.catalog.packaged.packaged_folders import GROUPS as GROUPS
+from strands_cli.catalog.packaged.packaged_folders import PackagedFolder as PackagedFolder
+from strands_cli.catalog.packaged.packaged_folders import PackagedKind as PackagedKind
+from strands_cli.catalog.packaged.packaged_folders import read_packaged as read_packaged
+from strands_cli.catalog.packaged.packaged_folders import scan_packaged as scan_packaged
