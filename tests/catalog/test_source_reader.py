@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog.source.source_reader import SourceError, SourceTool, read_tool
+from strands_cli.catalog.source import SourceError, SourceTool, read_tool
 from tests.distributions import SCHEMA, module_source
 
 

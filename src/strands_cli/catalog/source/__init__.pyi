@@ -1,9 +1,12 @@
 from strands_cli.catalog.source.absent_names import lacks_tool as lacks_tool
-from strands_cli.catalog.source.source_reader import MAX_SOURCE_BYTES as MAX_SOURCE_BYTES
-from strands_cli.catalog.source.source_reader import SourceError as SourceError
-from strands_cli.catalog.source.source_reader import SourceTool as SourceTool
-from strands_cli.catalog.source.source_reader import from_tool_spec as from_tool_spec
+from strands_cli.catalog.source.module_tools import ModuleTool as ModuleTool
+from strands_cli.catalog.source.module_tools import tools_of_module as tools_of_module
+from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES as MAX_SOURCE_BYTES
+from strands_cli.catalog.source.source_module import ReadModule as ReadModule
+from strands_cli.catalog.source.source_module import SourceError as SourceError
 from strands_cli.catalog.source.source_reader import read_tool as read_tool
+from strands_cli.catalog.source.source_tool import SourceTool as SourceTool
+from strands_cli.catalog.source.source_tool import from_tool_spec as from_tool_spec
 from strands_cli.catalog.source.spec_words import CATALOGUE as CATALOGUE
 from strands_cli.catalog.source.spec_words import TOOL_WORD as TOOL_WORD
 from strands_cli.catalog.source.spec_words import catalogue_of as catalogue_of

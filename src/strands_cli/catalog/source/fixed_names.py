@@ -19,6 +19,14 @@ def is_fixed(tree: ast.Module, name: str) -> bool:
     return at_top == mentions == 1 and not changed and not _has_star(tree)
 
 
+def is_bound_once(tree: ast.Module, name: str) -> bool:
+    """Return whether a plain statement at top level is all that binds a name, so that its constant stays its value."""
+    at_top = sum(isinstance(node, (ast.Assign, ast.AnnAssign)) and name in _targets(node) for node in tree.body)
+    bound = sum(name in _bound(node) for node in _run_at_import(tree))
+    changed = any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(tree))
+    return at_top == bound == 1 and not changed and not _has_star(tree)
+
+
 def is_plain_suite(tree: ast.Module) -> bool:
     """Return whether the tools of a module are exactly those that its top-level statements define."""
     try:

@@ -1,0 +1,87 @@
+"""`SourceTool`: what the source of a tool shows of its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import Any
+
+from strands_cli.catalog.source.spec_words import CATALOGUE, TOOL_WORD, meaningless_words, normal_spec
+from strands_cli.errors import Finding, Where
+from strands_cli.quick_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTool:
+    """A tool's definition in its source; `None` and `"unknown"` mean that it is known only after loading.
+
+    Attributes:
+        name: The name the model sees.
+        kind: One of `manifest.KINDS`, or `unknown`.
+        file: The file that defines it.
+        line: 1-based line of the definition.
+        certain: Whether running the code practically cannot change the definition.
+        members: As in `ToolRecord`.
+        catalogue: The fields that a list of tools shows: `family`, `requires`, `deprecated` and others.
+        meaningless: The words that have no effect, each with what to write instead.
+    """
+
+    name: str | None = None
+    kind: str = "unknown"
+    file: str = ""
+    line: int | None = None
+    description: str | None = None
+    input_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    strands_cli: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[SourceTool, ...] | None = ()
+    certain: bool = True
+    catalogue: Mapping[str, Any] = field(default_factory=dict)
+    meaningless: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the source shows everything that a model needs: it is literal and nothing changes it."""
+        if not self.certain:
+            return False
+        if self.kind in ("class", "suite", "provider"):
+            return bool(self.members) and all(member.complete for member in self.members or ())
+        return None not in (self.name, self.description, self.input_schema)
+
+    def check_words(self, distribution: str) -> Iterator[Finding]:
+        """Yield a finding for each word of the tool and its members that means nothing."""
+        where = Where(self.file, self.line) if self.file else None
+        for word, fix in self.meaningless:
+            message = f"{word!r} of the tool '{self.name}' of '{distribution}' means nothing"
+            yield Finding(TOOL_WORD, message, where, fix, "warning")
+        for member in self.members or ():
+            yield from member.check_words(distribution)
+
+
+def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
+    """Read a Strands `ToolSpec`, whose schemas may be under the key `json`."""
+    meaningless, spec = tuple(meaningless_words(spec)), normal_spec(spec)
+    name, description = spec.get("name"), spec.get("description")
+    return SourceTool(
+        name=name if isinstance(name, str) else None,
+        kind=kind,
+        description=description if isinstance(description, str) else None,
+        input_schema=_schema(spec.get("inputSchema")),
+        output_schema=_schema(spec.get("outputSchema")),
+        annotations=_mapping(spec.get("annotations")),
+        strands_cli=_mapping(spec.get("strands_cli")),
+        catalogue={word: spec[word] for word in CATALOGUE if word in spec},
+        meaningless=meaningless,
+    )
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _schema(value: Any) -> dict[str, Any] | None:
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("json")
+    return dict(inner) if isinstance(inner, Mapping) else dict(value)
