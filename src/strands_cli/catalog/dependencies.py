@@ -38,7 +38,7 @@ def pin_of(name: str, seen: Scan) -> str | None:
     if not copies:
         return None
     site, record = copies[0]
-    digest = _digest_of_record(record)
+    digest = digest_of_record(record)
     instead = _instead(site, record, list(seen.listings)) if digest else ()
     return " ".join(filter(None, (record_version(record) or "unknown", digest, *instead)))
 
@@ -80,7 +80,11 @@ def _needs(name: str, extra: str, seen: Scan) -> Iterator[tuple[str, str]]:
             yield from ((target, one) for one in sorted(needed.extras))
 
 
-def _digest_of_record(dist_info: str) -> str | None:
+def digest_of_record(dist_info: str) -> str | None:
+    """Return the digest of the paths and hashes of RECORD that two installations of one wheel share.
+
+    It is None if there is no RECORD, and for an editable installation, whose code is elsewhere.
+    """
     rows = read_record(dist_info)
     if rows is None or read_origin(dist_info).install == "editable":
         return None

@@ -112,11 +112,22 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
         words = {True: "an editable installation", False: "an installed package"}
         message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
         found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
+    found += _compare_publishers(old, new)
     found += _compare_files(new.name, *_comparable(old, new))
     if old.requires:  # a lock of an earlier version has no requirements, so that none is unlisted
         found += _compare_requirements(new.name, old.requires, new.requires)
     known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
     return found + compare_tools(new.name, known, new.tools)
+
+
+def _compare_publishers(old: LockedDistribution, new: LockedDistribution) -> list[Difference]:
+    """Return the difference between publishers; one that is known now and was not before is none."""
+    if old.publisher is None or old.publisher == new.publisher:
+        return []
+    now = f"published by {new.publisher}" if new.publisher is not None else "of an unverified publisher"
+    message = f"{new.name} is {now}, locked is {old.publisher}"
+    was, present = old.publisher.as_dict(), new.publisher.as_dict() if new.publisher is not None else None
+    return [Difference(new.name, message, field="publisher", old=was, new=present)]
 
 
 def compare_tools(owner: str, old: Mapping[str, LockedTool], new: Mapping[str, LockedTool]) -> list[Difference]:

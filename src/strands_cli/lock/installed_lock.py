@@ -10,6 +10,7 @@ from typing import Any
 from strands_cli.catalog import UNREADABLE, Catalog, ToolRecord, digest_of_file, files_of, files_to_import, pin_of
 from strands_cli.catalog.distributions import Scan, search_path
 from strands_cli.catalog.files import find_package
+from strands_cli.catalog.published import publisher_of
 from strands_cli.errors import NotEquipped
 from strands_cli.lock.format import LockedDistribution, LockedModule, LockedTool
 from strands_cli.toolref import ToolRef
@@ -43,7 +44,8 @@ def lock_modules(name: str, modules: Iterable[str], seen: Scan, required: Iterab
     packages = [find_package(module.partition(".")[0], seen.listings, site) for module in modules]
     locations = [place for package in packages if package and (place := package.directory or package.file)]
     files, editable = files_of(site, dist_info, locations, list(seen.listings), modules)
-    return LockedDistribution(name, seen.version(name), files, {}, editable, _pins(required, seen))
+    pins = _pins(required, seen)
+    return LockedDistribution(name, seen.version(name), files, {}, editable, pins, publisher_of(name, seen))
 
 
 def _pins(names: Iterable[str], seen: Scan) -> dict[str, str]:
@@ -58,7 +60,8 @@ def _distribution(name: str, records: Sequence[ToolRecord], catalog: Catalog) ->
     path = list(catalog.seen.listings)
     files, editable = files_of(site, dist_info, locations, path, {record.module for record in records})
     tools = {tool.name: tool for record in records for tool in _tools(record)}
-    return LockedDistribution(name, records[0].version, files, tools, editable)
+    publisher = publisher_of(name, catalog.seen)
+    return LockedDistribution(name, records[0].version, files, tools, editable, publisher=publisher)
 
 
 def _tools(record: ToolRecord) -> Iterator[LockedTool]:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from strands_cli.canonical_json import digest_of
+from strands_cli.publishers import Publisher
 
 FILE_NAME = "strands.lock"
 VERSION = 1
@@ -36,7 +37,7 @@ class LockedDistribution(NamedTuple):
     """An installed distribution: its version, the digests of its files by path, and its tools by name.
 
     `requires` has the pins of the distributions that it requires, by name: version and digest of RECORD. It is empty
-    in a lock that was written before requirements were locked.
+    in a lock that was written before requirements were locked. `publisher` is who published it, if that was verified.
     """
 
     name: str
@@ -45,6 +46,7 @@ class LockedDistribution(NamedTuple):
     tools: Mapping[str, LockedTool] = _NOTHING
     editable: bool = False
     requires: Mapping[str, str] = _NOTHING
+    publisher: Publisher | None = None
 
 
 class LockedModule(NamedTuple):

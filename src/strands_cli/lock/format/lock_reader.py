@@ -19,6 +19,7 @@ from strands_cli.lock.format.lock_model import (
     LockedTool,
     LockedWorkflow,
 )
+from strands_cli.publishers import Publisher, publisher_from
 
 LOCK_BROKEN = Code(
     "lock-broken",
@@ -100,7 +101,7 @@ def _each(document: Mapping[str, Any], key: str, read: Callable[[Mapping[str, An
 
 def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
     place = f"[[distribution]] {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "tool"}, place)
+    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "publisher", "tool"}, place)
     return LockedDistribution(
         _text(part, "name", place),
         _text(part, "version", place) if "version" in part else None,
@@ -108,6 +109,7 @@ def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
         _each(part, "tool", _tool, "name"),
         _flag(part, "editable", place),
         _pins(part.get("requires", {}), place),
+        _publisher(part["publisher"], place) if "publisher" in part else None,
     )
 
 
@@ -158,6 +160,13 @@ def _pins(value: Any, place: str) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(pin, str) and pin for pin in value.values()):
         raise _Fault(f"`requires` of {place} is not a table of versions")
     return value
+
+
+def _publisher(value: Any, place: str) -> Publisher:
+    try:
+        return publisher_from(value)
+    except ValueError as error:
+        raise _Fault(f"`publisher` of {place}: {error}") from None
 
 
 def _require_keys(part: Mapping[str, Any], needed: Iterable[str], optional: Iterable[str], place: str) -> None:

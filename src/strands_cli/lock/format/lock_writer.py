@@ -43,6 +43,8 @@ def _distribution(distribution: LockedDistribution) -> Iterator[str]:
         values["version"] = distribution.version
     if distribution.editable:
         values["editable"] = True
+    if distribution.publisher is not None:
+        values["publisher"] = distribution.publisher.as_dict()
     yield toml_table("distribution", values, repeated=True)
     yield _table("distribution.files", distribution.files)
     if distribution.requires:
@@ -78,7 +80,7 @@ def json_block(fields: Mapping[str, Any]) -> str:
     return text.replace("\x7f", "\\u007f").replace("'''", "\\u0027\\u0027\\u0027") + "\n"
 
 
-Value = str | bool
+Value = str | bool | Mapping[str, str]
 
 
 def toml_string(text: str) -> str:
@@ -108,6 +110,8 @@ def toml_value(value: Value) -> str:
     """Return one value as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {toml_string(text)}' for key, text in value.items())} }}"
     if value.endswith("\n") and _is_literal(value):
         return f"'''\n{value}'''"  # the line break after the opening quotes is not part of the text
     return toml_string(value)

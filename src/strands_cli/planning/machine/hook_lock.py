@@ -77,6 +77,8 @@ def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Findin
     from strands_cli.lock.format import lock_file
 
     fix = f"after you have read the change: strands lock {spec}--update {difference.owner}"
+    if difference.field == "publisher" and difference.new is None:
+        fix = f"strands plugin verify {difference.owner} --publisher; if it is meant to be unverified: {fix}"
     return Finding(difference.code, difference.message, place_in_lock(lock_file(folder), difference.owner), fix)
 
 

@@ -38,6 +38,7 @@ class AnyTool:
         sources: How it came to be here, in the words of a rule.
         depth: How many levels of tools it has below it, its own included; 0 where the workflow does not make it.
         typed_names: Names of the workflow by which the command line may allow it: ids that no installed tool has.
+        publisher: The verified publisher of its distribution, in the words of a rule; None is unknown.
     """
 
     name: str
@@ -51,6 +52,7 @@ class AnyTool:
     sources: frozenset[str] = frozenset()
     depth: int = 0
     typed_names: tuple[str, ...] = ()
+    publisher: str | None = None
 
     @property
     def distribution(self) -> str:

@@ -42,4 +42,5 @@ def request_of(
         aliases=tuple(name for name in tool.all_names() if name not in names),
         typed_names=tool.typed_names,
         composed=tool.is_composed,
+        publisher=tool.publisher,
     )

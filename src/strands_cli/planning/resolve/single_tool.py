@@ -74,7 +74,9 @@ def installed_tool(
 ) -> InstalledTool:
     """Return the tool of a record before policy is asked, under its own name or another."""
     from strands_cli.catalog import find_sources
+    from strands_cli.catalog.published import publisher_of
 
+    publisher = publisher_of(record.distribution, catalog.seen)
     named = secrets_in(config, record.config_schema)
     return InstalledTool(
         name=name or record.name,
@@ -84,6 +86,7 @@ def installed_tool(
         config_claims={"capabilities": {"secrets": list(named)}} if named else {},
         sources=find_sources(record, catalog),
         member=record.name if record.parent else None,
+        publisher=publisher.word if publisher is not None else None,
     )
 
 

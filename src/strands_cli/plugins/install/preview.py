@@ -135,7 +135,7 @@ def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
     if old is None or new is None:
         return []
     found = compare_distribution(old, new, whole=True)
-    return [one for one in found if one.field not in ("files", "editable", "version")]
+    return [one for one in found if one.field not in ("files", "editable", "version", "publisher")]
 
 
 def _to_install(fetched: Fetched, installed: Catalog) -> Iterator[str]:
@@ -163,7 +163,9 @@ def require_allowed(name: str, rules: Sequence[Rule]) -> None:
     """
     any_tool = Request((f"{name}/?", f"native:{name}/?"), distribution=name)
     for rule in rules:
-        narrowed = rule.unless or rule.version or rule.sources or rule.capabilities or rule.is_conditional
+        narrowed = (
+            rule.unless or rule.version or rule.sources or rule.capabilities or rule.publisher or rule.is_conditional
+        )
         if rule.effect == "deny" and not narrowed and rule.matches(any_tool):
             raise _denied(name, Decision("deny", rule.words, rule))
 

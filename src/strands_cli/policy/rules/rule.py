@@ -9,6 +9,7 @@ from strands_cli.policy.matching import fits_any, fits_every, lies_within, reach
 from strands_cli.policy.naming import admitted, named, named_any, names_custom
 from strands_cli.policy.rules.tool_request import Capability, Request
 from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
+from strands_cli.publishers import matches_publisher
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.versions import satisfies
 
@@ -60,6 +61,7 @@ class Rule:
         reason: The reason that people see with the decision.
         touching: Pairs of an access and globs of the resources that the call reads, writes or connects to.
         folder: The folder, without links, in which a workflow's own Python must be that the rule allows.
+        publisher: Patterns of publishers (`github:acme/*`), one of which must match.
     """
 
     effect: Effect
@@ -75,6 +77,7 @@ class Rule:
     reason: str | None = None
     touching: tuple[tuple[Access, tuple[str, ...]], ...] = ()
     folder: str | None = None
+    publisher: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -110,6 +113,7 @@ class Rule:
             self._by_version(request),
             self._by_source(request, loosens),
             self._by_capability(request, loosens),
+            self._by_publisher(request),
         ):
             if known is False or (known is None and loosens):
                 return "no"
@@ -179,6 +183,11 @@ class Rule:
         if loosens:
             return is_known and request.sources <= set(self.sources)
         return bool(request.sources & set(self.sources)) or (False if is_known else None)
+
+    def _by_publisher(self, request: Request) -> bool | None:
+        if not self.publisher:
+            return True
+        return None if request.publisher is None else matches_publisher(self.publisher, request.publisher)
 
     def _means_folder(self, folder: str | None) -> bool:
         """Return whether the rule means Python in a folder of a workflow; None is Python that needs no such folder.

@@ -33,6 +33,7 @@ class Request:
         typed_names: Names that the workflow chooses, and by which the command line may allow it all the same.
         composed: Whether the workflow composes it of other tools, each call of which has its own decision.
         workspace: Where the relative paths of the call begin; by default in the current directory.
+        publisher: The verified publisher of the distribution (`github:acme/tool`); None is unknown.
     """
 
     names: tuple[str, ...]
@@ -49,6 +50,7 @@ class Request:
     typed_names: tuple[str, ...] = ()
     composed: bool = False
     workspace: Workspace = field(default_factory=Workspace)
+    publisher: str | None = None
 
     @property
     def capabilities(self) -> Mapping[str, bool | None]:

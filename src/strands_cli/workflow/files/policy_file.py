@@ -14,6 +14,7 @@ from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where, di
 from strands_cli.file_owners import own_users, who_else_writes
 from strands_cli.policy import Policy, SwitchedOn
 from strands_cli.policy.rules import ACCESSES, CAPABILITIES, EFFECTS, SOURCES, Level, PatternError, Rule, make_rule
+from strands_cli.publishers import KINDS, is_publisher_pattern
 from strands_cli.versions import is_specifier
 from strands_cli.workflow.findings import shown
 from strands_cli.workflow.yaml import Document, escape, read_document
@@ -35,7 +36,18 @@ VERSION = 1
 MAX_BYTES = 1_000_000
 KEYS = ("version", "rules", "hooks", "locked")
 HOOK_KEYS = ("name", "may")
-RULE_KEYS = (*EFFECTS, "unless", "distribution", "version", "source", "capability", *ACCESSES, "folder", "reason")
+RULE_KEYS = (
+    *EFFECTS,
+    "unless",
+    "distribution",
+    "version",
+    "source",
+    "capability",
+    *ACCESSES,
+    "folder",
+    "publisher",
+    "reason",
+)
 
 # Everything a reference to a tool can hold, and the marks of a glob.
 _TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
@@ -182,6 +194,7 @@ class _Reader:
             ),
             "touching": tuple((key, self._globs(f"{pointer}/{key}", rule[key])) for key in ACCESSES if key in rule),
             "folder": self._folder(f"{pointer}/folder", rule, effect),
+            "publisher": self._publishers(f"{pointer}/publisher", rule),
             "reason": self._reason(f"{pointer}/reason", rule),
         }
         for place, pattern in self._texts(f"{pointer}/{effect}", rule[effect], "a tool or a list of tools"):
@@ -218,6 +231,16 @@ class _Reader:
             if not _DISTRIBUTION.fullmatch(name):
                 self._report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
         return tuple(name for _, name in found)
+
+    def _publishers(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
+        if "publisher" not in rule:
+            return ()
+        found = tuple(self._texts(pointer, rule["publisher"], "a publisher, a glob, or a list of them"))
+        for place, text in found:
+            if not is_publisher_pattern(text):
+                fix = f"write KIND:REPOSITORY, such as 'github:acme/*' or '!github:acme/*'; kinds: {', '.join(KINDS)}"
+                self._report(place, f"{text!r} is not a pattern of publishers", fix)
+        return tuple(text for _, text in found)
 
     def _globs(self, pointer: str, value: Any) -> tuple[str, ...]:
         return tuple(glob for _, glob in self._texts(pointer, value, "a glob or a list of globs"))

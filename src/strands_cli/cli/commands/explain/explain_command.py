@@ -180,6 +180,7 @@ def _document(found: Explanation) -> dict[str, Any]:
         "distribution": request.distribution,
         "version": request.version,
         "sources": sorted(request.sources),
+        "publisher": request.publisher,
         "capabilities": dict(request.capabilities),
         "load": _decision(found.load),
         "call": _decision(found.call),
@@ -202,6 +203,7 @@ def _rule(rule: Rule, holds: str) -> dict[str, Any]:
         "version": rule.version,
         "source": list(rule.sources),
         "capability": list(rule.capabilities),
+        "publisher": list(rule.publisher),
         **{access: list(globs) for access, globs in rule.touching},
     }
     return {
@@ -228,7 +230,8 @@ def _page(document: dict[str, Any]) -> Iterable[str]:
 def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
     where = f"{tool['distribution']} {tool['version'] or '?'}" if tool.get("distribution") else ""
     sources = ", ".join(tool.get("sources", ()))
-    yield "  ".join(filter(None, (tool["name"], where, f"from {sources}" if sources else "")))
+    by = f"published by {tool['publisher']}" if tool.get("publisher") else ""
+    yield "  ".join(filter(None, (tool["name"], where, f"from {sources}" if sources else "", by)))
     if tool.get("note"):
         yield f"  note    {tool['note']}"
     yield f"  load    {tool['load']['effect']}: {tool['load']['rule']}"
@@ -236,7 +239,7 @@ def _tool_lines(tool: dict[str, Any]) -> Iterable[str]:
     for rule in tool["rules"]:
         narrowed = [
             f"{key} {joined(rule[key])}"
-            for key in ("unless", "distribution", "version", "source", "capability")
+            for key in ("unless", "distribution", "version", "source", "capability", "publisher")
             if key in rule
         ]
         text = " ".join([f"{rule['effect']} {rule['pattern']}", *narrowed])
