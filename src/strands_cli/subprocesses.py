@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 
-def run_within(seconds: float, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> int | None:
+def run_within(
+    seconds: float,
+    command: Sequence[str],
+    out: IO[bytes],
+    err: IO[bytes],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> int | None:
     """Run a command in its own session and return its exit code; None if it reaches the time limit.
 
     It gets no input. Its output goes to files, not to pipes, which a grandchild may keep open.
+
+    Args:
+        env: Its environment; by default that of this process.
+        cwd: Its current directory; by default that of this process.
 
     Raises:
         OSError: The command cannot be started.
@@ -19,7 +31,7 @@ def run_within(seconds: float, command: Sequence[str], out: IO[bytes], err: IO[b
     import subprocess
 
     child = subprocess.Popen(  # noqa: S603 - the caller is responsible for the command
-        command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, env=env, cwd=cwd
     )
     try:
         return child.wait(seconds)

@@ -1,3 +1,4 @@
+from strands_cli.planning.checks.artifact_paths import CANNOT_WRITE as CANNOT_WRITE
 from strands_cli.planning.checks.artifact_paths import check_outputs as check_outputs
 from strands_cli.planning.checks.call_inputs import check_call_input as check_call_input
 from strands_cli.planning.checks.context_checks import check_compaction as check_compaction

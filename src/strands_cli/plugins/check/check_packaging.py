@@ -22,7 +22,8 @@ BAD_METADATA = Code(
 )
 PLUGIN_NAME = Code(
     "plugin-name",
-    "A plugin's distribution name does not begin with strands-tool-, so a user cannot guess it from a tool's name.",
+    "A plugin's distribution name does not begin with strands-tool-, or strands-flow- for workflows, so a user cannot "
+    "guess it.",
     "Rename it, if it is not published yet.",
 )
 MANIFEST_NOT_PACKAGED = Code(
@@ -34,6 +35,7 @@ MANIFEST_NOT_PACKAGED = Code(
 # https://packaging.python.org/en/latest/specifications/name-normalization/
 _NAME = re.compile(r"[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]")
 _CONVENTION = "strands-tool"
+_CONVENTION_OF_DATA = "strands-flow"
 BUILD_HOOK = "strands-tools"
 
 
@@ -42,8 +44,9 @@ def check_metadata(project: PluginProject) -> Iterator[Finding]:
     for place, message in _faults(project) if project.installed is None else _installed_faults(project):
         where = Where(str(project.directory / ("pyproject.toml" if project.installed is None else "METADATA")))
         yield Finding(BAD_METADATA, f"{place}: {message}", where)
-    if not normalise(project.name).startswith(_CONVENTION):
-        message = f"the distribution is named '{project.name}'; by convention its name begins with strands-tool-"
+    convention = _CONVENTION if project.entry_points else _CONVENTION_OF_DATA
+    if not normalise(project.name).startswith(convention):
+        message = f"the distribution is named '{project.name}'; by convention its name begins with {convention}-"
         yield Finding(PLUGIN_NAME, message, Where(str(project.declared_in)), severity="warning")
 
 

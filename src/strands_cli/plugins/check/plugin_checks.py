@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog import BAD_TOOL_NAME, MISSING_MODULE, TOOL_CONFLICT
 from strands_cli.catalog.definitions import (
@@ -40,6 +40,10 @@ from strands_cli.plugins.check.manifest_writer import (
 )
 from strands_cli.plugins.check.project import PluginProject, package_of
 
+if TYPE_CHECKING:
+    from strands_cli.plugins.check.workflow_checks import FolderCheck
+    from strands_cli.plugins.check.workflow_tests import TestOutcome
+
 MISSING_ATTRIBUTE = Code(
     "missing-attribute",
     "An entry point names something that its module does not define.",
@@ -65,6 +69,8 @@ class PluginCheck:
     seconds: float | None
     findings: list[Finding] = field(default_factory=list)
     manifests: dict[Path, Manifest | None] = field(default_factory=dict)
+    folders: FolderCheck | None = None
+    tests: list[TestOutcome] = field(default_factory=list)
 
     @property
     def tools(self) -> list[str]:
@@ -72,12 +78,13 @@ class PluginCheck:
         return sorted({tool["name"] for manifest in self.manifests.values() if manifest for tool in manifest.tools})
 
 
-def check_plugin(project: PluginProject, seconds: float | None = None) -> PluginCheck:
+def check_plugin(project: PluginProject, seconds: float | None = None, *, tests: bool = False) -> PluginCheck:
     """Check everything that an author should correct before others install the plugin.
 
     Args:
         project: A source tree or an installed distribution.
         seconds: The time limit for importing each entry point in a child process; None imports nothing.
+        tests: Whether the tests of its workflows and agents run, in child processes.
     """
     check = PluginCheck(project, seconds)
     check.findings += check_metadata(project)
@@ -89,8 +96,21 @@ def check_plugin(project: PluginProject, seconds: float | None = None) -> Plugin
     for file, manifest in check.manifests.items():
         check.findings += _check_leftovers(project, file, manifest)
     check.findings += check_twins(project)
+    if project.folders:
+        _check_data(check, tests=tests)
     check.findings = [with_place(finding, project) for finding in check.findings]
     return check
+
+
+def _check_data(check: PluginCheck, *, tests: bool) -> None:
+    """Check the folders of workflows, agents and skills; their tests run only where nothing else is wrong."""
+    from strands_cli.plugins.check.workflow_checks import check_folders
+    from strands_cli.plugins.check.workflow_tests import run_tests
+
+    check.folders = check_folders(check.project)
+    if tests and check.folders.is_sound:
+        check.tests = run_tests(check.folders, with_tools=check.seconds is not None)
+    check.findings += check.folders.findings
 
 
 def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog import MISSING_MODULE
-from strands_cli.catalog.distributions import GROUP, normalise
+from strands_cli.catalog.distributions import GROUP, Scan, normalise, read_entry_points
 from strands_cli.catalog.files import Package, find_package
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 
@@ -21,9 +21,12 @@ BAD_PLUGIN = Code(
 )
 UNKNOWN_DISTRIBUTION = Code(
     "unknown-distribution",
-    "No installed distribution with this name declares tools.",
+    "No installed distribution with this name declares tools, workflows, agents or skills.",
     "Correct the name, or install it.",
 )
+
+# The groups whose entry points name folders of data: `NAME = package:folder`.
+FOLDER_GROUPS = ("strands_cli.workflows", "strands_cli.agents", "strands_cli.skills")
 
 _VALUE = re.compile(r"([\w.]+)(?::([\w.]+))?(?:\[.*\])?")
 
@@ -39,6 +42,7 @@ class PluginProject:
         source: The directory its packages are imported from.
         settings: The whole `pyproject.toml`; empty for an installed distribution.
         installed: The names in every directory of the path, for an installed distribution; else None.
+        folders: Group -> name -> value, of the groups of workflows, agents and skills that it declares.
     """
 
     directory: Path
@@ -47,6 +51,7 @@ class PluginProject:
     source: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     installed: Mapping[str, frozenset[str]] | None = None
+    folders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def declared_in(self) -> Path:
@@ -58,7 +63,7 @@ def read_project(directory: Path) -> PluginProject:
     """Read the `pyproject.toml` of a plugin.
 
     Raises:
-        InvalidInput: It is missing or malformed, or declares no tool.
+        InvalidInput: It is missing or malformed, or declares neither a tool nor a folder of workflows.
     """
     import tomllib
 
@@ -70,37 +75,50 @@ def read_project(directory: Path) -> PluginProject:
     except (OSError, ValueError) as error:
         raise unusable(f"pyproject.toml cannot be read: {error}", file) from None
     project = _table(settings.get("project"))
-    points = _table(_table(project.get("entry-points")).get(GROUP))
-    if not isinstance(project.get("name"), str) or not points:
+    declared = _table(project.get("entry-points"))
+    points = _table(declared.get(GROUP))
+    folders = {group: found for group in FOLDER_GROUPS if (found := _table(declared.get(group)))}
+    if not isinstance(project.get("name"), str) or not (points or folders):
         fix = f'add [project.entry-points."{GROUP}"] with a line: name = "package.module"'
         raise unusable(f"pyproject.toml declares no entry point in the group {GROUP!r}", file, fix)
-    if wrong := [name for name, value in points.items() if not isinstance(value, str)]:
-        raise unusable(f"the entry point '{wrong[0]}' is not text", file, f'write {wrong[0]} = "package.module"')
+    for every in (points, *folders.values()):
+        if wrong := [name for name, value in every.items() if not isinstance(value, str)]:
+            form = "package.module" if every is points else "package:folder"
+            raise unusable(f"the entry point '{wrong[0]}' is not text", file, f'write {wrong[0]} = "{form}"')
     source = directory / "src"
-    return PluginProject(directory, project["name"], points, source if source.is_dir() else directory, settings)
+    source = source if source.is_dir() else directory
+    return PluginProject(directory, project["name"], points, source, settings, folders=folders)
 
 
 def find_installed(name: str) -> PluginProject:
-    """Find an installed distribution that declares tools.
+    """Find an installed distribution that declares tools, workflows, agents or skills.
 
     Raises:
-        InvalidInput: No installed distribution has this name.
+        InvalidInput: No installed distribution has this name, or it declares none of them.
     """
     from strands_cli.catalog.distributions import scan_installed
 
-    seen = scan_installed()
-    for found in seen.distributions:
-        if found.name == normalise(name):
-            points = {point.name: point.value for point in found.entry_points}
-            record, source = Path(found.record), Path(found.directory)
-            return PluginProject(record, found.name, points, source, installed=seen.listings)
-    if normalise(name) in seen.records:
+    seen, wanted = scan_installed(), normalise(name)
+    found = next((one for one in seen.distributions if one.name == wanted), None)
+    if wanted in seen.records:
+        site, record = seen.records[wanted][0]
+        folders = _installed_folders(record, wanted, seen)
+        if found is not None:
+            site, record = found.directory, found.record
+        points = {point.name: point.value for point in found.entry_points} if found else {}
+        if points or folders:
+            return PluginProject(Path(record), wanted, points, Path(site), installed=seen.listings, folders=folders)
         message = f"the distribution '{name}' is installed, but declares no tool (entry points of {GROUP!r})"
         raise InvalidInput(message, findings=[Finding(UNKNOWN_DISTRIBUTION, message)])
     otherwise = "name an installed distribution, or a directory with a pyproject.toml"
-    fix = suggest(normalise(name), [found.name for found in seen.distributions], otherwise)
+    fix = suggest(wanted, [one.name for one in seen.distributions], otherwise)
     message = f"no distribution '{name}' is installed, and there is no such directory"
     raise InvalidInput(message, findings=[Finding(UNKNOWN_DISTRIBUTION, message, fix=fix)])
+
+
+def _installed_folders(record: str, name: str, seen: Scan) -> dict[str, dict[str, str]]:
+    found = {group: read_entry_points(record, name, seen, group) for group in FOLDER_GROUPS}
+    return {group: {point.name: point.value for point in points} for group, points in found.items() if points}
 
 
 def split_reference(value: str) -> tuple[str, str | None] | None:
