@@ -3,7 +3,6 @@ from strands_cli.workflow.agent_sections import AgentLimits as AgentLimits
 from strands_cli.workflow.agent_sections import AgentSpec as AgentSpec
 from strands_cli.workflow.agent_sections import Compaction as Compaction
 from strands_cli.workflow.agent_sections import Inference as Inference
-from strands_cli.workflow.agent_sections import Skill as Skill
 from strands_cli.workflow.agent_sections import Window as Window
 from strands_cli.workflow.base_model import NOTE_PREFIX as NOTE_PREFIX
 from strands_cli.workflow.findings import BAD_IDENTIFIER as BAD_IDENTIFIER

@@ -9,16 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from strands_cli.catalog.packaged import BAD_PACKAGED
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.project import PluginProject, package_of
 from strands_cli.plugins.check.secret_texts import secret_lines
 from strands_cli.protected_names import secret_in
 
-BAD_PACKAGE_FOLDER = Code(
-    "bad-package-folder",
-    "An entry point for workflows, agents or skills does not name a folder of its own package.",
-    "Write it as: NAME = package:folder",
-)
 PACKAGE_LINK = Code(
     "package-link",
     "A folder of workflows has a link that leads out of it, or a file that is not a regular one.",
@@ -91,7 +87,7 @@ def find_folder(project: PluginProject, name: str, value: str) -> Path:
 
 
 def _bad(project: PluginProject, message: str) -> InvalidInput:
-    finding = Finding(BAD_PACKAGE_FOLDER, message, Where(str(project.declared_in)))
+    finding = Finding(BAD_PACKAGED, message, Where(str(project.declared_in)))
     return InvalidInput("the package's folders cannot be read", findings=[finding])
 
 

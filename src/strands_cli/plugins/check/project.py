@@ -12,6 +12,7 @@ from typing import Any
 from strands_cli.catalog import MISSING_MODULE
 from strands_cli.catalog.distributions import GROUP, Scan, normalise, read_entry_points
 from strands_cli.catalog.files import Package, find_package
+from strands_cli.catalog.packaged import GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 
 BAD_PLUGIN = Code(
@@ -24,9 +25,6 @@ UNKNOWN_DISTRIBUTION = Code(
     "No installed distribution with this name declares tools, workflows, agents or skills.",
     "Correct the name, or install it.",
 )
-
-# The groups whose entry points name folders of data: `NAME = package:folder`.
-FOLDER_GROUPS = ("strands_cli.workflows", "strands_cli.agents", "strands_cli.skills")
 
 _VALUE = re.compile(r"([\w.]+)(?::([\w.]+))?(?:\[.*\])?")
 
@@ -77,7 +75,7 @@ def read_project(directory: Path) -> PluginProject:
     project = _table(settings.get("project"))
     declared = _table(project.get("entry-points"))
     points = _table(declared.get(GROUP))
-    folders = {group: found for group in FOLDER_GROUPS if (found := _table(declared.get(group)))}
+    folders = {group: found for group in GROUPS if (found := _table(declared.get(group)))}
     if not isinstance(project.get("name"), str) or not (points or folders):
         fix = f'add [project.entry-points."{GROUP}"] with a line: name = "package.module"'
         raise unusable(f"pyproject.toml declares no entry point in the group {GROUP!r}", file, fix)
@@ -117,7 +115,7 @@ def find_installed(name: str) -> PluginProject:
 
 
 def _installed_folders(record: str, name: str, seen: Scan) -> dict[str, dict[str, str]]:
-    found = {group: read_entry_points(record, name, seen, group) for group in FOLDER_GROUPS}
+    found = {group: read_entry_points(record, name, seen, group) for group in GROUPS}
     return {group: {point.name: point.value for point in points} for group, points in found.items() if points}
 
 

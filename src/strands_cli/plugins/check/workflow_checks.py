@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.packaged import GROUPS, PackagedKind
 from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where
 from strands_cli.plugins.check.folder_files import DataFolder, find_folder, read_folder
-from strands_cli.plugins.check.project import FOLDER_GROUPS, PluginProject
+from strands_cli.plugins.check.project import PluginProject
 
 if TYPE_CHECKING:
     from strands_cli.planning.machine import Installation
@@ -36,9 +37,7 @@ PACKAGE_REQUIRES = Code(
     "Add it to `dependencies` of pyproject.toml.",
 )
 
-WORKFLOWS, AGENTS, SKILLS = FOLDER_GROUPS
 Kind = Literal["workflow", "agent"]
-_ONE = {WORKFLOWS: "workflow", AGENTS: "agent", SKILLS: "skill"}
 _ENTRY = "SKILL.md"
 _REQUIRED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -117,23 +116,23 @@ class FolderCheck:
 def check_folders(project: PluginProject) -> FolderCheck:
     """Check every folder of workflows, agents and skills of a package; nothing is imported and nothing runs."""
     check = FolderCheck(project)
-    for group in FOLDER_GROUPS:
+    for group, kind in GROUPS.items():
         for name, value in sorted(project.folders.get(group, {}).items()):
             try:
                 folder = check.folder(find_folder(project, name, value))
             except InvalidInput as error:
                 check.findings += error.findings
                 continue
-            if not _check_group(check, group, folder):
-                message = f"the entry point '{name}' names {folder.path}, which has no {_ONE[group]}"
+            if not _check_group(check, kind, folder):
+                message = f"the entry point '{name}' names {folder.path}, which has no {kind}"
                 check.findings.append(Finding(PACKAGE_EMPTY, message, Where(str(project.declared_in))))
     check.findings = list(dict.fromkeys(check.findings))
     return check
 
 
-def _check_group(check: FolderCheck, group: str, folder: DataFolder) -> bool:
-    """Check what a folder has of one group, and return whether it has any."""
-    if group == SKILLS:
+def _check_group(check: FolderCheck, kind: PackagedKind, folder: DataFolder) -> bool:
+    """Check what a folder has of one kind, and return whether it has any."""
+    if kind == "skill":
         found = _skills_in(folder)
         for root in found:
             _check_skill(check, folder, root)
@@ -144,10 +143,10 @@ def _check_group(check: FolderCheck, group: str, folder: DataFolder) -> bool:
     for name, document in documents.items():
         if document is None:
             continue
-        if group == WORKFLOWS and _is_workflow(document):
+        if kind == "workflow" and _is_workflow(document):
             found_any = True
             _add(check.workflows, _check_workflow(check, folder, name, document))
-        elif group == AGENTS and _is_agent(document):
+        elif kind == "agent" and _is_agent(document):
             found_any = True
             _add(check.agents, _check_agent(check, folder, name, document))
     return found_any or unread  # the reason why it cannot be read is reported already
@@ -187,13 +186,13 @@ def _check_workflow(check: FolderCheck, folder: DataFolder, name: str, document:
     check.findings += loaded.findings
     if (spec := loaded.valid) is None:
         return None
-    check.findings += _outside(folder, document, [one.file for one in loaded.files])
+    check.findings += _beyond_folder(folder, document, [one.file for one in loaded.files])
     # A recording takes the place of the models, so that no key of this machine counts.
     request = RunRequest(provider="replay") if spec.runtime.recording else RunRequest()
     plan = build_plan(spec, document, check.machine, request)
     of_machine = _about_the_machine()
     check.findings += [one for one in plan.findings if one.code not in of_machine and one not in loaded.findings]
-    check.findings += _outside(folder, document, plan.files)
+    check.findings += _beyond_folder(folder, document, plan.files)
     check.findings += _requirements(check, plan, document)
     called = sorted({tool.name for tool in with_parts(plan.called()) if not tool.sources >= {"workflow"}})
     return Runnable("workflow", Path(name).stem, folder, name, tuple(called), spec.runtime.recording is not None)
@@ -209,7 +208,7 @@ def _about_the_machine() -> frozenset[str]:
     return frozenset((*machine, MISSING_INPUT, REPLAY_NEEDS_RECORDING))
 
 
-def _outside(folder: DataFolder, document: Document, files: Iterable[str]) -> list[Finding]:
+def _beyond_folder(folder: DataFolder, document: Document, files: Iterable[str]) -> list[Finding]:
     """Return a finding for each file that a workflow reads and that is not in its folder."""
     root = os.path.realpath(folder.path)
     gone = [file for file in files if not Path(os.path.realpath(file)).is_relative_to(root)]
@@ -247,7 +246,7 @@ def _check_agent(check: FolderCheck, folder: DataFolder, name: str, document: Do
     found = [one for one in loaded.findings if one.code != UNDECLARED_VARIABLE]
     check.findings += [*atomic.findings, *(located_in_agent_file(one, atomic) for one in found)]
     read = [one.file for one in loaded.files if os.path.realpath(one.file) != os.path.realpath(document.file)]
-    check.findings += _outside(folder, document, read)
+    check.findings += _beyond_folder(folder, document, read)
     if loaded.readable is None:
         return None
     named = tuple(sorted(set(loaded.readable.named_tools())))
@@ -265,14 +264,24 @@ def _skills_in(folder: DataFolder) -> list[str]:
 
 
 def _check_skill(check: FolderCheck, folder: DataFolder, root: str) -> None:
-    from strands_cli.workflow import Skill
-    from strands_cli.workflow.files import read_skills
-    from strands_cli.workflow.yaml import parse
+    """Check a skill as a workflow beside it would read it."""
+    from strands_cli.workflow import load_spec
+    from strands_cli.workflow.builder import chain, step, workflow_text
+    from strands_cli.workflow.yaml import FileSnapshot, parse
 
     name = root or folder.path.name
     if name in check.skills:
         return
     check.skills.append(name)
-    place = str(folder.path / root / _ENTRY)
-    _, findings = read_skills([Skill(id=name, path=root or ".")], folder.path, parse(place, "{}"))
-    check.findings += [Finding(one.code, one.message, Where(place), one.fix, one.severity) for one in findings]
+    around = {
+        "version": 1,
+        "name": "skill",
+        "runtime": {"provider": "replay"},
+        "skills": [{"id": "skill", "path": root or "."}],
+        "agents": {"reader": {"prompt": "Read."}},
+        "pattern": chain(step("reader", "Read.")),
+    }
+    loaded = load_spec(parse("<skill>", workflow_text(around)), FileSnapshot(folder.path))
+    place = Where(str(folder.path / root / _ENTRY))
+    found = [one for one in loaded.findings if one.where is not None and one.where.pointer.startswith("/skills")]
+    check.findings += [replace(one, where=place, message=one.message.replace("'skill'", f"'{name}'")) for one in found]

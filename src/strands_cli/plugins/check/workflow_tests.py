@@ -164,5 +164,6 @@ def _reason(code: int | None, document: Mapping[str, Any]) -> str:
     error = json_object(document.get("error"))
     findings = error.get("findings")
     found = [str(json_object(one).get("message")) for one in findings] if isinstance(findings, list) else []
-    denials = [str(json_object(one).get("reason") or one) for one in document.get("denials") or ()]
+    denied = [json_object(one) for one in document.get("denials") or ()]
+    denials = [f"a call of {one.get('tool')} ({one.get('rule')})" for one in denied]
     return "; ".join(found or denials) or str(error.get("message") or f"it ends with exit code {code}")

@@ -65,7 +65,7 @@ def name_flow(text: str) -> str:
         return plain
     folded = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
     words = re.sub(r"[^a-z0-9]+", "-", folded)[:_MOST].strip("-").lstrip("0123456789-")
-    proposed = f"my-{words}" if words == plain else words or "my-flow"
+    proposed = "my-flow" if not words else f"my-{words}" if words == plain else words
     message = f"{text!r} is not a workflow's name here: lower-case letters, digits and single '-', a letter first"
     raise UsageError(f"{message}, at most {_MOST}", fix=f"for example: strands plugin new {proposed} --form workflow")
 
