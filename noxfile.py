@@ -19,8 +19,11 @@ KIT = "strands-tool-kit"
 ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
 FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
+# What brings a provider of models. Its runtime is large, and the tests without a model do not need it.
+PROVIDERS = sorted(path.parent.name for path in CLONE.glob("packages/strands-provider-*/pyproject.toml"))
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
-EDITABLE = [word for place in PLACES for word in ("-e", place)]
+RESOLVED = [word for place in PLACES for word in ("-e", place)]
+EDITABLE = [*RESOLVED, *(word for name in PROVIDERS for word in ("-e", f"packages/{name}"))]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
 # How tools are found, read and named: at least this share of its lines and branches is run by its own tests.
 MEASURED = ("catalog/*", "hooks/*", "toolref.py", "tools/forms/*")
@@ -97,7 +100,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check types strictly with mypy: the core, each other distribution, and the programs around them."""
     run_here(session, "mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
-    for name in (*DISTRIBUTIONS, *FOR_AUTHORS):
+    for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *PROVIDERS):
         run_here(session, "mypy", "--strict", f"packages/{name}/src")
 
 
@@ -207,7 +210,7 @@ def bench(session: nox.Session) -> None:
 @nox.session(name="bench-newest", reuse_venv=False)
 def bench_newest(session: nox.Session) -> None:
     """Print the same figures with the newest dependencies, which are what `pip install` gives a user."""
-    session.install("--upgrade", "--group=build", "--group=test", *EDITABLE)
+    session.install("--upgrade", "--group=build", "--group=test", *RESOLVED)
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
     # Figures of other dependencies are of another line than those of the lock.
     session.run("python", "-m", "bench", "--no-history", *session.posargs)
@@ -216,7 +219,7 @@ def bench_newest(session: nox.Session) -> None:
 @nox.session(reuse_venv=False)
 def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
-    session.install("--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
+    session.install("--resolution=lowest-direct", "--group=build", "--group=test", *RESOLVED)
     session.run("python", "scripts/check_minimums.py")
     # The committed schema is in the words of the locked pydantic; older ones say the same differently.
     pages = "tests/test_house.py::test_generated_reference_pages_are_what_the_code_says"

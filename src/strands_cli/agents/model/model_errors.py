@@ -48,7 +48,7 @@ def explain_error(error: BaseException, agent: PlannedAgent, redactor: Redactor 
     model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
     subject = f"the model {model} of agent '{agent.id}'"
     # Redacted before it is shortened, because a partial secret at the end would not be found.
-    reason = shortened(redactor.text(str(error)), MAX_MESSAGE)
+    reason = shortened(redactor.text(str(_first_of_its_kind(error))), MAX_MESSAGE)
     if isinstance(error, MaxTokensReachedException):
         return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
     if isinstance(error, ContextWindowOverflowException):
@@ -60,6 +60,12 @@ def explain_error(error: BaseException, agent: PlannedAgent, redactor: Redactor 
     if isinstance(error, ModelThrottledException):
         return RunFailed(f"{subject} is throttled: {reason}", fix="run again later, or lower runtime.max_parallel")
     return RunFailed(f"{subject} failed: {type(error).__name__}: {reason}", fix=_advice(error, agent))
+
+
+def _first_of_its_kind(error: BaseException) -> BaseException:
+    """Return the provider's error where the SDK replaced it by one that only says that it could not shorten."""
+    cause = error.__cause__
+    return cause if isinstance(error, ContextWindowOverflowException) and type(cause) is type(error) else error
 
 
 def _advice(error: BaseException, agent: PlannedAgent) -> str | None:
