@@ -13,6 +13,8 @@ from strands_cli.quick_dataclass import dataclass
 POLICY_FILE = "policy.yaml"
 CONFIG_FILE = "config.yaml"
 PROJECT_POLICY = "strands-policy.yaml"
+# The tools that a person adopted: beside the policy, or in the folder of a workflow.
+ADOPTED_FILE = "strands-adopted.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from strands_cli.catalog.adoption_files import adoption_files, without_claimed
 from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, scan_installed
 from strands_cli.catalog.record_builder import build_records
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
@@ -17,30 +19,45 @@ if TYPE_CHECKING:
     from strands_cli.toolref import ToolRef
 
 
-def discover_catalog(path: Sequence[str] | None = None) -> Catalog:
-    """Read what every installed tool distribution declares, importing none of them.
+def discover_catalog(path: Sequence[str] | None = None, project: str | os.PathLike[str] | None = None) -> Catalog:
+    """Read what every installed tool distribution declares, and what was adopted, importing none of them.
 
     Args:
-        path: Directories to scan, in order of precedence; `sys.path` without the current directory by default.
+        path: Directories to scan, in order of precedence; `sys.path` without the current directory by default, and
+            then with the tools that the user adopted.
+        project: The folder of a workflow, whose `strands-adopted.json` counts too; None reads none.
 
     Returns:
         The catalog, sorted by tool name. A broken distribution is in `catalog.findings` and never hides a sound one.
     """
-    return join_records(*scan_tools(path))
+    return join_records(*scan_tools(path, project))
 
 
-def scan_tools(path: Sequence[str] | None = None) -> tuple[list[ToolRecord], Scan]:
-    """Return the records of every installed tool distribution, without conflicts between them, and the scan."""
+def scan_tools(
+    path: Sequence[str] | None = None, project: str | os.PathLike[str] | None = None
+) -> tuple[list[ToolRecord], Scan]:
+    """Return the records of every installed tool distribution, without conflicts between them, and the scan.
+
+    Args:
+        path: As for `discover_catalog`.
+        project: As there.
+    """
     seen = scan_installed(path)
     records: list[ToolRecord] = []
     for distribution in seen.distributions:
         records += _records(distribution, seen)
+    if files := adoption_files(project, with_user=path is None):
+        from strands_cli.catalog.adopted import adopted_records  # most machines have no adopted tool
+
+        records += adopted_records(files, seen)
     return records, seen
 
 
 def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
     """Return a catalog of these records, also of those from hooks; two with one name are in conflict."""
-    ordered = sorted(records, key=lambda record: (record.name, record.distribution))
+    ordered = sorted(
+        without_claimed(list(records), seen.findings), key=lambda record: (record.name, record.distribution)
+    )
     tools = _with_conflicts(ordered, seen.findings)
     return Catalog(tuple(tools), tuple(seen.findings), seen)
 

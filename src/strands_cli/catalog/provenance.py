@@ -53,7 +53,9 @@ class Provenance:
 
 def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
     """Return the origin of a tool; it reads a few files and parses one, so a plain listing does without."""
-    copies = catalog.seen.records[record.distribution]
+    copies = catalog.seen.records.get(record.distribution)
+    if not copies:  # adopted, and uninstalled since
+        return Provenance("unknown", "path", record.path)
     dist_info = copies[0][1]
     origin = _origin(dist_info, record.path)
     file, line = find_definition(record, catalog.seen.listings)
@@ -83,6 +85,8 @@ def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
     sources: set[str] = {"index" if install == "wheel" else install}
     if record.registered_by is not None:
         sources.add("hook")
+    if record.adopted is not None:
+        sources.add("adopted")
     return frozenset(sources | ({place} if place in ("user-site", "PYTHONPATH") else set()))
 
 

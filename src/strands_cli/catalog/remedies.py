@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+
+from strands_cli.catalog.tool_record import ToolRecord
 
 LOOK = "see what is installed: strands list-tools"
 # Any person can register a name in an index, so the word of a workflow's author is not enough.
@@ -29,6 +33,17 @@ def install_tool(name: str) -> str:
 def install_distribution(name: str) -> str:
     """Return how to get a distribution that a workflow names."""
     return f"pip install {name}" if name in first_party().values() else ELSEWHERE
+
+
+def adopt_again(record: ToolRecord) -> str:
+    """Return how to make a broken adopted tool work again."""
+    adopted = record.adopted
+    if not record.path:  # the distribution is not installed; the word of a workflow's author is not enough for that
+        by_user = adopted is not None and adopted.level == "user"
+        return f"pip install {record.distribution}" if by_user else ELSEWHERE
+    is_project = adopted is not None and adopted.level == "project"
+    where = f" --project {shlex.quote(str(Path(adopted.file).parent))}" if adopted and is_project else ""
+    return f"read the change, then adopt it again: strands plugin adopt {record.distribution}{where}"
 
 
 def meet(missing: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.files import Origin, Package, find_package, module_file, read_origin
-from strands_cli.catalog.remedies import LOOK, first_party, install_distribution, install_tool, meet
+from strands_cli.catalog.remedies import LOOK, adopt_again, first_party, install_distribution, install_tool, meet
 from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
@@ -114,7 +114,7 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
 
 def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Finding:
     if record.status == "broken":
-        fix = _origin_of(record, seen).how_to_repair(record.distribution)
+        fix = adopt_again(record) if record.adopted else _origin_of(record, seen).how_to_repair(record.distribution)
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
     if ref.specifier and not (record.version and is_within(record.version, ref.specifier)):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
 from strands_cli.errors import Code
@@ -24,6 +24,26 @@ _SHOWN = (
     *("input_schema", "output_schema", "annotations", "strands_cli", "requires", "config_schema"),
 )
 ToolStatus = Literal["available", "unknown", "unmet", "conflict", "broken"]
+AdoptionLevel = Literal["user", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """How a tool of a distribution that declares none became one.
+
+    Attributes:
+        file: The path of the `strands-adopted.json`.
+        level: Whose file that is: the user's, or that of the folder of the workflow.
+        since: The day, `2026-11-23`.
+        called: The name in the tool's own specification.
+        imported: Whether its definition comes from importing it; else from its source.
+    """
+
+    file: str
+    level: AdoptionLevel
+    since: str
+    called: str
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,7 @@ class ToolRecord:
         members: The tools of a class, suite or provider; None if known only after loading; empty for a single tool.
         parent: For a member, the name of the entry point that provides it.
         registered_by: The hook plugin that returned the record; None for a tool that the distribution declares.
+        adopted: The adoption that made it a tool; None for one that its distribution or a hook plugin declares.
     """
 
     name: str
@@ -90,6 +111,7 @@ class ToolRecord:
     members: tuple[ToolRecord, ...] | None = ()
     parent: str | None = None
     registered_by: str | None = None
+    adopted: Adopted | None = None
 
     @classmethod
     def from_source(cls, source: str | Mapping[str, Any]) -> ToolRecord:
@@ -144,7 +166,8 @@ class ToolRecord:
     @property
     def source(self) -> dict[str, Any]:
         """Return the tool's place as the listing knows it, without reading more files."""
-        return {name: getattr(self, name) for name in ("entry", "path", "location", "manifest", "registered_by")}
+        place = {name: getattr(self, name) for name in ("entry", "path", "location", "manifest", "registered_by")}
+        return {**place, "adopted": asdict(self.adopted) if self.adopted else None}
 
 
 def summarise(members: Sequence[ToolRecord]) -> str:

@@ -49,7 +49,7 @@ class CoreChecks:
 
     def check(self, context: HookContext) -> list[Check]:
         """Return the checks of the machine and of the setup."""
-        catalog = self._hooks.discover(context)
+        catalog = self._hooks.discover(context, self._folder)
         environ, settings, folder = os.environ, self._settings, self._folder
         checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
             ("python", machine.check_python),

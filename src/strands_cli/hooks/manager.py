@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pluggy
@@ -61,9 +62,16 @@ class Hooks:
         """Return the plugins that implement a hook; their code may block, and may raise anything."""
         return tuple(one.plugin_name for one in getattr(self.manager.hook, hook).get_hookimpls())
 
-    def discover(self, context: HookContext) -> Catalog:
-        """Return the catalog of installed tools and of those that plugins register; a faulty plugin is a finding."""
-        found, seen = scan_tools(self.path)
+    def discover(self, context: HookContext, project: Path | None = None) -> Catalog:
+        """Return the catalog of installed tools, of adopted ones, and of those that plugins register.
+
+        A faulty plugin is a finding.
+
+        Args:
+            context: What the plugins get.
+            project: The folder of a workflow, whose adopted tools count too.
+        """
+        found, seen = scan_tools(self.path, project)
         seen.findings += self.findings
         for plugin, answer in self._ask("strands_register_tools", context=context):
             found += _records(plugin, answer, seen)

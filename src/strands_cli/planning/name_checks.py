@@ -121,7 +121,7 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
     from strands_cli.catalog import discover_catalog
     from strands_cli.planning.planned_agents import tools_of_steps
 
-    resolver = _resolver(spec, loaded, catalog or discover_catalog())
+    resolver = _resolver(spec, loaded, catalog or discover_catalog(project=_folder(loaded)))
     agents = resolver.composed.agents()
     overrides, calls = tools_of_steps(spec, resolver)
     findings = list(resolver.context.findings)

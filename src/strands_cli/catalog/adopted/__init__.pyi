@@ -1,7 +1,6 @@
 from strands_cli.catalog.adopted.adopted_file import ADOPTED_FIELD as ADOPTED_FIELD
 from strands_cli.catalog.adopted.adopted_file import ADOPTED_VERSION as ADOPTED_VERSION
 from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE as BAD_ADOPTED_FILE
-from strands_cli.catalog.adopted.adopted_file import FILE_NAME as FILE_NAME
 from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution as AdoptedDistribution
 from strands_cli.catalog.adopted.adopted_file import AdoptedFile as AdoptedFile
 from strands_cli.catalog.adopted.adopted_file import AdoptedTool as AdoptedTool
@@ -11,3 +10,5 @@ from strands_cli.catalog.adopted.adopted_file import read_adopted as read_adopte
 from strands_cli.catalog.adopted.adopted_file import write_adopted as write_adopted
 from strands_cli.catalog.adopted.adopted_modules import definition_of as definition_of
 from strands_cli.catalog.adopted.adopted_modules import digests_of as digests_of
+from strands_cli.catalog.adopted.compared_records import ADOPTED_TWICE as ADOPTED_TWICE
+from strands_cli.catalog.adopted.compared_records import adopted_records as adopted_records

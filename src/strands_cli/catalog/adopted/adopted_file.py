@@ -21,7 +21,7 @@ from strands_cli.catalog.definitions.tool_fields import (
 )
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.files import read_start
-from strands_cli.config import Settings
+from strands_cli.config import ADOPTED_FILE, Settings
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 
@@ -35,7 +35,7 @@ ADOPTED_VERSION = Code(
     "adopted-version", "A strands-adopted.json is written for a later version of strands-cli.", "Upgrade strands-cli."
 )
 
-FILE_NAME = "strands-adopted.json"
+
 FORMAT = 1
 MAX_BYTES = 16 * 1024 * 1024
 MAX_TOOLS, MAX_FILES = 5_000, 5_000
@@ -129,7 +129,7 @@ class AdoptedFile:
 
 def adopted_path(settings: Settings) -> Path | None:
     """Return the path of the user's file, beside the policy; None without a home directory."""
-    return settings.user_config.with_name(FILE_NAME) if settings.user_config else None
+    return settings.user_config.with_name(ADOPTED_FILE) if settings.user_config else None
 
 
 def read_adopted(path: Path | str) -> tuple[AdoptedFile, list[Finding]]:

@@ -118,9 +118,9 @@ def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     from strands_cli.planning.machine import load_policy, without_policy
     from strands_cli.workflow.yaml import folder_of
 
-    machine = without_policy(discover_catalog(), load_settings())
+    folder = loaded.snapshot.folder or folder_of(loaded.document)
+    machine = without_policy(discover_catalog(project=folder), load_settings())
     with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow
-        folder = loaded.snapshot.folder or folder_of(loaded.document)
         machine = dataclasses.replace(machine, policy=load_policy(machine.settings, folder))
     return authority_of(build_plan(loaded.spec, loaded.document, machine, RunRequest(), loaded.snapshot)).uses
 

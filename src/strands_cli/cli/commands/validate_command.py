@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -57,5 +58,5 @@ def _installed_tools() -> dict[str, Any]:
     """Return the schema of each installed tool's config by the reference that names the tool."""
     from strands_cli.catalog import discover_catalog
 
-    catalog = discover_catalog()
+    catalog = discover_catalog(project=Path.cwd())
     return {ref: catalog.resolve(ref).config_schema for ref in catalog.allowed_refs}

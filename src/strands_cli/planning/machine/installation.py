@@ -11,6 +11,7 @@ from strands_cli.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import Finding
 from strands_cli.hooks import HookContext
+from strands_cli.planning.machine.adopted_by_project import without_denied
 from strands_cli.planning.machine.hook_selection import faults_of, hooks_in_force, require_hooks
 from strands_cli.planning.machine.policy_files import load_policy
 from strands_cli.planning.run_request import RunRequest
@@ -64,16 +65,18 @@ def read_installation(
     policy: Policy | None = None,
     catalog: Catalog | None = None,
     settings: Settings | None = None,
+    project: Path | None = None,
 ) -> Installation:
     """Read this machine's settings and policy files, open the hook plugins, and find the tools.
 
     Args:
         request: Names a policy file, the directory of journals and hook plugins.
-        folder: Where the policy file of a project may be; None reads none.
+        folder: Where the policy file of a project, and the tools that it adopts, may be; None reads none.
         file: The workflow, for hook plugins.
         policy: Used instead of the policy files.
         catalog: Used instead of the installed tools.
         settings: Used instead of this machine's settings.
+        project: Where the tools that a project adopts may be, if not in `folder`.
 
     Raises:
         Denied: a policy file is wrong.
@@ -82,5 +85,6 @@ def read_installation(
     settings = settings or load_settings(runs_dir=request.runs_dir)
     policy = policy if policy is not None else load_policy(settings, folder, request.policy)
     hooks = hooks_in_force(policy, request, folder)
-    catalog = catalog if catalog is not None else hooks.discover(HookContext(file, policy.rules))
+    if catalog is None:
+        catalog = without_denied(hooks.discover(HookContext(file, policy.rules), project or folder), policy.rules)
     return Installation(catalog, settings, policy, hooks, os.environ)

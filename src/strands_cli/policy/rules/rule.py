@@ -27,6 +27,7 @@ Source = Literal[
     "custom",
     "object",
     "hook",
+    "adopted",
     "mcp",
     "late",
 ]

@@ -69,7 +69,8 @@ def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> li
 def _wanted(planned: PlannedTool, found: Sequence[RawTool]) -> RawTool:
     record = planned.record
     member = planned.member if isinstance(planned, InstalledTool) else None
-    wanted = member or record.name
+    # A tool that was adopted by another name still has its own.
+    wanted = member or (record.adopted.called if record.adopted else record.name)
     raw = next((tool for tool in found if tool.name == wanted), None)
     if raw is not None:
         return raw

@@ -30,7 +30,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
 
     policy, findings = _policy()
     hooks = open_hooks(hook.word for hook in policy.hooks)
-    catalog = hooks.discover(HookContext(rules=policy.rules))
+    catalog = hooks.discover(HookContext(rules=policy.rules), Path.cwd())
     plugins = list_plugins(catalog, policy.hooks)
     contributed = _contributions(hooks)
     if as_json:

@@ -54,7 +54,7 @@ def watch_tool(name: str, policy: Path | None, typed: str) -> int:
     from strands_cli.planning.watch import watch_rules, watch_tools
 
     def look(_before: Watched | None) -> Watched:
-        catalog = discover_catalog()
+        catalog = discover_catalog(project=Path.cwd())
         rules = watch_rules(load_settings(), Path.cwd(), policy)
         return rules.also(watch_tools([find_single_tool(name, catalog)], catalog))
 
@@ -79,7 +79,7 @@ def watch_run(spec: str, request: RunRequest, also: list[Path]) -> int:
         loaded = app.load(spec) if before is None else None
         known = Watched(frozenset(map(str, (Path(spec).resolve(), *also))))
         known = known.also(watch_rules(load_settings(), Path(spec).resolve().parent, request.policy))
-        catalog = discover_catalog()
+        catalog = discover_catalog(project=Path(spec).resolve().parent)
         try:
             return known.also(watch_plan(app.plan(spec, request), catalog))
         except StrandsCliError:  # the run itself reports it

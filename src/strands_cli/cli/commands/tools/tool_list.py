@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import print_json, print_result, say, say_findings
-from strands_cli.cli.text_layout import aligned
+from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = Fals
 
     request = RunRequest(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
     try:
-        return read_installation(request)
+        return read_installation(request, project=Path.cwd())
     except StrandsCliError as error:
         say_findings(error.findings)
-        return read_installation(request, policy=Policy())
+        return read_installation(request, policy=Policy(), project=Path.cwd())
 
 
 _NAMES = ("name", "status", "reason", "description", "distribution", "version", "kind", "family", "category")
@@ -116,6 +117,9 @@ def source_lines(source: dict[str, Any]) -> Iterable[str]:
     yield f"defined: {place}:{source['line']}" if source["line"] else f"defined: {place}"
     if source["registered_by"]:
         yield f"registered: by the hook plugin {source['registered_by']}"
+    if adopted := source["adopted"]:
+        own = f", where it is called '{one_line(adopted['called'])}'"
+        yield f"adopted: {adopted['since']} in {one_line(adopted['file'])} ({adopted['level']}){own}"
     origin = f" from {source['url']}" if source["url"] else ""
     commit = f" at {source['commit']}" if source["commit"] else ""
     yield f"installed: {source['install']}{origin}{commit} in {source['site']} ({source['place']})"

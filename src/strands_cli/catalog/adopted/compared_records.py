@@ -1,0 +1,198 @@
+"""The records of adopted tools, each compared with what is installed."""
+
+# Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDistribution, AdoptedTool, read_adopted
+from strands_cli.catalog.adopted.adopted_modules import changed_files, home_of, root_of
+from strands_cli.catalog.adopted.adopted_owners import Owner
+from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.files import Package, find_package, module_file
+from strands_cli.catalog.remedies import adopt_again
+from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, summarise
+from strands_cli.errors import Code, Finding, Where
+from strands_cli.phrases import first_of
+
+ADOPTED_CLAIM = Code(
+    "adopted-claim",
+    "A project's strands-adopted.json says of a tool what its source does not say; that does not count.",
+    "Adopt it again from its source, or leave the words out.",
+)
+ADOPTED_CHANGED = Code(
+    "adopted-changed",
+    "A distribution is not what it was when its tools were adopted, so that none of them can be used.",
+    "Read the change, then adopt it again.",
+)
+ADOPTED_TWICE = Code(
+    "adopted-twice",
+    "Two adoption files have one name for different tools, or the tool's distribution declares it by now.",
+    "Adopt one of them by another name, or take it out of the file.",
+)
+
+_FIELDS = ("description", "input_schema", "output_schema", "config_schema", "family", "category", "deprecated")
+_MAPPINGS = ("annotations", "strands_cli", "requires")
+_SHOWN = 3
+
+
+def adopted_records(files: Iterable[tuple[str, AdoptionLevel]], seen: Scan) -> list[ToolRecord]:
+    """Return a record for each adopted tool, in the order of the files; faults go to `seen.findings`.
+
+    Of two files that adopt one tool alike there is one record; if they differ, the first is taken.
+    """
+    found: list[ToolRecord] = []
+    earlier: dict[str, ToolRecord] = {}  # by name, of the files before this one
+    for file, level in files:
+        adopted, findings = read_adopted(file)
+        seen.findings += findings
+        records: list[ToolRecord] = []
+        for distribution in adopted.distributions.values():
+            reader = _Reader(file, level, distribution, seen)
+            for tool in distribution.tools.values():
+                record = reader.record(tool)
+                if record.status == "broken" and record.reason:
+                    seen.findings.append(reader.finding(record))
+                if (other := earlier.get(tool.name)) is None:
+                    records.append(record)
+                elif not _is_equal(record, other):
+                    seen.findings.append(_twice(record, other))
+        earlier = {record.name: record for record in records} | earlier
+        found += records
+    return found
+
+
+def _is_equal(record: ToolRecord, other: ToolRecord) -> bool:
+    shown = ("distribution", "entry", "description", "input_schema", "output_schema", "kind")
+    called = {one.adopted.called for one in (record, other) if one.adopted}
+    return len(called) == 1 and all(getattr(record, name) == getattr(other, name) for name in shown)
+
+
+def _twice(record: ToolRecord, other: ToolRecord) -> Finding:
+    file, kept = (one.adopted.file if one.adopted else "" for one in (record, other))
+    message = f"the tool '{record.name}' of '{record.distribution}' is another one in {kept}, which is used"
+    where = Where(file, pointer=_pointer(record.distribution, record.name))
+    return Finding(ADOPTED_TWICE, message, where, severity="warning")
+
+
+def _pointer(distribution: str, tool: str) -> str:
+    return f"/distributions/{distribution}/tools/{tool}"
+
+
+class _Reader:
+    """Make the records of one adopted distribution, comparing its files once."""
+
+    def __init__(self, file: str, level: AdoptionLevel, adopted: AdoptedDistribution, seen: Scan) -> None:
+        self.file, self.level, self.adopted, self.seen = file, level, adopted, seen
+        self.home = home_of(adopted.name, seen)
+        self.version = seen.version(adopted.name)
+        self.owner = Owner(seen.records[adopted.name][0][1] if adopted.name in seen.records else "")
+        self.packages: dict[str, Package | None] = {}
+        self.fault, self.changed = self._compared()
+
+    def _compared(self) -> tuple[str | None, list[str]]:
+        """Return why no tool of it can be used, and the files that are not what was adopted."""
+        if self.adopted.name not in self.seen.records:
+            return f"'{self.adopted.name}' is not installed", []
+        tops = {path.partition("/")[0].partition(".")[0] for path in self.adopted.files}
+        roots = {top: root_of(package) for top in tops if (package := self._package(top)) is not None}
+        changed = changed_files(self.adopted.files, roots)
+        if self.version != self.adopted.version:
+            return f"{self.adopted.name} is version {self.version}, adopted was {self.adopted.version}", changed
+        return f"{first_of(changed, _SHOWN)} changed since it was adopted" if changed else None, changed
+
+    def _package(self, top: str) -> Package | None:
+        if top not in self.packages:
+            self.packages[top] = find_package(top, self.seen.listings, self.home)
+        return self.packages[top]
+
+    def record(self, tool: AdoptedTool) -> ToolRecord:
+        """Return the record of one tool."""
+        package = self._package(tool.module.partition(".")[0])
+        bare = self._bare(tool, package)
+        if self.adopted.name not in self.seen.records or package is None:
+            return replace(bare, status="broken", reason=self.fault or f"the module '{tool.module}' does not exist")
+        if self.fault is not None:
+            return replace(bare, status="broken", reason=self._changes(tool, package))
+        if (wrong := self._misplaced(tool, package)) is not None:
+            return replace(bare, status="broken", reason=wrong)
+        definition = tool.definition if self.level == "user" else self._proven(tool, package)
+        return _described(bare, definition)
+
+    def finding(self, record: ToolRecord) -> Finding:
+        """Return the finding for a tool that cannot be used."""
+        code = BAD_ADOPTED_FILE if self.fault is None else ADOPTED_CHANGED
+        where = Where(self.file, pointer=_pointer(self.adopted.name, record.name))
+        message = f"the adopted tool '{record.name}' cannot be used: {record.reason}"
+        return Finding(code, message, where, adopt_again(record))
+
+    def _changes(self, tool: AdoptedTool, package: Package) -> str:
+        from strands_cli.catalog.adopted.adoption_claims import changes_in  # parses Python
+
+        fields = changes_in(tool, package)
+        return f"{self.fault}: {fields}" if fields else str(self.fault)
+
+    def _proven(self, tool: AdoptedTool, package: Package) -> Mapping[str, Any]:
+        from strands_cli.catalog.adopted.adoption_claims import proven  # parses Python
+
+        definition, ignored = proven(tool, package)
+        if ignored:
+            message = f"'{tool.name}' of '{self.adopted.name}': its source does not say {', '.join(ignored)}"
+            where = Where(self.file, pointer=f"{_pointer(self.adopted.name, tool.name)}/definition")
+            self.seen.findings.append(Finding(ADOPTED_CLAIM, message, where, severity="warning"))
+        return definition
+
+    def _misplaced(self, tool: AdoptedTool, package: Package) -> str | None:
+        """Return why the module is not one that the distribution has and the file has a digest of."""
+        file = module_file(package, tool.module)
+        if file is None:
+            return f"the module '{tool.module}' does not exist"
+        path = os.path.relpath(file, root_of(package)).replace(os.sep, "/")
+        if path not in self.adopted.files:
+            return f"the adoption file has no digest of {path}"
+        if not self.owner.has(path, file):
+            return f"{path} is not a file of {self.adopted.name}"
+        return None
+
+    def _bare(self, tool: AdoptedTool, package: Package | None) -> ToolRecord:
+        module, _, attribute = tool.entry.partition(":")
+        return ToolRecord(
+            name=tool.name,
+            distribution=self.adopted.name,
+            version=self.version,
+            entry=tool.entry,
+            entry_name=tool.name,
+            module=module,
+            attribute=attribute or None,
+            path=self.home,
+            location=(package.directory or package.file) if package else None,
+            adopted=Adopted(self.file, self.level, self.adopted.adopted, tool.called, self.adopted.imported),
+        )
+
+
+def _described(record: ToolRecord, definition: Mapping[str, Any]) -> ToolRecord:
+    members = definition.get("members")
+    filled = replace(record, kind=definition["kind"], **_fields_of(definition))
+    if not members:
+        return filled
+    parts = tuple(_members(filled, members))
+    return replace(filled, members=parts, description=filled.description or summarise(parts))
+
+
+def _members(record: ToolRecord, members: Mapping[str, Mapping[str, Any]]) -> Iterator[ToolRecord]:
+    for name, definition in members.items():
+        yield replace(
+            record, name=name, parent=record.name, members=(), kind=definition["kind"], **_fields_of(definition)
+        )
+
+
+def _fields_of(definition: Mapping[str, Any]) -> dict[str, Any]:
+    examples: Sequence[Any] = definition.get("examples", ())
+    return {
+        **{name: definition.get(name) for name in _FIELDS},
+        **{name: definition.get(name, {}) for name in _MAPPINGS},
+        "examples": tuple(examples),
+    }
