@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog.definitions import MANIFEST_UNTRUE
 from strands_cli.catalog.distributions import Scan
 from strands_cli.catalog.files import Package, find_package, module_file, read_file
-from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, catalogue_of, read_tool
+from strands_cli.catalog.source import MAX_SOURCE_BYTES, ReadModule, SourceError, SourceTool, catalogue_of, read_tool
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where
 
@@ -54,6 +54,11 @@ def read_source(module: str, attribute: str | None, package: Package) -> SourceT
     Raises:
         SourceError: The source is not Python.
     """
+    return read_tool(module, attribute, reader_of(package))
+
+
+def reader_of(package: Package) -> ReadModule:
+    """Return what reads the source of a package's modules; it raises SourceError for one that cannot be opened."""
 
     def read_module(name: str) -> tuple[str, bytes] | None:
         file = module_file(package, name)
@@ -63,7 +68,7 @@ def read_source(module: str, attribute: str | None, package: Package) -> SourceT
             raise SourceError(f"the source cannot be opened ({error.strerror})") from None
         return None if file is None or raw is None else (file, raw)
 
-    return read_tool(module, attribute, read_module)
+    return read_module
 
 
 def find_definition(record: ToolRecord, listings: Mapping[str, frozenset[str]]) -> tuple[str | None, int | None]:

@@ -9,8 +9,8 @@ from strands_cli.catalog.adopted.adopted_file import AdoptedTool
 from strands_cli.catalog.adopted.adopted_modules import definition_of
 from strands_cli.catalog.definitions import differences, json_line
 from strands_cli.catalog.files import Package
-from strands_cli.catalog.from_source import read_source
-from strands_cli.catalog.source import SourceError
+from strands_cli.catalog.from_source import read_source, reader_of
+from strands_cli.catalog.source import SourceError, SourceTool, tools_of_module
 
 # Words that only make a tool stricter, which any file may say.
 _STRICTER: Mapping[str, bool] = {
@@ -28,12 +28,18 @@ def definition_now(tool: AdoptedTool, package: Package) -> dict[str, Any]:
     """Return what the source of an adopted tool says of it now; {} where it cannot be read."""
     module, _, attribute = tool.entry.partition(":")
     try:
-        found = definition_of(read_source(module, attribute or None, package))
+        found = definition_of(_found(tool, package) or read_source(module, attribute or None, package))
     except SourceError:
         return {}
     members = found.get("members", {})
     # A module with several tools, one of which is named by the name in its specification.
     return members[tool.called] if tool.called in members and "members" not in tool.definition else found
+
+
+def _found(tool: AdoptedTool, package: Package) -> SourceTool | None:
+    """Return the tool as the module that defines it shows it, with the input of its signature."""
+    listed = tools_of_module(tool.module, reader_of(package))
+    return next((found.tool for found in listed if found.entry == tool.entry), None)
 
 
 def changes_in(tool: AdoptedTool, package: Package) -> str:

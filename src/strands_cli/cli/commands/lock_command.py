@@ -81,9 +81,9 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
     """
     from strands_cli.planning import RunRequest
     from strands_cli.planning.folders import plan_folder
-    from strands_cli.planning.machine import lock_of, read_installation
+    from strands_cli.planning.machine import lock_of, read_tools
 
-    machine = read_installation(RunRequest(tell=say), project=folder)
+    machine = read_tools(folder, RunRequest(tell=say))
     machine.require_hooks()
     planned = plan_folder(folder, machine, named)
     for line in planned.unread:

@@ -65,7 +65,6 @@ def read_installation(
     policy: Policy | None = None,
     catalog: Catalog | None = None,
     settings: Settings | None = None,
-    project: Path | None = None,
 ) -> Installation:
     """Read this machine's settings and policy files, open the hook plugins, and find the tools.
 
@@ -76,7 +75,6 @@ def read_installation(
         policy: Used instead of the policy files.
         catalog: Used instead of the installed tools.
         settings: Used instead of this machine's settings.
-        project: Where the tools that a project adopts may be, if not in `folder`.
 
     Raises:
         Denied: a policy file is wrong.
@@ -86,5 +84,26 @@ def read_installation(
     policy = policy if policy is not None else load_policy(settings, folder, request.policy)
     hooks = hooks_in_force(policy, request, folder)
     if catalog is None:
-        catalog = without_denied(hooks.discover(HookContext(file, policy.rules), project or folder), policy.rules)
+        catalog = _tools(hooks, HookContext(file, policy.rules), folder)
     return Installation(catalog, settings, policy, hooks, os.environ)
+
+
+def read_tools(project: Path, request: RunRequest, *, policy: Policy | None = None) -> Installation:
+    """Read this machine without the policy file of a project, but with the tools that the project adopts.
+
+    Args:
+        project: The folder of the project.
+        request: As for `read_installation`.
+        policy: Used instead of the policy files.
+
+    Raises:
+        Denied: A policy file is wrong.
+    """
+    settings = load_settings(runs_dir=request.runs_dir)
+    policy = policy if policy is not None else load_policy(settings, None, request.policy)
+    hooks = hooks_in_force(policy, request, None)
+    return Installation(_tools(hooks, HookContext(None, policy.rules), project), settings, policy, hooks, os.environ)
+
+
+def _tools(hooks: Hooks, context: HookContext, project: Path | None) -> Catalog:
+    return without_denied(hooks.discover(context, project), context.rules)

@@ -72,7 +72,7 @@ def _machine(ui: Ui) -> tuple[Installation, str]:
         return read_installation(folder=ui.folder), ""
     except StrandsCliError as error:
         wrong = "".join(preformatted(str(one)) for one in error.findings) or preformatted(error.message)
-        return read_installation(policy=Policy(), project=ui.folder), f'<div class="error">{wrong}</div>'
+        return read_installation(policy=Policy()), f'<div class="error">{wrong}</div>'
 
 
 def _record(machine: Installation, name: str) -> ToolRecord:
