@@ -81,9 +81,9 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
     """
     from strands_cli.planning import RunRequest
     from strands_cli.planning.folders import plan_folder
-    from strands_cli.planning.machine import lock_of, read_tools
+    from strands_cli.planning.machine import Installation, lock_of
 
-    machine = read_tools(folder, RunRequest(tell=say))
+    machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
     planned = plan_folder(folder, machine, named)
     for line in planned.unread:

@@ -3,7 +3,6 @@ from strands_cli.planning.machine.hook_selection import hooks_in_force as hooks_
 from strands_cli.planning.machine.hook_selection import require_hooks as require_hooks
 from strands_cli.planning.machine.installation import Installation as Installation
 from strands_cli.planning.machine.installation import read_installation as read_installation
-from strands_cli.planning.machine.installation import read_tools as read_tools
 from strands_cli.planning.machine.installation import without_policy as without_policy
 from strands_cli.planning.machine.lock_check import LOCK_MISSING as LOCK_MISSING
 from strands_cli.planning.machine.lock_check import lock_of as lock_of

@@ -38,6 +38,23 @@ class Installation:
     hooks: Hooks | None
     environ: Mapping[str, str]
 
+    @classmethod
+    def for_listing(cls, project: Path, request: RunRequest, *, policy: Policy | None = None) -> Installation:
+        """Read this machine without the policy file of a project, but with the tools that the project adopts.
+
+        Args:
+            project: The folder of the project.
+            request: As for `read_installation`.
+            policy: Used instead of the policy files.
+
+        Raises:
+            Denied: A policy file is wrong.
+        """
+        settings = load_settings(runs_dir=request.runs_dir)
+        policy = policy if policy is not None else load_policy(settings, None, request.policy)
+        hooks = hooks_in_force(policy, request, None)
+        return cls(_tools(hooks, HookContext(None, policy.rules), project), settings, policy, hooks, os.environ)
+
     def hook_faults(self) -> list[Finding]:
         """Return what is wrong with the hook plugins."""
         return faults_of(self.hooks, self.catalog) if self.hooks is not None else []
@@ -86,23 +103,6 @@ def read_installation(
     if catalog is None:
         catalog = _tools(hooks, HookContext(file, policy.rules), folder)
     return Installation(catalog, settings, policy, hooks, os.environ)
-
-
-def read_tools(project: Path, request: RunRequest, *, policy: Policy | None = None) -> Installation:
-    """Read this machine without the policy file of a project, but with the tools that the project adopts.
-
-    Args:
-        project: The folder of the project.
-        request: As for `read_installation`.
-        policy: Used instead of the policy files.
-
-    Raises:
-        Denied: A policy file is wrong.
-    """
-    settings = load_settings(runs_dir=request.runs_dir)
-    policy = policy if policy is not None else load_policy(settings, None, request.policy)
-    hooks = hooks_in_force(policy, request, None)
-    return Installation(_tools(hooks, HookContext(None, policy.rules), project), settings, policy, hooks, os.environ)
 
 
 def _tools(hooks: Hooks, context: HookContext, project: Path | None) -> Catalog:

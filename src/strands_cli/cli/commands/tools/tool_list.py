@@ -60,15 +60,15 @@ def list_installed(
 def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
     """Read this installation; an invalid policy file is reported, and counts as absent."""
     from strands_cli.planning import RunRequest
-    from strands_cli.planning.machine import read_tools
+    from strands_cli.planning.machine import Installation
     from strands_cli.policy import Policy
 
     request = RunRequest(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
     try:
-        return read_tools(Path.cwd(), request)
+        return Installation.for_listing(Path.cwd(), request)
     except StrandsCliError as error:
         say_findings(error.findings)
-        return read_tools(Path.cwd(), request, policy=Policy())
+        return Installation.for_listing(Path.cwd(), request, policy=Policy())
 
 
 _NAMES = ("name", "status", "reason", "description", "distribution", "version", "kind", "family", "category")
