@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from strands_cli.catalog.distributions import Scan, normalise, record_version
-from strands_cli.catalog.files import open_distribution, read_origin, read_record
+from strands_cli.catalog.files import RecordedFile, open_distribution, read_origin, read_record
 from strands_cli.catalog.import_files import files_to_import, modules_of
 from strands_cli.catalog.installed_files import digest_of_file, is_locked, lock_path
 
@@ -85,8 +85,14 @@ def digest_of_record(dist_info: str) -> str | None:
 
     It is None if there is no RECORD, and for an editable installation, whose code is elsewhere.
     """
-    rows = read_record(dist_info)
-    if rows is None or read_origin(dist_info).install == "editable":
+    if read_origin(dist_info).install == "editable":
+        return None
+    return digest_of_rows(dist_info, read_record(dist_info))
+
+
+def digest_of_rows(dist_info: str, rows: Iterable[RecordedFile] | None) -> str | None:
+    """Return the digest of rows of the RECORD in a folder, as `digest_of_record` does; None without any rows."""
+    if rows is None:
         return None
     folder = os.path.basename(dist_info) + "/"
     lines = sorted(f"{lock_path(row.path, folder)},{row.digest}\n" for row in rows if is_locked(row.path, folder))

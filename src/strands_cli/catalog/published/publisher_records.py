@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strands_cli.catalog.dependencies import digest_of_record
+from strands_cli.catalog.dependencies import digest_of_record, digest_of_rows
 from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.files import read_start
+from strands_cli.catalog.files import RecordedFile, read_record, read_start
 from strands_cli.config import user_data_dir
 from strands_cli.errors import UsageError
 from strands_cli.publishers import Publisher, publisher_from
@@ -23,6 +23,8 @@ VERSION = 1
 MAX_BYTES = 20_000
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_IMPORTED = ("purelib/", "platlib/")
+_PROGRAMS = ("bin", "Scripts")
 _KEYS = {"version", "distribution", "release", "file", "sha256", "publisher", "verified"}
 
 
@@ -47,6 +49,26 @@ def record_digest(name: str, seen: Scan) -> str | None:
     """
     copies = seen.records.get(name)
     return digest_of_record(copies[0][1]) if copies else None
+
+
+def record_digest_of_wheel(dist_info: str, *, is_mixed: bool = False) -> str | None:
+    """Return the digest that a wheel will have when it is installed, from its unpacked `*.dist-info`.
+
+    A wheel's own RECORD lists files of other schemes below `NAME.data/`; what is not importable is not part of it.
+
+    Args:
+        is_mixed: Whether an installer has put everything into one folder, programs too.
+    """
+    rows: list[RecordedFile] = []
+    for row in read_record(dist_info) or ():
+        top, _, rest = row.path.partition("/")
+        if is_mixed and top in _PROGRAMS:
+            continue
+        if not top.endswith(".data"):
+            rows.append(row)
+        elif rest.startswith(_IMPORTED):
+            rows.append(row._replace(path=rest.partition("/")[2]))
+    return digest_of_rows(dist_info, rows or None)
 
 
 def publisher_of(name: str, seen: Scan, environ: Mapping[str, str] | None = None) -> Publisher | None:

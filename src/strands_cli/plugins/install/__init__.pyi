@@ -1,4 +1,5 @@
 from strands_cli.plugins.install.collisions import PLUGIN_REPLACES as PLUGIN_REPLACES
+from strands_cli.plugins.install.download import Fetched as Fetched
 from strands_cli.plugins.install.download import fetch as fetch
 from strands_cli.plugins.install.download import install_fetched as install_fetched
 from strands_cli.plugins.install.download import require_same as require_same

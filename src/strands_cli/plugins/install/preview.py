@@ -85,8 +85,14 @@ class Proposal:
         return any(finding.code == PLUGIN_REPLACES for finding in self.findings)
 
 
-def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: Hooks) -> Proposal:
-    """Return the preview of a fetched distribution, importing nothing from it."""
+def propose(
+    fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: Hooks, publisher: str | None = None
+) -> Proposal:
+    """Return the preview of a fetched distribution, importing nothing from it.
+
+    Args:
+        publisher: Its verified publisher, in the words of a rule; None is unknown.
+    """
     after = discover_catalog([str(fetched.tree), *search_path()])
     records = [record for record in after.tools if record.distribution == fetched.name]
     members = [one for record in records for one in (record.members or (record,))]
@@ -97,7 +103,7 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
         fetched=fetched,
         summary=read_header(dist_info, "Summary") or "",
         installed=installed.version_of(fetched.name),
-        tools=tuple(ProposedTool(one, _decided(one, fetched, after, rules, hooks)) for one in members),
+        tools=tuple(_tool(one, _as_fetched(one, fetched, after, publisher), rules, hooks) for one in members),
         hooks=tuple(sorted(point.name for point in points)),
         programs=tuple(programs),
         hidden={name: path for name in programs if (path := hidden_program(name))},
@@ -109,11 +115,16 @@ def propose(fetched: Fetched, installed: Catalog, rules: Sequence[Rule], hooks: 
     )
 
 
-def _decided(record: ToolRecord, fetched: Fetched, after: Catalog, rules: Sequence[Rule], hooks: Hooks) -> Decision:
+def _as_fetched(record: ToolRecord, fetched: Fetched, after: Catalog, publisher: str | None) -> Request:
+    """Return what policy is asked about a tool of a distribution that has no place in this environment yet."""
     request = request_of(installed_tool(record, after, f"native:{record.ref_name}"))
-    request = replace(request, sources=frozenset({"index" if fetched.is_indexed else "archive"}))
+    sources = frozenset({"index" if fetched.is_indexed else "archive"})
+    return replace(request, sources=sources, publisher=publisher)
+
+
+def _tool(record: ToolRecord, request: Request, rules: Sequence[Rule], hooks: Hooks) -> ProposedTool:
     context = HookContext(rules=tuple(rules), request=request)
-    return hooks.allow_tool(record, f"native:{record.ref_name}", context)
+    return ProposedTool(record, hooks.allow_tool(record, f"native:{record.ref_name}", context))
 
 
 def _own_findings(fetched: Fetched, after: Catalog) -> Iterator[Finding]:

@@ -5,3 +5,12 @@ from strands_cli.plugins.publisher.attested import unverified as unverified
 from strands_cli.plugins.publisher.attested import wrong as wrong
 from strands_cli.plugins.publisher.beside import attested_beside as attested_beside
 from strands_cli.plugins.publisher.beside import provenance_beside as provenance_beside
+from strands_cli.plugins.publisher.index_offers import attested_by_indexes as attested_by_indexes
+from strands_cli.plugins.publisher.index_settings import IndexSettings as IndexSettings
+from strands_cli.plugins.publisher.index_settings import find_indexes as find_indexes
+from strands_cli.plugins.publisher.limited_fetch import Limits as Limits
+from strands_cli.plugins.publisher.publisher_check import PUBLISHER_WRONG as PUBLISHER_WRONG
+from strands_cli.plugins.publisher.publisher_check import check_fetched as check_fetched
+from strands_cli.plugins.publisher.publisher_check import check_installed as check_installed
+from strands_cli.plugins.publisher.publisher_check import keep_publisher as keep_publisher
+from strands_cli.plugins.publisher.publisher_check import stored_publisher as stored_publisher

@@ -12,6 +12,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON
+from strands_cli.cli.commands.plugin.publisher_lines import keep_installed, publisher_lines, publisher_of_fetched
 from strands_cli.cli.commands.running import json_on_failure
 from strands_cli.cli.output import print_json, print_result, say, write_error
 from strands_cli.errors import (
@@ -78,6 +79,7 @@ def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: 
         "findings",
     )
     known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
+    known["publisher"] = None
     known |= {name: [] for name in lists}
     with json_on_failure(known if as_json else None):
         line = _install(parse_install_target(what), known, yes=yes, force=force, is_upgrade=is_upgrade)
@@ -130,15 +132,18 @@ def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: 
         if fetched.is_indexed and fetched.version == catalog.version_of(fetched.name):
             known["installed"] = fetched.version
             return f"{fetched.name} {fetched.version} is installed already"
-        proposal = propose(fetched, catalog, policy.rules, hooks)
+        attested = publisher_of_fetched(fetched, target.path, installer, known)
+        publisher = attested.publisher.word if attested.publisher is not None else None
+        proposal = propose(fetched, catalog, policy.rules, hooks, publisher)
         known |= _proposed(proposal)
-        for line in _proposal_lines(proposal):
+        for line in (*_proposal_lines(proposal), *publisher_lines(fetched.name, attested, catalog)):
             say(line)
         _require_fit(proposal, force=force)
         _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
         install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
         known["changed"] = True
         require_same(fetched, installer)
+        keep_installed(fetched, attested)
     return f"installed {fetched.name} {fetched.version}"
 
 

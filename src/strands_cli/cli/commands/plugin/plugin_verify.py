@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.plugin.publisher_lines import publisher_words, wrong_publisher
 from strands_cli.cli.output import print_json, print_result, say_findings
 from strands_cli.errors import ExitCode, Finding, InvalidInput, suggest
 from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
+    from strands_cli.plugins.publisher import Attested
 
 
 def verify(
@@ -24,9 +26,15 @@ def verify(
             autocompletion=completions.distributions,
         ),
     ] = [],  # noqa: B006 - Typer's form of an optional list
+    publisher: Annotated[
+        bool, typer.Option("--publisher", help="Ask the index again who published them, and keep the answer.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Compare installed files with the RECORD of their distribution; exit 3 if one is changed, missing or added.
+
+    It shows who published each one, as was verified when it was installed. `--publisher` fetches the wheels again and
+    verifies their attestations; exit 21 if one is wrong.
 
     Example: strands plugin verify strands-tool-calculator
     """
@@ -36,25 +44,46 @@ def verify(
     catalog = discover_catalog()
     wanted = [_installed(name, catalog) for name in names] or _plugins_and_required(catalog)
     done = [verify_distribution(name, catalog) for name in dict.fromkeys(wanted)]
-    ok = all(one.ok for one in done)
+    published = _publishers([one.name for one in done], catalog, ask=publisher)
+    wrong = {name: wrong_publisher(name, one) for name, one in published.items() if one.status == "wrong"}
+    ok = all(one.ok for one in done) and not wrong
     if as_json:
         distributions = [
             {
                 "name": one.name,
                 "version": one.version,
-                "ok": one.ok,
+                "ok": one.ok and one.name not in wrong,
                 "files": one.compared,
-                "findings": [finding.as_dict() for finding in one.findings],
+                "publisher": published[one.name].as_dict(),
+                "findings": [finding.as_dict() for finding in (*one.findings, *_present(wrong.get(one.name)))],
             }
             for one in done
         ]
         print_json({"ok": ok, "distributions": distributions})
     else:
         for one in done:
-            say_findings(one.findings)
+            say_findings((*one.findings, *_present(wrong.get(one.name))))
             verdict = f"{one.compared} files are as they were installed" if one.ok else "not as it was installed"
-            print_result(f"{one.name} {one.version or '?'}: {verdict if one.compared else 'nothing to compare'}")
+            verdict = verdict if one.compared else "nothing to compare"
+            print_result(f"{one.name} {one.version or '?'}: {verdict}; {publisher_words(published[one.name])}")
+    if wrong:
+        return ExitCode.DENIED
     return ExitCode.OK if ok else ExitCode.INVALID
+
+
+def _publishers(names: list[str], catalog: Catalog, *, ask: bool) -> dict[str, Attested]:
+    from strands_cli.plugins.publisher import check_installed, stored_publisher
+
+    if not ask:
+        return {name: stored_publisher(name, catalog.seen) for name in names}
+    from strands_cli.plugins.install import find_installer
+
+    installer = find_installer()
+    return {name: check_installed(name, catalog.seen, installer) for name in names}
+
+
+def _present(finding: Finding | None) -> tuple[Finding, ...]:
+    return (finding,) if finding is not None else ()
 
 
 def _plugins_and_required(catalog: Catalog) -> list[str]:
