@@ -70,7 +70,8 @@ class Index(ThreadingHTTPServer):
         if provenance is not None:
             self.give(f"/integrity/{file.name}", provenance, "application/vnd.pypi.integrity.v1+json")
         address = f"/integrity/{file.name}" if provenance is not None else None
-        entry = {"filename": file.name, "url": f"/files/{file.name}", "hashes": {"sha256": digest}, "provenance": address}
+        entry: dict[str, Any] = {"filename": file.name, "url": f"/files/{file.name}", "hashes": {"sha256": digest}}
+        entry["provenance"] = address
         listed = {"meta": {"api-version": "1.3"}, "name": name, "files": [entry]}
         more = f' data-provenance="{address}"' if address else ""
         page = f'<!DOCTYPE html><a href="/files/{file.name}#sha256={digest}"{more}>{file.name}</a>'

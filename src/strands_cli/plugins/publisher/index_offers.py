@@ -62,6 +62,8 @@ def _by_index(
         raw = fetch_limited(document, "application/vnd.pypi.integrity.v1+json, application/json", spent, authorities)
     except NotFetchedError as error:
         return unverified(f"{place}: {error}")
+    except ValueError:
+        return unverified(f"{place} has an address that cannot be read")
     return attested_by(raw.content, file, digest)
 
 
