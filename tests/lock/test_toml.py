@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedModule, LockedTool
+from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedDocument, LockedModule, LockedTool
 from strands_cli.lock.format.lock_reader import parse_lock
 from strands_cli.lock.format.lock_writer import json_block, render_lock, toml_string, toml_table
+from strands_cli.publishers import Publisher
 
 # Many made-up values take seconds.
 pytestmark = pytest.mark.hostile
@@ -34,6 +35,13 @@ def by_name(tools: list[LockedTool]) -> dict[str, LockedTool]:
     return {tool.name: tool for tool in tools}
 
 
+DOCUMENTS = st.builds(LockedDocument.of, NAMES, st.dictionaries(st.text(), JSON, max_size=4))
+
+
+def by_file(documents: list[LockedDocument]) -> dict[str, LockedDocument]:
+    return {document.file: document for document in documents}
+
+
 DISTRIBUTIONS = st.builds(
     LockedDistribution,
     NAMES,
@@ -42,6 +50,8 @@ DISTRIBUTIONS = st.builds(
     st.lists(TOOLS, max_size=3).map(by_name),
     st.booleans(),
     st.dictionaries(NAMES, NAMES, max_size=3),
+    st.none() | st.just(Publisher("github", "acme/tool", "release.yml")),
+    st.lists(DOCUMENTS, max_size=2).map(by_file),
 )
 MODULES = st.builds(LockedModule, NAMES, FILES)
 

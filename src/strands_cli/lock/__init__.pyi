@@ -9,3 +9,4 @@ from strands_cli.lock.installed_lock import lock_distributions as lock_distribut
 from strands_cli.lock.installed_lock import lock_module as lock_module
 from strands_cli.lock.installed_lock import lock_modules as lock_modules
 from strands_cli.lock.installed_lock import require_readable as require_readable
+from strands_cli.lock.package_documents import lock_package as lock_package

@@ -9,7 +9,15 @@ from typing import Any
 
 from strands_cli.catalog import UNREADABLE
 from strands_cli.errors import Code
-from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedTool, LockedWorkflow
+from strands_cli.lock.format import (
+    Lock,
+    LockedDistribution,
+    LockedDocument,
+    LockedModule,
+    LockedServer,
+    LockedTool,
+    LockedWorkflow,
+)
 from strands_cli.phrases import first_of
 
 LOCK_CHANGED = Code(
@@ -26,6 +34,8 @@ LOCK_UNLISTED = Code(
 )
 
 _SHOWN, _BEFORE, _NAMES = 70, 20, 5
+# Of a file no more differences are listed one by one.
+_FIELDS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +47,11 @@ class Difference:
         message: The difference in words.
         unlisted: Whether the owner or tool is missing from the lock.
         tool: The tool that differs.
-        field: What differs: a name, or a JSON pointer into the tool's definition without its first slash.
+        field: What differs: a name, a JSON pointer into the tool's definition without its first slash, or the JSON
+            pointer of a value in `file`.
         old: The locked value; None if absent.
         new: The present value; None if absent.
+        file: The file of a package that has the field.
     """
 
     owner: str
@@ -49,6 +61,7 @@ class Difference:
     field: str | None = None
     old: Any = None
     new: Any = None
+    file: str | None = None
 
     @property
     def code(self) -> Code:
@@ -59,7 +72,7 @@ class Difference:
         """Return the JSON shape of `strands lock --json`."""
         kind = "unlisted" if self.unlisted else "changed"
         place = {"owner": self.owner, "tool": self.tool, "field": self.field}
-        return {"kind": kind, **place, "old": self.old, "new": self.new, "message": self.message}
+        return {"kind": kind, **place, "file": self.file, "old": self.old, "new": self.new, "message": self.message}
 
 
 def compare_locks(old: Lock, new: Lock) -> list[Difference]:
@@ -87,13 +100,13 @@ def _compare_workflow(name: str, old: LockedWorkflow | None, new: LockedWorkflow
 
 
 def _compare_either(old: LockedDistribution | None, new: LockedDistribution | None) -> list[Difference]:
-    if new is None and old is not None and not old.tools:
+    if new is None and old is not None and not (old.tools or old.documents):
         return []  # a hook plugin, which another person or machine has switched on
     if new is None and old is not None:
         message = f"{_titled(old)} is in the lock, but no workflow here uses it"
         return [Difference(old.name, message, field="version", old=old.version)]
     if old is None and new is not None:
-        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools) or 'hook plugins'}"
+        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools or new.documents) or 'hook plugins'}"
         return [Difference(new.name, message, unlisted=True, field="version", new=new.version)]
     return compare_distribution(old, new, whole=True) if old and new else []
 
@@ -116,8 +129,31 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
     found += _compare_files(new.name, *_comparable(old, new))
     if old.requires:  # a lock of an earlier version has no requirements, so that none is unlisted
         found += _compare_requirements(new.name, old.requires, new.requires)
+    found += compare_documents(new.name, old.documents, new.documents)
     known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
     return found + compare_tools(new.name, known, new.tools)
+
+
+def compare_documents(
+    owner: str, old: Mapping[str, LockedDocument], new: Mapping[str, LockedDocument]
+) -> Iterator[Difference]:
+    """Yield how the values in files differ that the lock and the installed package both have.
+
+    A file that is new or gone is a difference of the files.
+    """
+    from strands_cli.catalog.definitions import differences  # only where something has changed
+
+    for file in sorted(old.keys() & new.keys()):
+        if old[file].definition == new[file].definition:
+            continue
+        found = list(differences(old[file].fields, new[file].fields))
+        for pointer, before, after in found[:_FIELDS]:
+            left, right = _pair(before, after)
+            message = f"{visible(file)} of {owner}: {visible(pointer)} was {left}, is {right}"
+            absent = [None if value is ... else value for value in (before, after)]
+            yield Difference(owner, message, field=pointer, old=absent[0], new=absent[1], file=file)
+        if (more := len(found) - _FIELDS) > 0:
+            yield Difference(owner, f"{visible(file)} of {owner}: {more} more values have changed", file=file)
 
 
 def _compare_publishers(old: LockedDistribution, new: LockedDistribution) -> list[Difference]:

@@ -1,3 +1,4 @@
+from strands_cli.secrets.credential_texts import credentials_in as credentials_in
 from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
 from strands_cli.secrets.process_streams import hide_in_output as hide_in_output
 from strands_cli.secrets.process_streams import redact_output as redact_output

@@ -1,5 +1,6 @@
 from strands_cli.lock.format.lock_model import Lock as Lock
 from strands_cli.lock.format.lock_model import LockedDistribution as LockedDistribution
+from strands_cli.lock.format.lock_model import LockedDocument as LockedDocument
 from strands_cli.lock.format.lock_model import LockedModule as LockedModule
 from strands_cli.lock.format.lock_model import LockedServer as LockedServer
 from strands_cli.lock.format.lock_model import LockedTool as LockedTool

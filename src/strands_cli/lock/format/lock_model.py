@@ -33,11 +33,29 @@ class LockedTool(NamedTuple):
         return cls(name, fields, f"sha256:{digest_of(fields)}", after_load)
 
 
+class LockedDocument(NamedTuple):
+    """What a YAML or JSON file of a package says, without what is long or secret, and the digest of that.
+
+    `file` is its path as in the distribution's files. Only the file's own digest says whether it has changed; the
+    fields are there to show how.
+    """
+
+    file: str
+    fields: Mapping[str, Any]
+    definition: str
+
+    @classmethod
+    def of(cls, file: str, fields: Mapping[str, Any]) -> LockedDocument:
+        """Return a document with the digest of its fields."""
+        return cls(file, fields, f"sha256:{digest_of(fields)}")
+
+
 class LockedDistribution(NamedTuple):
     """An installed distribution: its version, the digests of its files by path, and its tools by name.
 
     `requires` has the pins of the distributions that it requires, by name: version and digest of RECORD. It is empty
     in a lock that was written before requirements were locked. `publisher` is who published it, if that was verified.
+    `documents` are the files of its workflows and agents, by path, where workflows use them.
     """
 
     name: str
@@ -47,6 +65,7 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     requires: Mapping[str, str] = _NOTHING
     publisher: Publisher | None = None
+    documents: Mapping[str, LockedDocument] = _NOTHING
 
 
 class LockedModule(NamedTuple):

@@ -14,6 +14,7 @@ from strands_cli.lock.format.lock_model import (
     VERSION,
     Lock,
     LockedDistribution,
+    LockedDocument,
     LockedModule,
     LockedServer,
     LockedTool,
@@ -101,7 +102,7 @@ def _each(document: Mapping[str, Any], key: str, read: Callable[[Mapping[str, An
 
 def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
     place = f"[[distribution]] {part.get('name', '?')!r}"
-    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "publisher", "tool"}, place)
+    _require_keys(part, {"name", "files"}, {"version", "editable", "requires", "publisher", "tool", "document"}, place)
     return LockedDistribution(
         _text(part, "name", place),
         _text(part, "version", place) if "version" in part else None,
@@ -110,22 +111,40 @@ def _distribution(part: Mapping[str, Any]) -> LockedDistribution:
         _flag(part, "editable", place),
         _pins(part.get("requires", {}), place),
         _publisher(part["publisher"], place) if "publisher" in part else None,
+        _each(part, "document", _document, "file"),
     )
 
 
 def _tool(part: Mapping[str, Any]) -> LockedTool:
     place = f"the tool {part.get('name', '?')!r}"
     _require_keys(part, {"name", "definition", "fields"}, {"known_after_load"}, place)
+    fields = _fields(part, place)
+    tool = LockedTool.of(_text(part, "name", place), fields, after_load=_flag(part, "known_after_load", place))
+    _require_definition(part, tool.definition, place)
+    return tool
+
+
+def _document(part: Mapping[str, Any]) -> LockedDocument:
+    place = f"the file {part.get('file', '?')!r}"
+    _require_keys(part, {"file", "definition", "fields"}, set(), place)
+    document = LockedDocument.of(_text(part, "file", place), _fields(part, place))
+    _require_definition(part, document.definition, place)
+    return document
+
+
+def _fields(part: Mapping[str, Any], place: str) -> dict[str, Any]:
     try:
         fields = json.loads(_text(part, "fields", place))
     except (ValueError, RecursionError) as error:
         raise _Fault(f"the fields of {place} are not JSON: {error}") from None
     if not isinstance(fields, dict):
         raise _Fault(f"the fields of {place} are not a JSON object")
-    tool = LockedTool.of(_text(part, "name", place), fields, after_load=_flag(part, "known_after_load", place))
-    if tool.definition != part["definition"]:
+    return fields
+
+
+def _require_definition(part: Mapping[str, Any], definition: str, place: str) -> None:
+    if definition != part["definition"]:
         raise _Fault(f"somebody has changed it by hand: the fields of {place} do not have the digest beside them")
-    return tool
 
 
 def _module(part: Mapping[str, Any]) -> LockedModule:

@@ -50,6 +50,9 @@ def _distribution(distribution: LockedDistribution) -> Iterator[str]:
     if distribution.requires:
         yield _table("distribution.requires", distribution.requires)
     yield from _tools("distribution.tool", distribution.tools)
+    for file, document in sorted(distribution.documents.items()):
+        written: dict[str, Value] = {"file": file, "definition": document.definition}
+        yield toml_table("distribution.document", {**written, "fields": json_block(document.fields)}, repeated=True)
 
 
 def _tools(path: str, tools: Mapping[str, LockedTool]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow import WorkflowSpec, load_spec
 from strands_cli.workflow.parts import is_agent_file, read_atomic
-from strands_cli.workflow.yaml import SUFFIXES, Document, folder_of, read_document
+from strands_cli.workflow.yaml import SUFFIXES, Document, folder_of, read_document, stored_name
 
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
@@ -61,6 +61,9 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None) 
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
         plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest())
+        # As for a run: the lock covers the packages that these are of.
+        named = {stored_name(one.file): one.text for one in loaded.files}
+        plan = replace(plan, files={**plan.files, **named})
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)

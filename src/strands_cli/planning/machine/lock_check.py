@@ -7,17 +7,20 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import UNKNOWN_TOOL, Catalog, ToolRecord, required_distributions
 from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.planning.machine.hook_lock import lock_finding, lock_hooks, place_in_lock
+from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, PythonTool, reached_by
 from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
 
 if TYPE_CHECKING:
+    from strands_cli.catalog.packaged import PackagedFolder
     from strands_cli.lock import Difference
     from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
     from strands_cli.toolref import ToolRef
@@ -32,11 +35,15 @@ LOCK_MISSING = Code(
 
 
 class Used(NamedTuple):
-    """What is used of what is installed: tools of distributions, and custom Python with the folders it may be in."""
+    """What is used of what is installed: tools of distributions, and custom Python with the folders it may be in.
+
+    `packages` are the distributions whose workflows, agents or skills are used, with the folders that they declare.
+    """
 
     records: tuple[ToolRecord, ...]
     custom: tuple[ToolRef, ...]
     python_path: tuple[str, ...] = ()
+    packages: Packages = MappingProxyType({})
 
 
 def python_path_of(plan: Plan) -> tuple[str, ...]:
@@ -47,6 +54,12 @@ def python_path_of(plan: Plan) -> tuple[str, ...]:
         for path in part.spec.tools.python_path
     ]
     return tuple(dict.fromkeys((*plan.spec.tools.python_path, *below)))
+
+
+def used_of(plan: Plan, catalog: Catalog) -> Used:
+    """Return what a plan uses of what is installed."""
+    used = used_by(with_parts(plan.called()), python_path_of(plan))
+    return used._replace(packages=packages_of(plan, catalog.seen))
 
 
 def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
@@ -65,7 +78,7 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
     Args:
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
-    used = used_by(with_parts(plan.called()), python_path_of(plan))
+    used = used_of(plan, catalog)
     findings, locked = check_used(used, plan.base_dir, catalog, required_by, _spec_word(plan))
     if any(finding.code == UNKNOWN_TOOL for finding in plan.findings):
         findings += _uninstalled(plan.base_dir, catalog, known=findings)
@@ -170,8 +183,9 @@ def _compare_with_lock(
 
     # The files that state the requirements are locked too, so the names in the lock are still the right ones.
     required = {name: one.requires for name, one in lock.distributions.items()}
+    distributions = lock_distributions(used.records, catalog, required)
     now: dict[str, LockedDistribution | LockedModule] = {
-        **lock_distributions(used.records, catalog, required),
+        **with_packages(distributions, used.packages, catalog.seen, required, lock.distributions),
         **{ref.canonical: lock_module(ref, folder, used.python_path) for ref in used.custom},
     }
     locked: dict[str, object] = {**lock.distributions, **lock.modules}
@@ -194,6 +208,8 @@ def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used
 def _unknown(name: str, used: Used, lock: Lock) -> Difference:
     from strands_cli.lock import Difference
 
+    if name in used.packages:
+        return unlisted_package(used.packages[name])
     its = [record for record in used.records if record.distribution == name]
     tools = sorted({record.ref_name for record in its})
     message = f"the lock does not have {name} {its[0].version or ''}".rstrip() + f", which provides {', '.join(tools)}"
@@ -250,15 +266,17 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
+    packages: dict[str, tuple[PackagedFolder, ...]] = {}
     plans = tuple(plans)
     for plan in plans:
-        used = used_by(with_parts(plan.called()), python_path_of(plan))
+        used = used_of(plan, catalog)
         records += used.records
+        packages |= used.packages
         for ref in used.custom:
             modules.setdefault(ref.canonical, lock_module(ref, plan.base_dir, used.python_path))
-    distributions = lock_distributions(
-        records, catalog, required_distributions({one.distribution for one in records}, catalog.seen)
-    )
+    required = required_distributions({*(one.distribution for one in records), *packages}, catalog.seen)
+    distributions = lock_distributions(records, catalog, required)
+    distributions = with_packages(distributions, packages, catalog.seen, required)
     distributions = {**lock_hooks(hooks, catalog.seen), **distributions}
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)

@@ -12,8 +12,8 @@ from pathlib import Path
 from strands_cli.catalog.packaged import BAD_PACKAGED
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.project import PluginProject, package_of
-from strands_cli.plugins.check.secret_texts import secret_lines
 from strands_cli.protected_names import secret_in
+from strands_cli.secrets import credentials_in
 
 PACKAGE_LINK = Code(
     "package-link",
@@ -153,6 +153,14 @@ def _is_sound(walk: _Walk, entry: os.DirEntry[str]) -> bool:
     if secret_in([entry.name]):
         walk.report(PACKAGE_SECRET, "the file has the name of one with credentials", entry.path)
         return False
-    for line, kind in secret_lines(entry.path, MAX_FILE_BYTES):
+    for line, kind in credentials_in(_text(entry.path)):
         walk.report(PACKAGE_SECRET, f"the line has what looks like {kind}", entry.path, line)
     return True
+
+
+def _text(path: str) -> str:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(MAX_FILE_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""  # reported where it is read as a document

@@ -1,10 +1,9 @@
-"""Lines of a file that look like the credentials of well-known services; a value is never part of the answer."""
+"""Texts that look like the credentials of well-known services; a value is never part of the answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 # What it is -> how it is written. Each form is so particular that plain text does not have it by chance.
 _FORMS = {
@@ -23,17 +22,8 @@ _ANY = re.compile("|".join(f"({form})" for form in _FORMS.values()))
 _MOST = 20
 
 
-def secret_lines(path: str | Path, limit: int) -> Iterator[tuple[int, str]]:
-    """Yield the 1-based line and the kind of each text that looks like a credential, at most 20.
-
-    Args:
-        limit: How many bytes of the file are read.
-    """
-    try:
-        with Path(path).open("rb") as stream:
-            text = stream.read(limit).decode("utf-8", "replace")
-    except OSError:
-        return  # the caller reports a file that cannot be read
+def credentials_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the 1-based line and the kind of each part of a text that looks like a credential, at most 20."""
     kinds = list(_FORMS)
     for number, found in enumerate(_ANY.finditer(text)):
         if number == _MOST:
