@@ -32,3 +32,11 @@ def edit(file: Path, old: str, new: str) -> None:
     text = file.read_text(encoding="utf-8")
     assert old in text, f"{file} has no {old!r}"
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def replace_lines(file: Path, start: str, *instead: str) -> None:
+    """Replace the lines that begin so."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    kept = [one for line in lines for one in (instead if line.startswith(start) else [line])]
+    assert kept != lines
+    file.write_text("\n".join(kept) + "\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from strands_cli.cli.program import run_program
-from tests.workflow_packages.kit import AGENT, EXAMPLES, PACKAGE, WORKFLOW, edit, make_bees
+from tests.workflow_packages.kit import AGENT, EXAMPLES, PACKAGE, WORKFLOW, edit, make_bees, replace_lines
 
 pytestmark = pytest.mark.wheels
 
@@ -91,11 +91,7 @@ def test_a_test_that_calls_tools_runs_with_import_alone(check: Any, bees: Path) 
         "  steps.1:\n",
         "  steps.1:\n    - calls: [{calculator: {expression: 1 + 1}}]\n",
     )
-    edit(
-        bees / PACKAGE / "bees.recording.yaml",
-        '    - when: "Tell a customer: Hive 2 made forty kilos of lime honey."',
-        '    - when: "calculator: success"',
-    )
+    replace_lines(bees / PACKAGE / "bees.recording.yaml", "    - when: ", '    - when: "calculator: success"')
     document = check(bees)
     assert outcomes(document)[0] == ("bees", "skipped")
     assert "calculator" in document["tests"][0]["reason"]
@@ -103,7 +99,8 @@ def test_a_test_that_calls_tools_runs_with_import_alone(check: Any, bees: Path) 
 
 
 def test_inputs_of_the_test_are_beside_it(check: Any, bees: Path) -> None:
-    edit(bees / WORKFLOW, "  values:\n    text: The bees of hive 2 brought in forty kilos of lime honey.\n", "")
+    replace_lines(bees / WORKFLOW, "  values:")
+    replace_lines(bees / WORKFLOW, "    text: The bees")
     assert outcomes(check(bees, code=3))[0] == ("bees", "failed")
     (bees / PACKAGE / "bees.inputs.yaml").write_text("text: The bees of hive 2.\n", encoding="utf-8")
     assert outcomes(check(bees))[0] == ("bees", "passed")

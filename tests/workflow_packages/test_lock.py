@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_shown_is_locked_by_its_digest(site: Path, content
 def test_with_equal_files_the_documents_of_the_lock_are_taken_over(site: Path) -> None:
     old = locked(site)
     earlier = old._replace(documents={})
-    assert locked(site, earlier) == earlier, "as a lock that another version of strands-cli has written"
+    assert locked(site, earlier) == earlier, "whatever wrote it"
 
 
 def test_many_changed_values_are_summed_up(site: Path) -> None:
