@@ -62,8 +62,8 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None) 
         # Nothing is imported here, and what may run is for policy to say when it does.
         plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest())
         # As for a run: the lock covers the packages that these are of.
-        named = {stored_name(one.file): one.text for one in loaded.files}
-        plan = replace(plan, files={**plan.files, **named})
+        texts = {stored_name(one.file): one.text for one in loaded.files}
+        plan = replace(plan, files={**plan.files, **texts})
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
