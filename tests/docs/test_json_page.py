@@ -92,6 +92,8 @@ FAILING = {
     "plugin install": ["plugin", "install", "./none"],
     "plugin upgrade": ["plugin", "upgrade", "none"],
     "plugin uninstall": ["plugin", "uninstall", "strands-tool-calculator"],
+    "plugin adopt": ["plugin", "adopt", "not-installed"],
+    "plugin unadopt": ["plugin", "unadopt", "not-adopted"],
     "tools run": ["tools", "run", "none", "--input", "{}"],
 }
 HOOKS = "from strands_cli.hooks import hookimpl\n\n@hookimpl\ndef strands_before_load(record):\n    pass\n"

@@ -172,6 +172,8 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
         if owner not in catalog.seen.records:
             return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, install_distribution(owner))
         names = [record.name for record in catalog.tools if record.distribution == owner]
+        if not names and (command := _adopt(catalog, ref.name)):
+            return Finding(UNKNOWN_TOOL, message, None, command)
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
         return Finding(UNKNOWN_TOOL, message, None, fix)
     message = f"'{ref}' names a tool that no installed distribution provides"
@@ -194,7 +196,17 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     if close:
         return f"did you mean '{prefix}{close}'? It comes with {catalog.by_name[close][0].distribution}"
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
-    return f"did you mean 'native:{owner.name}.{ref.name}'?" if owner else install_tool(folded)
+    if owner:
+        return f"did you mean 'native:{owner.name}.{ref.name}'?"
+    return _adopt(catalog, ref.name) or install_tool(folded)
+
+
+def _adopt(catalog: Installed, name: str) -> str | None:
+    """Return the command that adopts a tool of this name from an installed distribution that declares no tools."""
+    from strands_cli.catalog.adoptable import find_owner  # parses Python; only an unknown name needs it
+
+    found = find_owner(name, catalog.seen)
+    return f"strands plugin adopt {found[0]} --tool {found[1]}" if found else None
 
 
 def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:

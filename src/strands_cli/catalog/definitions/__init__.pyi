@@ -11,6 +11,7 @@ from strands_cli.catalog.definitions.manifest import MANIFEST_VERSION as MANIFES
 from strands_cli.catalog.definitions.manifest import MAX_BYTES as MAX_BYTES
 from strands_cli.catalog.definitions.manifest import Manifest as Manifest
 from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
+from strands_cli.catalog.definitions.tool_fields import KINDS as KINDS
 from strands_cli.catalog.definitions.tool_fields import MANY as MANY
 from strands_cli.catalog.definitions.tool_fields import MEMBER_NAME as MEMBER_NAME
 from strands_cli.catalog.definitions.tool_fields import TOOL_NAME as TOOL_NAME

@@ -1,5 +1,8 @@
 from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
 from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+from strands_cli.plugins.check.check_tool import MISSING_CAPABILITIES as MISSING_CAPABILITIES
+from strands_cli.plugins.check.check_tool import MISSING_HINT as MISSING_HINT
+from strands_cli.plugins.check.check_tool import check_declared as check_declared
 from strands_cli.plugins.check.manifest_writer import check_manifests as check_manifests
 from strands_cli.plugins.check.manifest_writer import make_manifests as make_manifests
 from strands_cli.plugins.check.manifest_writer import render as render

@@ -88,7 +88,7 @@ MODES = ("read", "write", "r", "w", "rw")
 SYSTEMS = ("linux", "macos", "windows", "darwin", "win32", "cygwin")
 
 
-def check_tool(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Finding]:
+def check_declared(tool: Mapping[str, Any], file: str, pointer: str) -> Iterator[Finding]:
     """Yield the faults of one tool of a manifest whose fields have the right types.
 
     Args:

@@ -27,7 +27,7 @@ from strands_cli.catalog.source import SourceTool
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.check_import import check_import
 from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
-from strands_cli.plugins.check.check_tool import check_tool
+from strands_cli.plugins.check.check_tool import check_declared
 from strands_cli.plugins.check.manifest_writer import (
     AUTHORED,
     WRITE_MANIFEST,
@@ -179,7 +179,7 @@ def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterato
         message = f"the plugin has calling contract {manifest.contracts}, this strands-cli {CONTRACT}"
         yield Finding(MANIFEST_VERSION, message, Where(str(file), pointer="/api"))
     for index, tool in enumerate(manifest.tools):
-        yield from check_tool(tool, str(file), f"/tools/{index}")
+        yield from check_declared(tool, str(file), f"/tools/{index}")
 
 
 def _check_fresh(check: PluginCheck, file: Path, entry_point: tuple[str, str], found: SourceTool) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import typer
 
 from strands_cli.cli.commands.command_options import JSON
 from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.plugin.plugin_adopt import adopt, unadopt
 from strands_cli.cli.commands.plugin.plugin_check import check as check_plugin
 from strands_cli.cli.commands.plugin.plugin_install import install, uninstall, upgrade
 from strands_cli.cli.commands.plugin.plugin_list import list_installed
@@ -66,6 +67,8 @@ plugin_app = group(
         "install": install,
         "upgrade": upgrade,
         "uninstall": uninstall,
+        "adopt": adopt,
+        "unadopt": unadopt,
         "list": list_installed,
         "verify": verify,
         "enable": enable,

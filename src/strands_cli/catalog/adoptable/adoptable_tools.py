@@ -1,0 +1,125 @@
+"""Every tool of an installed distribution that its source shows, without importing any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, python_files
+from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.files import find_package, module_file, read_file
+from strands_cli.catalog.from_source import UNREADABLE_SOURCE
+from strands_cli.catalog.source import MAX_SOURCE_BYTES, ModuleTool, SourceError, tools_of_module
+from strands_cli.errors import Code, Finding, Where
+from strands_cli.quick_dataclass import dataclass
+
+TOO_MUCH_TO_ADOPT = Code(
+    "too-much-to-adopt",
+    "A distribution has more modules or tools than are looked through.",
+    "Name the tools that you need: strands plugin adopt DIST --tool NAME",
+)
+TWO_OF_ONE_NAME = Code(
+    "two-of-one-name",
+    "A distribution has several tools of one name, of which only one can have it.",
+    "Give one an alias: strands plugin adopt DIST --tool ENTRY=ALIAS",
+)
+
+MAX_TOOLS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptableTools:
+    """What the source of a distribution shows.
+
+    Attributes:
+        distribution: Its normalised name.
+        version: The installed version; None if its record does not state one.
+        site: The directory of `sys.path` that contains it.
+        files: Its modules.
+        tools: Its tools, by module and line.
+        findings: What cannot be read, or is left out.
+    """
+
+    distribution: str
+    version: str | None
+    site: str
+    files: tuple[PythonFile, ...]
+    tools: tuple[ModuleTool, ...]
+    findings: tuple[Finding, ...]
+
+
+def find_adoptable(distribution: str, seen: Scan, only: str | None = None) -> AdoptableTools:
+    """Return the tools of an installed distribution.
+
+    Args:
+        distribution: Its normalised name, which is among `seen.records`.
+        only: A tool's name; modules that do not contain it are not parsed.
+    """
+    files = python_files(distribution, seen)
+    findings: list[Finding] = []
+    if len(files) > MAX_MODULES:
+        message = f"'{distribution}' has more than {MAX_MODULES:,} modules; the others are not looked through"
+        findings.append(Finding(TOO_MUCH_TO_ADOPT, message, severity="warning"))
+    tools: list[ModuleTool] = []
+    for file in files[:MAX_MODULES]:
+        tools += _tools_in(file, distribution, seen, only, findings)
+        if len(tools) > MAX_TOOLS:
+            last = tools[MAX_TOOLS - 1].entry
+            message = f"'{distribution}' has more than {MAX_TOOLS:,} tools; those after {last} are left out"
+            findings.append(Finding(TOO_MUCH_TO_ADOPT, message, severity="warning"))
+            break
+    kept = tools[:MAX_TOOLS]
+    findings += _twins(kept, distribution)
+    site = seen.records[distribution][0][0]
+    return AdoptableTools(
+        distribution, seen.version(distribution), site, tuple(files[:MAX_MODULES]), tuple(kept), tuple(findings)
+    )
+
+
+def _tools_in(
+    file: PythonFile, distribution: str, seen: Scan, only: str | None, findings: list[Finding]
+) -> Sequence[ModuleTool]:
+    try:
+        raw = read_file(file.path, MAX_SOURCE_BYTES)
+    except OSError as error:
+        message = f"'{distribution}' has a module that cannot be opened ({error.strerror})"
+        findings.append(Finding(UNREADABLE_SOURCE, message, Where(file.path), severity="warning"))
+        return ()
+    if raw is None or not _may_have_tools(raw) or (only and only.encode() not in raw):
+        return ()
+    package = find_package(file.module.partition(".")[0], seen.listings, seen.records[distribution][0][0])
+
+    def read_module(name: str) -> tuple[str, bytes] | None:
+        if name == file.module:
+            return file.path, raw
+        found = module_file(package, name) if package else None
+        try:
+            text = read_file(found, MAX_SOURCE_BYTES) if found else None
+        except OSError:
+            return None
+        return None if found is None or text is None else (found, text)
+
+    try:
+        return tools_of_module(file.module, read_module)
+    except (SourceError, RecursionError) as error:
+        where = Where(file.path, getattr(error, "line", None))
+        message = f"'{distribution}' has a module that cannot be read: {error}"
+        findings.append(Finding(UNREADABLE_SOURCE, message, where, severity="warning"))
+        return ()
+
+
+def _may_have_tools(raw: bytes) -> bool:
+    """Return whether a module may define a tool: parsing takes a hundred times longer than this."""
+    return b"TOOL_SPEC" in raw or (b"strands" in raw and (b"tool" in raw or b"Tool" in raw))
+
+
+def _twins(tools: Iterable[ModuleTool], distribution: str) -> Iterator[Finding]:
+    named: dict[str, list[ModuleTool]] = {}
+    for found in tools:
+        if found.tool.name:
+            named.setdefault(found.tool.name, []).append(found)
+    for name, twins in named.items():
+        if len(twins) > 1:
+            entries = ", ".join(one.entry for one in twins[:5]) + (", ..." if len(twins) > 5 else "")
+            message = f"'{distribution}' has {len(twins)} tools named '{name}': {entries}"
+            fix = f"give one an alias: strands plugin adopt {distribution} --tool {twins[1].entry}=ALIAS"
+            yield Finding(TWO_OF_ONE_NAME, message, None, fix, "warning")

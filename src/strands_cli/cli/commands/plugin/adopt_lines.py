@@ -1,0 +1,106 @@
+"""The lines and the JSON with which `plugin adopt` shows the tools that it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.phrases import counted
+from strands_cli.unicode_safety import printable
+
+if TYPE_CHECKING:
+    from strands_cli.plugins.adopt import Candidate, Survey
+
+_WIDTH = 100
+_MOST = 12
+
+
+def heading(found: Survey) -> Iterator[str]:
+    """Yield the line over the list of tools."""
+    tools, modules = counted(len(found.candidates), "tool"), counted(len(found.found.files), "module")
+    how = "its code was imported for some" if any(one.imported for one in found.candidates) else "nothing was imported"
+    yield f"{found.found.distribution} {found.found.version or '?'}: {tools} in {modules}; {how}"
+
+
+def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of each tool: those that can be adopted with a number, then the others with the reason.
+
+    Args:
+        found: The tools.
+        denied: The rules of policy that deny some, by entry.
+        named: What a person asked for; with it only these are shown.
+    """
+    from strands_cli.plugins.adopt import Choice
+    from strands_cli.plugins.install import describe_permissions
+
+    words = {Choice.parse(text).named for text in named}
+    shown = [one for one in found.candidates if not words or words & {one.name, one.called, one.entry}]
+    for number, one in enumerate(found.adoptable, 1):
+        if one not in shown:
+            continue
+        alias = "" if one.name == one.called else f" (its own name: {_line(one.called)})"
+        yield f"  {number}. {one.name}{alias}: {_line(one.tool.description or 'no description')}"
+        for name, schema in _inputs(one):
+            yield f"     {name}: {_line(_input(schema))}"
+        record = one.record(found.found)
+        yield f"     safety: {_line(describe_permissions(record), 300)}{_asks(one)}"
+        if one.entry in denied:
+            yield f"     denied by policy: {_line(denied[one.entry])}"
+        yield from (f"     remark: {_line(remark, 200)}" for remark in one.remarks)
+    for one in shown:
+        if one.problem is not None:
+            yield f"  -  {_line(one.called)} ({_line(one.entry)}): {_line(one.problem, 300)}"
+
+
+def _asks(one: Candidate) -> str:
+    return "" if one.tool.annotations.get("readOnlyHint") is True else "; every call asks"
+
+
+def _inputs(one: Candidate) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the tools of a candidate, each with its input schema; `input` for a single one."""
+    if one.tool.members:
+        return [(f"{member.name}: input", member.input_schema or {}) for member in one.tool.members[:_MOST]]
+    return [("input", one.tool.input_schema or {})]
+
+
+def _input(schema: Mapping[str, Any]) -> str:
+    """Return the properties as `action (string), limit (integer, optional)`."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or not properties:
+        return "none"
+    required = schema.get("required") or ()
+    parts = [
+        f"{name} ({_type(value)}{'' if name in required else ', optional'})"
+        for name, value in list(properties.items())[:_MOST]
+    ]
+    more = len(properties) - len(parts)
+    return ", ".join(parts) + (f" and {more} more" if more > 0 else "")
+
+
+def _type(schema: Any) -> str:
+    if not isinstance(schema, Mapping):
+        return "any"
+    kind = schema.get("type")
+    if isinstance(schema.get("enum"), list):
+        return " | ".join(map(str, schema["enum"][:6]))
+    return kind if isinstance(kind, str) else "any"
+
+
+def as_json_object(one: Candidate, denied: Mapping[str, str]) -> dict[str, Any]:
+    """Return a candidate as `plugin adopt --json` has it."""
+    return {
+        "name": one.name,
+        "called": one.called,
+        "entry": one.entry,
+        "file": one.tool.file or None,
+        "line": one.tool.line,
+        "imported": one.imported,
+        "problem": one.problem or (f"policy denies it: {denied[one.entry]}" if one.entry in denied else None),
+        "remarks": list(one.remarks),
+        "definition": one.definition,
+    }
+
+
+def _line(text: str, width: int = _WIDTH) -> str:
+    plain = printable(" ".join(text.split()))
+    return plain if len(plain) <= width else plain[: width - 1] + "…"

@@ -1,0 +1,324 @@
+"""The commands `plugin adopt` and `plugin unadopt`: tools of distributions that declare none."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.command_options import JSON, with_run_options
+from strands_cli.cli.commands.plugin.adopt_lines import as_json_object, candidate_lines, heading
+from strands_cli.cli.commands.running import json_on_failure
+from strands_cli.cli.output import print_json, print_result, say, say_findings, write_error
+from strands_cli.errors import (
+    Code,
+    Denied,
+    ExitCode,
+    Finding,
+    Interrupted,
+    InvalidInput,
+    NotEquipped,
+    UsageError,
+    suggest,
+)
+from strands_cli.phrases import first_of
+from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+    from strands_cli.catalog.adopted import AdoptedTool
+    from strands_cli.plugins.adopt import Candidate, Survey
+
+NOTHING_TO_ADOPT = Code(
+    "nothing-to-adopt",
+    "A distribution has no tools that can be adopted, declares them itself, or is not installed.",
+    "Correct the name, or use what the message names.",
+)
+ADOPTION_DENIED = Code(
+    "adoption-denied",
+    "Policy denies a tool that is to be adopted.",
+    "Have the rule changed, or leave the tool out: strands plugin adopt DIST --tool OTHER",
+    21,
+)
+
+MOST_SHOWN = 8
+
+PROJECT = Annotated[bool, typer.Option("--project", help="The file of this folder, beside its workflows.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptOptions:
+    """What to adopt, and how."""
+
+    install: Annotated[bool, typer.Option("--install", help="Install it first, if it is not installed.")] = False
+    tools: Annotated[
+        list[str] | None,
+        typer.Option("--tool", metavar="NAME[=ALIAS]", help="Adopt this tool, under this name; may be repeated."),
+    ] = None
+    take_all: Annotated[bool, typer.Option("--all", help="Adopt every tool that can be adopted.")] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take all, or those adopted before.")] = False
+    load: Annotated[
+        bool, typer.Option("--import", help="Import what the source does not show, in a limited child process.")
+    ] = False
+    project: PROJECT = False
+    patch: Annotated[
+        Path | None, typer.Option("--patch", metavar="DIR", help="Only write a patch for its authors into DIR.")
+    ] = None
+    as_json: JSON = False
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the command line says which tools to take."""
+        return self.take_all or self.yes or bool(self.tools) or self.patch is not None
+
+
+@with_run_options()
+def adopt(
+    distribution: Annotated[str, typer.Argument(metavar="DIST", help="An installed distribution.")],
+    chosen_by: AdoptOptions,
+) -> int:
+    """Make the tools of a distribution that declares none usable as native:NAME.
+
+    Its source is read without an import. What is adopted is written into strands-adopted.json with the digests of its
+    modules; a tool without declared safety asks before each call.
+
+    Example: strands plugin adopt strands-hubspot --tool hubspot
+    """
+    known: dict[str, Any] = {"distribution": distribution, "version": None, "file": None, "imported": False}
+    known |= {"adopted": [], "tools": [], "patch": None, "findings": []}
+    with json_on_failure(known if chosen_by.as_json else None):
+        if chosen_by.take_all and chosen_by.tools:
+            raise UsageError("--all and --tool cannot be combined", fix="pass one of them")
+        line = _adopt(distribution, chosen_by, known)
+    if chosen_by.as_json:
+        print_json(known)
+    else:
+        print_result(line)
+    return ExitCode.OK
+
+
+def _adopt(named: str, options: AdoptOptions, known: dict[str, Any]) -> str:
+    """Adopt, note in `known` what is found out of it, and return what was done."""
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.plugins.adopt import adopt as write_adoption
+    from strands_cli.plugins.adopt import choose, names_of_others, read_for_change, survey, write_patch
+
+    path, tools = adoption_file(project=options.project), options.tools or []
+    distribution, catalog = _installed(named, discover_catalog(), options)
+    adopted = read_for_change(path)
+    found = survey(distribution, catalog, adopted, imports=options.load)
+    known |= {"distribution": distribution, "version": found.found.version, "file": str(path)}
+    _require_tools(found)
+    denied = _denied(found, catalog)
+    known["tools"] = [as_json_object(one, denied) for one in found.candidates]
+    known["findings"] = [finding.as_dict() for finding in found.findings]
+    for line in (*heading(found), *candidate_lines(found, denied, tools)):
+        say(line)
+    say_findings(found.findings)
+    before = adopted.distributions.get(distribution)
+    texts = tools or _proposed(found, before.tools.values() if before else (), options, denied)
+    texts = texts if options.is_chosen else _asked(found, texts)
+    kept = {name: tool.entry for name, tool in before.tools.items()} if before and tools else {}
+    chosen = choose(found, texts, names_of_others(distribution, catalog, adopted), kept)
+    _require_allowed(found, chosen, denied)
+    if options.patch is not None:
+        known["patch"] = written = str(write_patch(found, chosen, options.patch))
+        return written
+    done = write_adoption(path, distribution, chosen, catalog.seen, adds=bool(tools))
+    known["adopted"] = sorted(one.name for one in chosen)
+    known["imported"] = any(one.imported for one in chosen)
+    if gone := sorted(set(done.before) - set(done.names)):
+        say(f"no longer adopted: {', '.join(gone)}")
+    return f"adopted {_refs(known['adopted'])} of {distribution} {found.found.version or '?'} in {path}"
+
+
+def _refs(names: Sequence[str]) -> str:
+    shown = [f"native:{name}" for name in names]
+    return first_of(shown, MOST_SHOWN)
+
+
+def adoption_file(*, project: bool) -> Path:
+    """Return the path of the adoption file: the user's, or the one of the current folder.
+
+    Raises:
+        NotEquipped: There is no home directory.
+    """
+    from strands_cli.catalog.adopted import adopted_path
+    from strands_cli.config import ADOPTED_FILE, load_settings
+
+    if project:
+        return Path.cwd() / ADOPTED_FILE
+    path = adopted_path(load_settings())
+    if path is None:
+        raise NotEquipped("there is no home directory for strands-adopted.json", fix="pass --project, or set HOME")
+    return path
+
+
+def _installed(named: str, catalog: Catalog, options: AdoptOptions) -> tuple[str, Catalog]:
+    """Return the normalised name of an installed distribution that declares no tools, installing it if that is wanted.
+
+    Raises:
+        InvalidInput: It is not installed, or declares tools.
+    """
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.distributions import normalise
+    from strands_cli.plugins.install import parse_install_target
+
+    target = parse_install_target(named)
+    name = normalise(target.name) if target.name else ""
+    if not name or name not in catalog.seen.records:
+        if not options.install:
+            raise _not_installed(name or named, catalog)
+        _install(named, yes=options.yes)
+        before, catalog = set(catalog.seen.records), discover_catalog()
+        name = name or next(iter(sorted(set(catalog.seen.records) - before)), named)
+    own = [one for one in catalog.seen.distributions if one.name == name]
+    if own:
+        names = ", ".join(f"native:{point.name}" for point in own[0].entry_points[:5])
+        message = f"'{name}' declares its tools itself; there is nothing to adopt"
+        raise InvalidInput(
+            message, findings=[Finding(NOTHING_TO_ADOPT, message, None, f"use them as they are: {names}")]
+        )
+    return name, catalog
+
+
+def _install(named: str, *, yes: bool) -> None:
+    from strands_cli.cli.commands.plugin.plugin_install import install
+
+    with contextlib.redirect_stdout(sys.stderr):
+        install(named, yes=yes, force=True)
+
+
+def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
+    message = f"the distribution '{name}' is not installed"
+    similar = sorted(one for one in catalog.seen.records if "strand" in one)
+    fix = suggest(name, similar, f"strands plugin adopt {name} --install")
+    return InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+
+
+def _require_tools(found: Survey) -> None:
+    if not found.candidates:
+        message = f"'{found.found.distribution}' has no Strands tools in its source"
+        fix = "see what is installed: strands plugin list"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix), *found.findings])
+
+
+def _denied(found: Survey, catalog: Catalog) -> dict[str, str]:
+    """Return the rule that denies a tool, by the tool's entry."""
+    from strands_cli.config import load_settings
+    from strands_cli.hooks import open_hooks
+    from strands_cli.planning.machine import load_policy
+    from strands_cli.plugins.adopt import denying_rules
+
+    policy = load_policy(load_settings(), Path.cwd())
+    hooks = open_hooks(hook.word for hook in policy.hooks)
+    if hooks.findings:
+        raise Denied("nothing is adopted while a hook plugin is missing or broken", findings=hooks.findings)
+    return denying_rules(found, catalog, policy.rules, hooks)
+
+
+def _proposed(found: Survey, before: Iterable[AdoptedTool], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
+    """Return the entries that are proposed: those adopted before, else all."""
+    entries = [one.entry for one in found.adoptable if one.entry not in denied]
+    again = {tool.entry for tool in before}
+    kept = [entry for entry in entries if entry in again]
+    return entries if options.take_all or options.patch is not None or not kept else kept
+
+
+def _asked(found: Survey, proposed: Sequence[str]) -> list[str]:
+    """Ask a person which tools to take.
+
+    Raises:
+        UsageError: There is no terminal to ask on.
+        Interrupted: None was chosen.
+    """
+    from strands_cli.cli.terminal import is_interactive
+
+    if not proposed:
+        return []
+    if not is_interactive():
+        raise UsageError("there is no terminal to ask which tools to adopt", fix="pass --all, or --tool NAME")
+    names = {one.entry: one.name for one in found.candidates}
+    default = "all" if len(proposed) == len(found.adoptable) else ", ".join(names[entry] for entry in proposed)
+    write_error(f"adopt which? (numbers or names, `all`, `none`) [{default}] ")
+    answer = sys.stdin.readline()
+    if not answer.strip():
+        if not answer:
+            raise Interrupted("nothing was changed")
+        return list(proposed)
+    words = answer.replace(",", " ").split()
+    if [word.lower() for word in words] in (["none"], ["n"], ["no"]):
+        raise Interrupted("nothing was changed")
+    if [word.lower() for word in words] in (["all"], ["y"], ["yes"]):
+        return [one.entry for one in found.adoptable]
+    return words
+
+
+def _require_allowed(found: Survey, chosen: Sequence[Candidate], denied: dict[str, str]) -> None:
+    """Refuse a choice with a tool that policy denies, or without any tool.
+
+    Raises:
+        Denied: Policy denies a tool.
+        InvalidInput: There is none.
+    """
+    refused = [one for one in chosen if one.entry in denied]
+    if refused:
+        findings = [
+            Finding(
+                ADOPTION_DENIED,
+                f"policy denies '{one.name}' ({one.entry}): {denied[one.entry]}",
+                None,
+                f"have the rule changed, if it should not match: strands explain policy native:{one.name}",
+            )
+            for one in refused
+        ]
+        raise Denied("nothing was adopted", findings=findings)
+    if not chosen:
+        message = f"'{found.found.distribution}' has tools, but none can be adopted as it is"
+        fix = None
+        if any("--import" in (one.problem or "") for one in found.candidates):
+            fix = f"strands plugin adopt {found.found.distribution} --import"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+
+
+def unadopt(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIST|NAME...", help="Distributions or tools.", autocompletion=completions.distributions
+        ),
+    ],
+    project: PROJECT = False,
+    as_json: JSON = False,
+) -> int:
+    """Take adopted tools, or all of a distribution, out of strands-adopted.json.
+
+    Example: strands plugin unadopt strands-hubspot
+    """
+    from strands_cli.plugins.adopt import read_for_change
+    from strands_cli.plugins.adopt import unadopt as take_out
+
+    known: dict[str, Any] = {"file": None, "removed": {}}
+    with json_on_failure(known if as_json else None):
+        path = adoption_file(project=project)
+        known["file"] = str(path)
+        file = read_for_change(path)
+        there = {*file.distributions, *(name for one in file.distributions.values() for name in one.tools)}
+        unknown = [name for name in names if name.rpartition("/")[2] not in there]
+        if unknown:
+            raise UsageError(
+                f"'{unknown[0]}' is not adopted in {path}",
+                fix=suggest(unknown[0], sorted(there), f"it has: {', '.join(sorted(there)[:20]) or 'nothing'}"),
+            )
+        known["removed"] = take_out(path, names)
+    if as_json:
+        print_json(known)
+    else:
+        for distribution, tools in known["removed"].items():
+            print_result(f"no longer adopted: {_refs(tools)} of {distribution}")
+    return ExitCode.OK

@@ -1,0 +1,13 @@
+from strands_cli.plugins.adopt.adoption import Adoption as Adoption
+from strands_cli.plugins.adopt.adoption import adopt as adopt
+from strands_cli.plugins.adopt.adoption import read_for_change as read_for_change
+from strands_cli.plugins.adopt.adoption import unadopt as unadopt
+from strands_cli.plugins.adopt.adoption_policy import denying_rules as denying_rules
+from strands_cli.plugins.adopt.adoption_policy import names_of_others as names_of_others
+from strands_cli.plugins.adopt.candidates import Candidate as Candidate
+from strands_cli.plugins.adopt.candidates import Survey as Survey
+from strands_cli.plugins.adopt.candidates import survey as survey
+from strands_cli.plugins.adopt.choice import Choice as Choice
+from strands_cli.plugins.adopt.choice import choose as choose
+from strands_cli.plugins.adopt.limited_import import IMPORT_SECONDS as IMPORT_SECONDS
+from strands_cli.plugins.adopt.upstream_patch import write_patch as write_patch

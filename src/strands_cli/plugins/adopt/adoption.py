@@ -1,0 +1,117 @@
+"""Write which tools a person adopted, and take them out again."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from strands_cli.catalog.adopted import (
+    AdoptedDistribution,
+    AdoptedFile,
+    AdoptedTool,
+    digests_of,
+    read_adopted,
+    write_adopted,
+)
+from strands_cli.catalog.distributions import Scan, normalise
+from strands_cli.errors import ArtifactError, InvalidInput
+from strands_cli.plugins.adopt.candidates import Candidate
+from strands_cli.quick_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What an adoption changed: the file, the names of its tools now, and those that it had before."""
+
+    file: Path
+    names: tuple[str, ...]
+    before: tuple[str, ...]
+
+
+def read_for_change(path: Path) -> AdoptedFile:
+    """Read an adoption file that is about to be written again.
+
+    Raises:
+        InvalidInput: It has a fault; writing it would lose what cannot be read.
+    """
+    adopted, findings = read_adopted(path)
+    faults = [finding for finding in findings if finding.severity == "error"]
+    if faults:
+        raise InvalidInput(f"{path} cannot be changed while it has faults", findings=faults)
+    return adopted
+
+
+def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], seen: Scan, *, adds: bool) -> Adoption:
+    """Write tools into an adoption file, with the digests of the modules that define them.
+
+    Args:
+        path: The file, which need not exist.
+        distribution: The normalised name of the installed distribution.
+        chosen: The tools.
+        seen: The scan that found the distribution.
+        adds: Whether the tools that the file has of it stay, if the distribution is the one that was adopted.
+
+    Raises:
+        InvalidInput: The file has a fault.
+        ArtifactError: It cannot be written.
+    """
+    file = read_for_change(path)
+    before = file.distributions.get(distribution)
+    tools = {one.name: AdoptedTool(one.name, one.entry, one.called, one.definition) for one in chosen}
+    imported = any(one.imported for one in chosen)
+    entries = {tool.entry for tool in tools.values()}
+    if adds and before is not None:
+        kept = {name: tool for name, tool in before.tools.items() if name not in tools and tool.entry not in entries}
+        tools = {**kept, **tools}
+        imported = imported or (bool(kept) and before.imported)
+    files = digests_of([tool.module for tool in tools.values()], distribution, seen)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    made = AdoptedDistribution(distribution, seen.version(distribution), today, imported, files, tools)
+    _write(path, AdoptedFile({**file.distributions, distribution: made}))
+    return Adoption(path, tuple(sorted(tools)), tuple(sorted(before.tools)) if before else ())
+
+
+def is_as_adopted(path: Path, distribution: str, seen: Scan) -> bool:
+    """Return whether a distribution is still what it was when its tools were adopted; False if none was."""
+    before = read_for_change(path).distributions.get(distribution)
+    if before is None or before.version != seen.version(distribution):
+        return False
+    modules = [tool.module for tool in before.tools.values()]
+    return digests_of(modules, distribution, seen) == dict(before.files)
+
+
+def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """Take distributions, or tools by their names, out of an adoption file.
+
+    Returns:
+        The tools that were removed, by distribution; empty if the file has none of the names, which changes nothing.
+
+    Raises:
+        InvalidInput: The file has a fault.
+        ArtifactError: It cannot be written.
+    """
+    file = read_for_change(path)
+    left: dict[str, AdoptedDistribution] = {}
+    removed: dict[str, list[str]] = {}
+    for key, one in file.distributions.items():
+        whole = any(normalise(name) == key for name in names)
+        going = [name for name in one.tools if whole or name in names or f"{key}/{name}" in names]
+        if going:
+            removed[key] = sorted(going)
+        staying = {name: tool for name, tool in one.tools.items() if name not in going}
+        if staying or not (whole or going):
+            left[key] = replace(one, tools=staying)
+    if removed:
+        _write(path, AdoptedFile(left))
+    return removed
+
+
+def _write(path: Path, file: AdoptedFile) -> None:
+    try:
+        write_adopted(path, file)
+    except OSError as error:
+        raise ArtifactError(
+            f"{path} cannot be written: {error.strerror or error}", fix="choose another place"
+        ) from None

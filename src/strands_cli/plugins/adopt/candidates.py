@@ -1,0 +1,188 @@
+"""The tools of a distribution that declares none, each with the name that it would have here, or why it has none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.adoptable import AdoptableTools, find_adoptable
+from strands_cli.catalog.adopted import AdoptedFile, definition_of
+from strands_cli.catalog.definitions import MANY, TOOL_NAME
+from strands_cli.catalog.source import ModuleTool, SourceTool
+from strands_cli.errors import Finding
+from strands_cli.plugins.adopt.limited_import import IMPORT_SECONDS, load_limited
+from strands_cli.plugins.check import MISSING_CAPABILITIES, MISSING_HINT, check_declared
+from strands_cli.quick_dataclass import dataclass
+
+MAX_IMPORTS = 50
+# Not a fault of a tool that somebody else made: it is shown as its safety, and every call asks.
+_EXPECTED = (MISSING_HINT, MISSING_CAPABILITIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One tool that was found.
+
+    Attributes:
+        name: The name that it would have in workflows, an alias where its own breaks the rules or is taken.
+        called: Its own name; for a class the class's.
+        entry: Its object reference.
+        tool: Its definition, as far as it is known.
+        problem: Why it cannot be adopted; None if it can.
+        imported: Whether its definition comes from importing it.
+        remarks: What a person should know besides.
+    """
+
+    name: str
+    called: str
+    entry: str
+    tool: SourceTool
+    problem: str | None = None
+    imported: bool = False
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Return the definition as the adoption file has it."""
+        return definition_of(self.tool)
+
+    def record(self, found: AdoptableTools) -> ToolRecord:
+        """Return the record that the tool would have."""
+        module, _, attribute = self.entry.partition(":")
+        return ToolRecord(
+            name=self.name,
+            distribution=found.distribution,
+            version=found.version,
+            entry=self.entry,
+            entry_name=self.name,
+            module=module,
+            attribute=attribute or None,
+            path=found.site,
+            kind=self.tool.kind,
+            description=self.tool.description,
+            input_schema=self.tool.input_schema,
+            annotations=self.tool.annotations,
+            strands_cli=self.tool.strands_cli,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All candidates of a distribution, and what was found on the way."""
+
+    found: AdoptableTools
+    candidates: tuple[Candidate, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def adoptable(self) -> list[Candidate]:
+        """Those that can be adopted."""
+        return [one for one in self.candidates if one.problem is None]
+
+
+def survey(
+    distribution: str, catalog: Catalog, adopted: AdoptedFile, *, imports: bool = False, seconds: float = IMPORT_SECONDS
+) -> Survey:
+    """Find the tools of an installed distribution and give each a name.
+
+    Args:
+        distribution: Its normalised name.
+        catalog: What is installed, for names that are taken.
+        adopted: The file that will have the tools; names that it gives them are kept.
+        imports: Whether to import what the source does not show, in a child process.
+        seconds: The time limit for importing a module.
+    """
+    found = find_adoptable(distribution, catalog.seen)
+    loaded = _loaded(found, seconds) if imports else {}
+    names = _Names(found, catalog, adopted)
+    candidates = [_candidate(one, loaded.get(one.entry), names, distribution) for one in found.tools]
+    return Survey(found, tuple(candidates), found.findings)
+
+
+def _candidate(one: ModuleTool, loaded: SourceTool | str | None, names: _Names, distribution: str) -> Candidate:
+    tool = loaded if isinstance(loaded, SourceTool) else one.tool
+    if isinstance(loaded, SourceTool):
+        tool = replace(tool, name=tool.name or one.tool.name, file=one.tool.file, line=one.tool.line)
+    called = tool.name or one.attribute or one.module.rpartition(".")[2]
+    bare = Candidate(names.give(called, one), called, one.entry, tool, imported=isinstance(loaded, SourceTool))
+    if one.needs:
+        return replace(bare, problem=f"its code must make it: it needs {', '.join(one.needs)}")
+    if isinstance(loaded, str):
+        return replace(bare, problem=f"it cannot be loaded: {loaded}")
+    if one.unknown and loaded is None:
+        reasons = "; ".join(one.unknown[:3])
+        return replace(bare, problem=f"its source does not show it ({reasons}); try --import")
+    if tool.kind in MANY and not tool.members:
+        return replace(bare, problem="it has no tools")
+    faults = list(_faults(bare, distribution))
+    errors = [finding.message for finding in faults if finding.severity == "error"]
+    remarks = [finding.message for finding in faults if finding.severity != "error"]
+    if one.computed:
+        remarks.append(f"the default of {', '.join(one.computed)} is code, which is not shown")
+    return replace(bare, problem="; ".join(errors) or None, remarks=tuple(remarks))
+
+
+def _faults(candidate: Candidate, distribution: str) -> Iterator[Finding]:
+    """Yield what the static part of `plugin check` finds in a tool and its members."""
+    whole = {"name": candidate.name, "entry": candidate.entry, **candidate.definition}
+    members = whole.pop("members", {})
+    parts = [{"name": name, "entry": candidate.entry, **part} for name, part in members.items()] or [whole]
+    for part in parts:
+        for finding in check_declared(part, distribution, ""):
+            if finding.code not in _EXPECTED:
+                yield finding
+
+
+def _loaded(found: AdoptableTools, seconds: float) -> dict[str, SourceTool | str]:
+    """Import the modules with tools that the source does not show; by entry."""
+    wanted: dict[str, list[str | None]] = {}
+    for one in found.tools:
+        if one.unknown and not one.needs:
+            wanted.setdefault(one.module, []).append(one.attribute)
+    loaded: dict[str, SourceTool | str] = {}
+    for index, (module, attributes) in enumerate(wanted.items()):
+        if index < MAX_IMPORTS:
+            answers = load_limited(found.site, module, attributes, seconds)
+        else:
+            answers = [f"more than {MAX_IMPORTS} modules would have to be imported"] * len(attributes)
+        entries = [f"{module}:{attribute}" if attribute else module for attribute in attributes]
+        loaded |= dict(zip(entries, answers, strict=True))
+    return loaded
+
+
+class _Names:
+    """Gives each tool a name that workflows can use: its own, or an alias with that of its distribution or module."""
+
+    def __init__(self, found: AdoptableTools, catalog: Catalog, adopted: AdoptedFile) -> None:
+        mine = adopted.distributions.get(found.distribution)
+        self.kept: Mapping[str, str] = {tool.entry: name for name, tool in mine.tools.items()} if mine else {}
+        others = {name for key, one in adopted.distributions.items() if key != found.distribution for name in one.tools}
+        installed = {record.name for record in catalog.tools if record.distribution != found.distribution}
+        self.taken = others | installed | set(self.kept.values())
+        self.prefix = _word(found.distribution.removeprefix("strands-").removesuffix("-strands"))
+
+    def give(self, called: str, one: ModuleTool) -> str:
+        """Return the name, which no other tool gets."""
+        if one.entry in self.kept:
+            return self.kept[one.entry]
+        own = _word(called)
+        module = _word(one.module.rpartition(".")[2])
+        choices = [
+            own,
+            f"{self.prefix}_{own}",
+            f"{module}_{own}",
+            *(f"{own[:60]}_{count}" for count in range(2, 5_000)),
+        ]
+        name = next(choice for choice in choices if TOOL_NAME.fullmatch(choice) and choice not in self.taken)
+        self.taken.add(name)
+        return name
+
+
+def _word(text: str) -> str:
+    """Return a text as a tool name: `A2AClient` as `a2a_client`."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
+    word = re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
+    return (word if word[:1].isalpha() else f"tool_{word}".rstrip("_"))[:64]

@@ -1,0 +1,117 @@
+"""A patch for a tool's own authors: the manifest and the entry points with which it needs no adoption."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.atomic_file import write_atomically
+from strands_cli.catalog.definitions import CONTRACT, FILE_NAME, MANIFEST_FORMAT, MANY, TOOL_NAME
+from strands_cli.catalog.distributions import GROUP
+from strands_cli.errors import ArtifactError
+from strands_cli.plugins.adopt.candidates import Candidate, Survey
+
+PROJECT_FILE = "pyproject.toml"
+_GIT = "--git"  # how a patch that `git apply` takes names its files
+
+
+def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Path:
+    """Write `DIST.patch` into a folder and return its path.
+
+    If the folder is a checkout of the project, the patch also changes its `pyproject.toml`, and the manifest is put
+    where the package is; otherwise the lines are in the patch's introduction.
+
+    Raises:
+        ArtifactError: The file cannot be written.
+    """
+    named = [one for one in chosen if _has_own_name(one)]
+    points = [f'{one.called} = "{one.entry}"' for one in sorted(named, key=lambda one: one.called)]
+    top = _top_level(named or list(chosen))
+    source = "src/" if (folder / "src" / top).is_dir() else ""
+    manifest = _manifest(survey, named)
+    parts = [_introduction(survey, chosen, points), _added(f"{source}{top}/{FILE_NAME}", manifest)]
+    project = folder / PROJECT_FILE
+    if project.is_file():
+        parts.append(_declared(project, points))
+    target = folder / f"{survey.found.distribution}.patch"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, "".join(parts).encode(), force=True, mode=0o666)
+    except OSError as error:
+        message = f"{target} cannot be written: {error.strerror or error}"
+        raise ArtifactError(message, fix="name another folder: --patch DIR") from None
+    return target
+
+
+def _has_own_name(one: Candidate) -> bool:
+    return TOOL_NAME.fullmatch(one.called) is not None and not one.tool.members
+
+
+def _top_level(chosen: Sequence[Candidate]) -> str:
+    modules = [one.entry.partition(":")[0].split(".")[0] for one in chosen]
+    return max(modules, key=modules.count)
+
+
+def _manifest(survey: Survey, named: Sequence[Candidate]) -> str:
+    tools: list[dict[str, Any]] = []
+    for one in sorted(named, key=lambda one: one.called):
+        known = {key: value for key, value in one.definition.items() if value not in (None, {}) and key not in MANY}
+        tools.append({"name": one.called, "entry": one.entry, **known})
+    document = {
+        "manifest_version": MANIFEST_FORMAT,
+        "api": {"min": CONTRACT, "max": CONTRACT},
+        "distribution": survey.found.distribution,
+        "tools": tools,
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _introduction(survey: Survey, chosen: Sequence[Candidate], points: Sequence[str]) -> str:
+    found = survey.found
+    lines = [
+        f"{found.distribution} {found.version or ''}: declare the tools to strands-cli".replace(" :", ":"),
+        "",
+        "With these lines in pyproject.toml, and the manifest below as package data, the tools are listed without an",
+        "import, and work as native:NAME wherever the distribution is installed. Nothing else changes, and neither",
+        "is a dependency.",
+        "",
+        f'    [project.entry-points."{GROUP}"]',
+        *(f"    {point}" for point in points),
+        "",
+        "What makes it better: readOnlyHint, destructiveHint and capabilities in the manifest, so that not every call",
+        "of a tool that only reads asks a person; `strands plugin check --import` checks all of it.",
+    ]
+    left_out = [one.entry for one in chosen if not _has_own_name(one)]
+    if left_out:
+        lines += ["", f"Left out, as an entry point needs the tool's own name: {', '.join(left_out)}"]
+    return "\n".join(lines) + "\n---\n"
+
+
+def _added(path: str, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    body = "".join(f"+{line}" for line in lines)
+    return (
+        f"diff {_GIT} a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
+        f"@@ -0,0 +1,{len(lines)} @@\n{body}"
+    )
+
+
+def _declared(project: Path, points: Sequence[str]) -> str:
+    """Return the hunk that adds the entry points at the end of a `pyproject.toml`."""
+    try:
+        old = project.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    if GROUP in old:
+        return ""
+    gap = "" if old.endswith("\n") else "\n"
+    new = f'{old}{gap}\n[project.entry-points."{GROUP}"]\n' + "".join(f"{point}\n" for point in points)
+    name = PROJECT_FILE
+    before = old if old.endswith("\n") else old + "\n"
+    hunk = difflib.unified_diff(
+        before.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}"
+    )
+    return f"diff {_GIT} a/{name} b/{name}\n{''.join(hunk)}"
