@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 from pathlib import Path
@@ -262,3 +263,29 @@ def test_the_users_file_counts_by_default_and_the_projects_where_its_folder_is_k
     assert found.adopted is not None
     assert found.adopted.level == "project"
     assert discover_catalog([str(site)]).get("hello") is None
+
+
+def test_a_module_of_a_thousand_changed_tools_is_parsed_once(
+    site: Path, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functions = "".join(f"\n\n@tool\ndef t{n}(a: str) -> str:\n    '''Do {n}.'''\n    return a\n" for n in range(1000))
+    files = {"many_tools/__init__.py": "", "many_tools/m.py": f"from strands import tool\n{functions}"}
+    install(site, "many-tools", files=files)
+    adopt(user, site, {"t0": "many_tools.m:t0"}, "many-tools")
+    document = json.loads(user.read_text("utf-8"))
+    tools = document["distributions"]["many-tools"]["tools"]
+    for number in range(1000):
+        # Every second one is not in the module any more.
+        name = f"t{number}" if number % 2 else f"u{number}"
+        tools[name] = {**tools["t0"], "entry": f"many_tools.m:{name}", "called": name}
+    user.write_text(json.dumps(document), encoding="utf-8")
+    module = site / "many_tools" / "m.py"
+    module.write_text(module.read_text("utf-8") + "\n", encoding="utf-8")
+    monkeypatch.setattr("strands_cli.catalog.adopted.adoption_claims.MAX_PARSED", 3)
+    parsed = []
+    real = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda *a, **k: parsed.append(1) or real(*a, **k))
+    catalog = catalog_of(site, user)
+    assert {record.status for record in catalog.tools} == {"broken"}
+    assert "Do 1." in str(only(catalog, "t1").reason)
+    assert len(parsed) == 3

@@ -10,7 +10,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.atomic_file import write_atomically
 from strands_cli.catalog.definitions.tool_fields import (
     TOOL_NAME,
     Check,
@@ -192,6 +191,8 @@ def write_adopted(path: Path, file: AdoptedFile) -> None:
     Raises:
         OSError: It cannot be written.
     """
+    from strands_cli.atomic_file import write_atomically  # slow to import, and listings only read
+
     text = json.dumps(file.as_dict(), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A link stays a link, as people keep their settings elsewhere.

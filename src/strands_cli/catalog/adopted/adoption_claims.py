@@ -22,29 +22,50 @@ _STRICTER: Mapping[str, bool] = {
 }
 _CLAIMS = ("annotations", "strands_cli")
 _SHOWN = 3
+# A file of 5,000 tools must not make a listing parse as many modules.
+MAX_PARSED = 100
 
 
-def definition_now(tool: AdoptedTool, package: Package) -> dict[str, Any]:
-    """Return what the source of an adopted tool says of it now; {} where it cannot be read."""
-    module, _, attribute = tool.entry.partition(":")
-    try:
-        found = definition_of(_found(tool, package) or read_source(module, attribute or None, package))
-    except SourceError:
-        return {}
-    members = found.get("members", {})
-    # A module with several tools, one of which is named by the name in its specification.
-    return members[tool.called] if tool.called in members and "members" not in tool.definition else found
+class DefinitionsNow:
+    """What the source of a distribution's tools says of them now; each module is parsed once."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, dict[str, SourceTool]] = {}
+        self._parsed = 0
+
+    def of(self, tool: AdoptedTool, package: Package) -> dict[str, Any]:
+        """Return the definition of a tool; {} where its source cannot be read, or too much was read already."""
+        try:
+            found = self._listed(tool.module, package).get(tool.entry) or self._read(tool, package)
+        except SourceError:
+            return {}
+        if found is None:
+            return {}
+        definition = definition_of(found)
+        members = definition.get("members", {})
+        # A module with several tools, one of which is named by the name in its specification.
+        return members[tool.called] if tool.called in members and "members" not in tool.definition else definition
+
+    def _listed(self, module: str, package: Package) -> dict[str, SourceTool]:
+        """Return the tools of a module by their entries, each with the input of its signature."""
+        if module not in self._modules:
+            self._modules[module] = {}
+            if self._may_parse():
+                listed = tools_of_module(module, reader_of(package))
+                self._modules[module] = {found.entry: found.tool for found in listed}
+        return self._modules[module]
+
+    def _read(self, tool: AdoptedTool, package: Package) -> SourceTool | None:
+        module, _, attribute = tool.entry.partition(":")
+        return read_source(module, attribute or None, package) if self._may_parse() else None
+
+    def _may_parse(self) -> bool:
+        self._parsed += 1
+        return self._parsed <= MAX_PARSED
 
 
-def _found(tool: AdoptedTool, package: Package) -> SourceTool | None:
-    """Return the tool as the module that defines it shows it, with the input of its signature."""
-    listed = tools_of_module(tool.module, reader_of(package))
-    return next((found.tool for found in listed if found.entry == tool.entry), None)
-
-
-def changes_in(tool: AdoptedTool, package: Package) -> str:
+def changes_in(tool: AdoptedTool, now: Mapping[str, Any]) -> str:
     """Return in which fields the definition in the source differs from the adopted one, as one line; "" for none."""
-    now = definition_now(tool, package)
     # What the source does not show now may be as it was.
     known = {
         name: value for name, value in now.items() if value is not None and name != "members" and value != "unknown"
@@ -59,13 +80,12 @@ def changes_in(tool: AdoptedTool, package: Package) -> str:
     return "; ".join(found[:_SHOWN]) + more
 
 
-def proven(tool: AdoptedTool, package: Package) -> tuple[dict[str, Any], list[str]]:
+def proven(tool: AdoptedTool, now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the definition of a tool that a file of a project adopts, and the fields of the file that do not count.
 
     The hints and claims are those of the source, and what makes it stricter in the file. Description and schemas are
     the source's where it shows them.
     """
-    now = definition_now(tool, package)
     definition, ignored = _joined(tool.definition, now)
     members = tool.definition.get("members")
     if isinstance(members, Mapping):

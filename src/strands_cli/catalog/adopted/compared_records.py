@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDistribution, AdoptedTool, read_adopted
 from strands_cli.catalog.adopted.adopted_modules import changed_files, home_of, root_of
@@ -17,6 +18,9 @@ from strands_cli.catalog.remedies import adopt_again
 from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.phrases import first_of
+
+if TYPE_CHECKING:
+    from strands_cli.catalog.adopted.adoption_claims import DefinitionsNow
 
 ADOPTED_CLAIM = Code(
     "adopted-claim",
@@ -91,18 +95,19 @@ class _Reader:
         self.version = seen.version(adopted.name)
         self.owner = Owner(seen.records[adopted.name][0][1] if adopted.name in seen.records else "")
         self.packages: dict[str, Package | None] = {}
-        self.fault, self.changed = self._compared()
+        self.wrong: dict[str, str | None] = {}  # by module, why it is not one of the distribution
+        self.fault = self._compared()
 
-    def _compared(self) -> tuple[str | None, list[str]]:
-        """Return why no tool of it can be used, and the files that are not what was adopted."""
+    def _compared(self) -> str | None:
+        """Return why no tool of it can be used, if that is so."""
         if self.adopted.name not in self.seen.records:
-            return f"'{self.adopted.name}' is not installed", []
+            return f"'{self.adopted.name}' is not installed"
         tops = {path.partition("/")[0].partition(".")[0] for path in self.adopted.files}
         roots = {top: root_of(package) for top in tops if (package := self._package(top)) is not None}
-        changed = changed_files(self.adopted.files, roots)
         if self.version != self.adopted.version:
-            return f"{self.adopted.name} is version {self.version}, adopted was {self.adopted.version}", changed
-        return f"{first_of(changed, _SHOWN)} changed since it was adopted" if changed else None, changed
+            return f"{self.adopted.name} is version {self.version}, adopted was {self.adopted.version}"
+        changed = changed_files(self.adopted.files, roots)
+        return f"{first_of(changed, _SHOWN)} changed since it was adopted" if changed else None
 
     def _package(self, top: str) -> Package | None:
         if top not in self.packages:
@@ -112,15 +117,17 @@ class _Reader:
     def record(self, tool: AdoptedTool) -> ToolRecord:
         """Return the record of one tool."""
         package = self._package(tool.module.partition(".")[0])
-        bare = self._bare(tool, package)
         if self.adopted.name not in self.seen.records or package is None:
-            return replace(bare, status="broken", reason=self.fault or f"the module '{tool.module}' does not exist")
+            return self._broken(tool, package, self.fault or f"the module '{tool.module}' does not exist")
         if self.fault is not None:
-            return replace(bare, status="broken", reason=self._changes(tool, package))
-        if (wrong := self._misplaced(tool, package)) is not None:
-            return replace(bare, status="broken", reason=wrong)
+            return self._broken(tool, package, self._changes(tool, package))
+        if tool.module not in self.wrong:
+            self.wrong[tool.module] = self._misplaced(tool.module, package)
+        if (wrong := self.wrong[tool.module]) is not None:
+            return self._broken(tool, package, wrong)
         definition = tool.definition if self.level == "user" else self._proven(tool, package)
-        return _described(bare, definition)
+        record = self._record(tool, package, kind=definition["kind"], **_fields_of(definition))
+        return _with_members(record, definition["members"]) if definition.get("members") else record
 
     def finding(self, record: ToolRecord) -> Finding:
         """Return the finding for a tool that cannot be used."""
@@ -130,26 +137,32 @@ class _Reader:
         return Finding(code, message, where, adopt_again(record))
 
     def _changes(self, tool: AdoptedTool, package: Package) -> str:
-        from strands_cli.catalog.adopted.adoption_claims import changes_in  # parses Python
+        from strands_cli.catalog.adopted.adoption_claims import changes_in
 
-        fields = changes_in(tool, package)
+        fields = changes_in(tool, self._now.of(tool, package))
         return f"{self.fault}: {fields}" if fields else str(self.fault)
 
     def _proven(self, tool: AdoptedTool, package: Package) -> Mapping[str, Any]:
-        from strands_cli.catalog.adopted.adoption_claims import proven  # parses Python
+        from strands_cli.catalog.adopted.adoption_claims import proven
 
-        definition, ignored = proven(tool, package)
+        definition, ignored = proven(tool, self._now.of(tool, package))
         if ignored:
             message = f"'{tool.name}' of '{self.adopted.name}': its source does not say {', '.join(ignored)}"
             where = Where(self.file, pointer=f"{_pointer(self.adopted.name, tool.name)}/definition")
             self.seen.findings.append(Finding(ADOPTED_CLAIM, message, where, severity="warning"))
         return definition
 
-    def _misplaced(self, tool: AdoptedTool, package: Package) -> str | None:
+    @cached_property
+    def _now(self) -> DefinitionsNow:
+        from strands_cli.catalog.adopted.adoption_claims import DefinitionsNow  # parses Python
+
+        return DefinitionsNow()
+
+    def _misplaced(self, module: str, package: Package) -> str | None:
         """Return why the module is not one that the distribution has and the file has a digest of."""
-        file = module_file(package, tool.module)
+        file = module_file(package, module)
         if file is None:
-            return f"the module '{tool.module}' does not exist"
+            return f"the module '{module}' does not exist"
         path = os.path.relpath(file, root_of(package)).replace(os.sep, "/")
         if path not in self.adopted.files:
             return f"the adoption file has no digest of {path}"
@@ -157,7 +170,10 @@ class _Reader:
             return f"{path} is not a file of {self.adopted.name}"
         return None
 
-    def _bare(self, tool: AdoptedTool, package: Package | None) -> ToolRecord:
+    def _broken(self, tool: AdoptedTool, package: Package | None, reason: str) -> ToolRecord:
+        return self._record(tool, package, status="broken", reason=reason)
+
+    def _record(self, tool: AdoptedTool, package: Package | None, **fields: Any) -> ToolRecord:
         module, _, attribute = tool.entry.partition(":")
         return ToolRecord(
             name=tool.name,
@@ -170,16 +186,13 @@ class _Reader:
             path=self.home,
             location=(package.directory or package.file) if package else None,
             adopted=Adopted(self.file, self.level, self.adopted.adopted, tool.called, self.adopted.imported),
+            **fields,
         )
 
 
-def _described(record: ToolRecord, definition: Mapping[str, Any]) -> ToolRecord:
-    members = definition.get("members")
-    filled = replace(record, kind=definition["kind"], **_fields_of(definition))
-    if not members:
-        return filled
-    parts = tuple(_members(filled, members))
-    return replace(filled, members=parts, description=filled.description or summarise(parts))
+def _with_members(record: ToolRecord, members: Mapping[str, Mapping[str, Any]]) -> ToolRecord:
+    parts = tuple(_members(record, members))
+    return replace(record, members=parts, description=record.description or summarise(parts))
 
 
 def _members(record: ToolRecord, members: Mapping[str, Mapping[str, Any]]) -> Iterator[ToolRecord]:
