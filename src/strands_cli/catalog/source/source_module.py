@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from strands_cli.catalog.source.docstrings import description_of, docstring_of
@@ -71,26 +72,40 @@ class SourceModule:
 
     def definition(self, name: str) -> ast.AST | None:
         """Return the last statement at top level that binds the name."""
-        found: ast.AST | None = None
-        for node in self.tree.body:
-            if name in _bound_names(node):
-                found = node
-        return found
+        found = self._bindings.get(name)
+        return found[-1] if found else None
 
     def binds_once(self, name: str) -> bool:
         """Return whether one statement at top level binds the name, and none elsewhere may change it."""
-        at_top = sum(name in _bound_names(node) for node in self.tree.body)
-        elsewhere = any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(self.tree))
-        return at_top == 1 and not elsewhere and not self.rebinds(name)
+        _, declared_global = self._stored
+        return len(self._bindings.get(name, ())) == 1 and name not in declared_global and not self.rebinds(name)
 
     def rebinds(self, name: str) -> bool:
         """Return whether any statement binds the name, or may: `from x import *`."""
-        stored = (node for node in ast.walk(self.tree) if isinstance(node, (ast.Name, ast.alias)))
-        return any(
-            (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
-            or (isinstance(node, ast.alias) and (node.asname or node.name) in (name, "*"))
-            for node in stored
-        )
+        stored, _ = self._stored
+        return name in stored or "*" in stored
+
+    @cached_property
+    def _bindings(self) -> dict[str, list[ast.stmt]]:
+        """The statements at top level that bind each name, in order."""
+        found: dict[str, list[ast.stmt]] = {}
+        for node in self.tree.body:
+            for name in dict.fromkeys(_bound_names(node)):
+                found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def _stored(self) -> tuple[set[str], set[str]]:
+        """The names that any statement assigns or imports, `*` among them, and those that functions declare global."""
+        stored, declared_global = set[str](), set[str]()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                stored.add(node.id)
+            elif isinstance(node, ast.alias):
+                stored.add(node.asname or node.name)
+            elif isinstance(node, ast.Global):
+                declared_global.update(node.names)
+        return stored, declared_global
 
     def value(self, name: str) -> ast.expr | None:
         """Return the expression that a name is assigned last at top level."""
