@@ -289,7 +289,7 @@ SPOILED = {
     "engine/upward.py": ("from strands_cli.cli import main", "layers"),
     "agent_files/upward.py": ("from strands_cli import api", "layers"),
     "hooks/upward.py": ("from strands_cli.planning import plan", "layers"),
-    "workflow/sideways.py": ("from strands_cli import catalog", "layers"),
+    "catalog/upward.py": ("from strands_cli import workflow", "layers"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "sdk"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
     "planning/around.py": ("from strands_cli.lock import compare", "faces"),

@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 
 
 def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
-    """Read a workflow (a file, `-` for standard input, or `text`), with every finding about it."""
+    """Read a workflow (a file, `-` for standard input, `DIST/NAME`, or `text`), with every finding about it."""
     from strands_cli.workflow import load_spec
+    from strands_cli.workflow.packaged import located
     from strands_cli.workflow.yaml import NO_SNAPSHOT, read_document
 
+    if text is None and snapshot is None:
+        source, snapshot = located(source)
     return load_spec(read_document(source, text), snapshot or NO_SNAPSHOT)
 
 
@@ -90,7 +93,7 @@ def plan(
     machine = installation or installation_for(loaded, request, catalog, settings)
     built = build_plan(spec, loaded.document, machine, request, loaded.snapshot)
     named = {stored_name(document.file): document.text for document in loaded.files}
-    built = dataclasses.replace(built, files={**built.files, **named})
+    built = dataclasses.replace(built, files={**built.files, **named, **loaded.packages})
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
     seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
     built = with_findings(built, [*machine.hook_faults(), *seen, *faults_of_inputs(built, loaded)])

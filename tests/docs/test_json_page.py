@@ -35,6 +35,7 @@ COMMANDS = {
     "explain": ["explain", QUICKSTART],
     "explain policy": ["explain", "policy", "calculator"],
     "lock --check": ["lock", "--check"],
+    "list-workflows": ["list-workflows"],
     "list-tools": ["list-tools"],
     "tools show": ["tools", "show", "calculator"],
     "tools run": ["tools", "run", "calculator", "--input", '{"expression": "1"}'],

@@ -13,7 +13,7 @@ agents:
 pattern: {type: chain, config: {steps: [{agent: sorter, input: "{{ report }}"}]}}
 inputs: {required: {report: string}}
 """
-RECORDING = "recording: 1\nagents: {sorter: [{text: urgent}]}\n"
+RECORDING = "recording: 1\nsteps: {steps.0: [{text: urgent}]}\n"
 READER = "prompt: Read reports.\nmodel_id: replay\n"
 SKILL = "---\nname: tone\ndescription: How to answer.\n---\nBe brief.\n"
 

@@ -23,7 +23,7 @@ from strands_cli.workflow import BAD_SCHEMA
 from strands_cli.workflow.files import VERSION
 from strands_cli.workflow.parts import STEP, AgentTest, Atomic
 from strands_cli.workflow.templates import SlowPattern, Templates, search
-from strands_cli.workflow.yaml import FileSnapshot, stored_name
+from strands_cli.workflow.yaml import stored_name
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Human
@@ -148,7 +148,7 @@ def _with_turns(atomic: Atomic, test: AgentTest, names: Mapping[str, InputSpec] 
     whole = agent_workflow_of(atomic, recording=_TURNS, inputs=names)
     turns = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in test.recording or ()]}}
     texts = {**whole.snapshot.texts, stored_name(atomic.folder / _TURNS): json.dumps(turns)}
-    return dataclasses.replace(whole, snapshot=FileSnapshot(whole.snapshot.folder, texts))
+    return dataclasses.replace(whole, snapshot=dataclasses.replace(whole.snapshot, texts=texts))
 
 
 def _side_of(error: StrandsCliError) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
+from strands_cli.config import load_settings
 from strands_cli.errors import (
     ArtifactError,
     Denied,
@@ -31,7 +33,7 @@ from strands_cli.planning.checks import (
 )
 from strands_cli.planning.data_flow import checked_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
-from strands_cli.planning.machine import Installation, check_rules, read_installation, rules_of
+from strands_cli.planning.machine import Installation, check_rules, load_policy, read_installation, rules_of
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, places_of
 from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
@@ -45,6 +47,7 @@ from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, folde
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
+    from strands_cli.providers import ModelSettings
     from strands_cli.workflow import Loaded
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
@@ -105,17 +108,22 @@ def build_plan(
         hooks=hooks,
         runs_dir=machine.settings.runs_dir,
         is_complete=context.is_complete,
-        places=places_of(spec, base_dir),
+        places=places_of(spec, Path.cwd() if snapshot.packaged else base_dir),
         variables=variables,
+        packaged=snapshot.packaged,
+        host_is_typed=bool(request.host),
     )
-    # With an unset variable there is no setting to check.
-    models = {} if unset else {name: agent.model for name, agent in agents.items()}
     plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
     plan, of_flow = checked_data_flow(plan, document, environ, is_tool=around.is_tool)
-    findings += check_models(models, document, environ, hooks, request)
+    findings += check_models(_models_of(agents, unset), document, environ, hooks, request)
     findings += [*context.findings, *policy.findings, *unpriced]
     findings += [*_check_plan(plan, document, machine, request, around), *of_flow]
     return replace(plan, findings=tuple(dict.fromkeys(findings)))
+
+
+def _models_of(agents: Mapping[str, PlannedAgent], unset: Sequence[Finding]) -> dict[str, ModelSettings]:
+    """Return the models to check; with an unset variable there is no setting to check."""
+    return {} if unset else {name: agent.model for name, agent in agents.items()}
 
 
 def _with_what_tools_hold(plan: Plan) -> Plan:
@@ -159,7 +167,7 @@ def _check_plan(
     known = around.rules if around.is_tool else ()
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
     yield from check_rules(spec, document, own_rules, list(with_parts(plan.called())), machine.catalog)
-    yield from check_mounts(spec, document, plan.base_dir, plan.places)
+    yield from check_mounts(spec, document, plan.project, plan.places)
     yield from check_variables(spec, document, plan.inputs)
     if not around.is_tool:
         yield from check_outputs(spec, document, plan.inputs, request)
@@ -190,8 +198,14 @@ def installation_for(
         Denied: A policy file is invalid.
     """
     require_valid(loaded)
-    folder = loaded.snapshot.folder or folder_of(loaded.document)
-    return read_installation(request, folder, file=loaded.document.file, catalog=catalog, settings=settings)
+    folder, policy = loaded.snapshot.folder or folder_of(loaded.document), None
+    settings = settings or load_settings(runs_dir=request.runs_dir)
+    if loaded.snapshot.packaged:
+        # The rules of the caller's folder hold; those of the package can only restrict.
+        policy, folder = load_policy(settings, Path.cwd(), request.policy, folder), Path.cwd()
+    return read_installation(
+        request, folder, file=loaded.document.file, policy=policy, catalog=catalog, settings=settings
+    )
 
 
 def require_runnable(plan: Plan) -> None:

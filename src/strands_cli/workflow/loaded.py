@@ -57,6 +57,7 @@ class Loaded:
         snapshot: The files that a run has stored.
         readable: The workflow as far as it can be read: `spec`, else what is left without its mistakes.
         repairs: What was repaired in `readable`.
+        packages: The file of each `package:DIST/NAME` that its agents name.
     """
 
     spec: WorkflowSpec | None
@@ -67,6 +68,7 @@ class Loaded:
     snapshot: FileSnapshot = NO_SNAPSHOT
     readable: WorkflowSpec | None = None
     repairs: Repairs = field(default_factory=Repairs)
+    packages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def valid(self) -> WorkflowSpec | None:

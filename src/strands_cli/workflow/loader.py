@@ -40,12 +40,13 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         of_form += mistakes
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = {}
+    packages: Mapping[str, str] = {}
     if candidate is not None and names_files(candidate):
         from strands_cli.workflow.parts import resolve_references
 
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
-        findings += resolved.findings
+        findings, packages = [*findings, *resolved.findings], resolved.packages
     if candidate is not None and candidate.is_earlier:
         from strands_cli.workflow.earlier import as_earlier
 
@@ -61,7 +62,8 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)
-    loaded = Loaded(candidate if spec else None, document, tuple(of_form), files, origins, snapshot, candidate, repairs)
+    shown = candidate if spec else None
+    loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
     return loaded.with_findings(findings)
 
 

@@ -3,6 +3,7 @@ from strands_cli.catalog.packaged.packaged_files import UNKNOWN_PACKAGED as UNKN
 from strands_cli.catalog.packaged.packaged_files import PackagedFile as PackagedFile
 from strands_cli.catalog.packaged.packaged_files import files_in as files_in
 from strands_cli.catalog.packaged.packaged_files import find_packaged as find_packaged
+from strands_cli.catalog.packaged.packaged_files import is_installed as is_installed
 from strands_cli.catalog.packaged.packaged_files import is_packaged_name as is_packaged_name
 from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED as BAD_PACKAGED
 from strands_cli.catalog.packaged.packaged_folders import GROUPS as GROUPS

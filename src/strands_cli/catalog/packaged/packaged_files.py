@@ -25,7 +25,7 @@ from strands_cli.quick_dataclass import dataclass
 UNKNOWN_PACKAGED = Code(
     "unknown-packaged",
     "No installed distribution brings a workflow, agent or skill of this name.",
-    "Correct the name, or install the distribution that has it.",
+    "Look at what is installed: strands list-workflows",
     2,
 )
 AMBIGUOUS_PACKAGED = Code(
@@ -71,6 +71,12 @@ def is_packaged_name(text: str) -> bool:
     """Return whether a text has the form `DIST/NAME`; `./` and a suffix of a file always mean a path."""
     distribution, slash, name = text.partition("/")
     return bool(slash and NAME.fullmatch(distribution) and NAME.fullmatch(name) and not name.endswith(_SUFFIXES))
+
+
+def is_installed(text: str) -> bool:
+    """Return whether the distribution of a name `DIST/NAME` brings workflows, agents or skills."""
+    read = read_packaged(text.partition("/")[0])
+    return read is not None and any(read)
 
 
 def find_packaged(
@@ -176,7 +182,7 @@ def _fix(distribution: str, name: str, kind: PackagedKind, folders: Sequence[Pac
     known = sorted({one.name for folder in folders if folder.kind == kind for one in files_in(folder)[0]})
     close = did_you_mean(name, known)
     if close:
-        return f"did you mean {_instead(f'{distribution}/{close}', kind)}"
+        return f"did you mean {_instead(f'{distribution}/{close}', kind)}?"
     return f"name one that it has: {', '.join(known[:10])}" if known else None
 
 

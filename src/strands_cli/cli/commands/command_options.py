@@ -19,7 +19,9 @@ from strands_cli.planning import RunRequest, converted, default_of, options
 from strands_cli.quick_dataclass import dataclass
 
 SPEC_ARGUMENT = typer.Argument(
-    metavar="SPEC", help="Workflow file; `-` reads standard input.", autocompletion=completions.workflow_files
+    metavar="SPEC",
+    help="Workflow file, or DIST/NAME of a package; `-` reads standard input.",
+    autocompletion=completions.workflow_files,
 )
 SPEC = Annotated[str, SPEC_ARGUMENT]
 RUN = Annotated[

@@ -32,6 +32,7 @@ HEADINGS = {
         "ui": "ui_command:ui",
     },
     "Tools": {
+        "list-workflows": "list_workflows:list_workflows",
         "list-tools": "tools.tools_commands:list_tools",
         "tools": "tools.tools_commands:tools_app",
         "plugin": "plugin.plugin_group:plugin_app",

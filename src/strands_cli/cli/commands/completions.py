@@ -47,6 +47,22 @@ def _files(suffixes: Sequence[str], incomplete: str) -> Iterator[str]:
             yield str(path) if not incomplete.startswith("./") else f"./{path}"
 
 
+def _packaged(incomplete: str, *kinds: str) -> Iterator[str]:
+    """Yield the names of packaged files of these kinds, where a name and no path begins."""
+    if incomplete.startswith((".", "/", "~")):
+        return
+    from strands_cli.catalog.packaged import files_in, scan_packaged
+
+    for folder in scan_packaged()[0]:
+        if folder.kind in kinds:
+            yield from (file.ref for file in files_in(folder)[0] if not file.name.endswith((".recording", ".tests")))
+
+
+def _specs(incomplete: str, *kinds: str) -> Iterator[str]:
+    yield from _files(_YAML, incomplete)
+    yield from _packaged(incomplete, *kinds)
+
+
 def _files_below(folder: Path, suffixes: Sequence[str], depth: int) -> Iterator[Path]:
     """Yield files of a folder, those directly in it first; hidden folders and links to folders are left out."""
     entries = sorted(folder.iterdir())
@@ -153,7 +169,9 @@ def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 tools = completer(_tools)
-workflow_files = completer(lambda incomplete, _: _files(_YAML, incomplete))
+workflow_files = completer(lambda incomplete, _: _specs(incomplete, "workflow"))
+agent_files = completer(lambda incomplete, _: _specs(incomplete, "agent"))
+packaged = completer(lambda incomplete, _: _packaged(incomplete, "workflow", "agent", "skill"))
 server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
 json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
 families, categories, distributions = map(_of_tools, ("family", "category", "distribution"))

@@ -111,7 +111,8 @@ def stored_workflow(journal: Journal, changes: Mapping[str, Any]) -> tuple[RunRe
 
 def read_correction(journal: Journal, file: str | Path, text: str | None = None) -> Loaded:
     """Read the corrected workflow of a run, from a file or a text; its paths start from the folder of the run."""
-    return load_spec(read_document(file, text), FileSnapshot(Path(journal.get("base_dir"))))
+    snapshot = FileSnapshot(Path(journal.get("base_dir")), packaged=journal.get("packaged") or "")
+    return load_spec(read_document(file, text), snapshot)
 
 
 def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:

@@ -46,6 +46,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "started_at": clock.now(),
         "status": "running",
         **({"context": sorted(request.context)} if request.context else {}),
+        **({"packaged": plan.packaged} if plan.packaged else {}),
         **surroundings_of(plan),
     }
 
@@ -59,7 +60,8 @@ def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
 
 def snapshot_of(journal: Journal) -> FileSnapshot:
     """Return the run's folder and the texts of its files as they were when it began."""
-    return FileSnapshot(Path(journal.get("base_dir")), journal.get("files") or {})
+    packaged = journal.get("packaged") or ""
+    return FileSnapshot(Path(journal.get("base_dir")), journal.get("files") or {}, packaged=packaged)
 
 
 def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | None, str | None]:
@@ -78,7 +80,7 @@ def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | No
     return (
         file,
         None,
-        FileSnapshot(Path(journal.get("base_dir"))),
+        FileSnapshot(Path(journal.get("base_dir")), packaged=journal.get("packaged") or ""),
         None if now == text else "has changed; the new run uses it as it is now",
     )
 

@@ -57,6 +57,9 @@ def _check_file(
     path: Path, spec: WorkflowSpec, playing: Collection[str], document: Document, snapshot: FileSnapshot
 ) -> Iterator[Finding]:
     named = document.where("/runtime/recording")
+    if snapshot.packaged and _is_elsewhere(path, snapshot):
+        yield _unusable(named)
+        return
     try:
         recorded = snapshot.read(path)
     except StrandsCliError as error:
@@ -68,6 +71,13 @@ def _check_file(
     yield from findings if not findings or _may_be_explained(path, document) else [_unusable(named)]
     if recording is not None:
         yield from _check_steps(recording, recorded, spec, playing, document)
+
+
+def _is_elsewhere(path: Path, snapshot: FileSnapshot) -> bool:
+    """Return whether a recording is neither stored nor in the folder of a package or the working directory."""
+    place = stored_name(path)
+    folders = (snapshot.folder or Path.cwd(), Path.cwd())
+    return place not in snapshot.texts and not any(Path(place).is_relative_to(stored_name(one)) for one in folders)
 
 
 def _may_be_explained(path: Path, document: Document) -> bool:

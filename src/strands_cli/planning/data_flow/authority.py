@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # In a tool's `config`: addresses that are not public and may be reached all the same.
 PRIVATE = "allow_private"
+# How the use of an address by models begins.
+OF_MODELS = "the models of "
 Kind = Literal["program", "file", "variable", "store", "folder", "network", "address"]
 
 
@@ -165,7 +167,8 @@ def _of_path(kind: Kind, path: str, by: str, plan: Plan, *, exact: str = "") -> 
     """Return the use of a path: a person is asked about one outside of the folder and of the working directory."""
     place = plan.places.get(path) or place_of(plan.base_dir, path)
     asks = bool(exact) and all(is_outside(place, inside) for inside in (plan.base_dir, Path.cwd()))
-    plain = os.path.normpath(os.path.realpath(plan.base_dir) / Path(path))
+    folder = plan.project if path in plan.places else plan.base_dir
+    plain = os.path.normpath(os.path.realpath(folder) / Path(path))
     return Use(kind, path, by, asks=asks, exact=exact, place=place, is_elsewhere=place != plain)
 
 
@@ -210,7 +213,7 @@ def _of_runtime(plan: Plan) -> Iterator[Use]:
     if runtime.recording is not None and is_outside(recording.place, plan.base_dir):
         yield recording
     if runtime.host and runtime.provider != "replay":  # is empty where its variable is not set
-        yield Use("address", host_and_port(runtime.host), f"the models of {runtime.provider}, with their key")
+        yield Use("address", host_and_port(runtime.host), f"{OF_MODELS}{runtime.provider}, with their key")
     if otel is not None and otel.endpoint not in (None, "console"):
         yield Use("address", host_and_port(str(otel.endpoint)), "the traces", exact=str(otel.endpoint))
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.planning.data_flow.authority import Use, uses_in
+from strands_cli.planning.data_flow.authority import OF_MODELS, Use, is_outside, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
+from strands_cli.planning.data_flow.foreign_workflows import foreign_reason
 from strands_cli.planning.data_flow.local_code import code_named_in
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
 from strands_cli.planning.plan import Plan
@@ -25,7 +26,8 @@ class Authority:
 
     `writers` are the tools that may write files, each with whether it says so. `digest` is that of all that its files
     say of this, and of where links lead; it is the same on every machine and in every folder. `places` are the files
-    and folders that are meant on this one.
+    and folders that are meant on this one. `foreign` says why the workflow is not the person's own, so that they are
+    asked about all that it uses, and `whole` is the digest of that; both are empty for their own.
     """
 
     uses: tuple[Use, ...]
@@ -33,6 +35,8 @@ class Authority:
     writers: tuple[tuple[str, bool], ...]
     digest: str
     places: tuple[str, ...] = ()
+    foreign: str = ""
+    whole: str = ""
 
     @property
     def asked(self) -> tuple[Use, ...]:
@@ -45,6 +49,7 @@ class Authority:
             "digest": self.digest,
             "uses": [use.as_dict() for use in self.uses],
             "outgoing": [asdict(way) for way in self.outgoing],
+            "foreign": self.foreign or None,
         }
 
 
@@ -62,7 +67,23 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     ]
     outgoing = find_outgoing(plan, os.environ if environ is None else environ)
     digest = f"sha256:{digest_of(written)}"
-    return Authority(tuple(dict.fromkeys(uses)), outgoing, find_writers(plan), digest, places)
+    uses, foreign, of_all = list(dict.fromkeys(uses)), foreign_reason(plan, digest) if named else "", ""
+    if foreign:
+        uses = [replace(use, asks=use.asks or not (use.is_idle or _is_of_person(use, plan))) for use in uses]
+        every = [[use.kind, use.what, use.by, use.exact] for _, use in named if not _is_typed(use, plan)]
+        of_all = f"sha256:{digest_of(every)}"
+    return Authority(tuple(uses), outgoing, find_writers(plan), digest, places, foreign, of_all)
+
+
+def _is_of_person(use: Use, plan: Plan) -> bool:
+    """Return whether a use needs no question: the command line names it, or it is in the workflow's own folder."""
+    is_own = use.kind in ("file", "folder") and not plan.packaged and not is_outside(use.place, plan.base_dir)
+    return is_own or _is_typed(use, plan)
+
+
+def _is_typed(use: Use, plan: Plan) -> bool:
+    """Return whether a use is the word of the command line, not of the workflow."""
+    return plan.host_is_typed and use.kind == "address" and use.by.startswith(OF_MODELS)
 
 
 def _written(use: Use, plan: Plan) -> list[str]:

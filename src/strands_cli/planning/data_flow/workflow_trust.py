@@ -76,7 +76,7 @@ class Trust:
     @property
     def locked_name(self) -> str:
         """Return what `plan.locked` has where a required lock vouches for the workflow as it is."""
-        return f"{WORKFLOW}{Path(self.plan.file).name}@{self.authority.digest}"
+        return f"{WORKFLOW}{self.plan.packaged or Path(self.plan.file).name}@{self.authority.digest}"
 
     @property
     def answer(self) -> Path:
@@ -88,8 +88,12 @@ class Trust:
         found = self.authority
         folder, places = os.path.realpath(self.plan.base_dir), list(found.places)
         about = {"folder": folder, "authority": found.digest, "places": places}
+        if self.plan.packaged:  # one answer for each folder in which it is used, and after it is installed again
+            about = {"package": self.plan.packaged, "authority": found.digest, "places": places}
+        if found.foreign:
+            about["whole"] = found.whole
         run_in = os.path.realpath(self.plan.spec.folder_of_servers(self.plan.base_dir))
-        if self.plan.spec.tools.mcp and run_in != folder:
+        if self.plan.spec.tools.mcp and run_in != folder and not self.plan.packaged:
             about["directory"] = run_in
         return user_data_dir(os.environ) / FOLDER / f"{digest_of(about)}.json"
 
@@ -110,12 +114,16 @@ class Trust:
             file.unlink(missing_ok=True)
 
     def _is_named_by(self, rule: Rule) -> bool:
-        """Return whether a rule names the file: `*` does not, nor does a rule of the workflow itself."""
+        """Return whether a rule names the file, or `DIST/NAME`; `*` and rules of the workflow do not."""
         if not rule.tools.startswith(WORKFLOW) or rule.level == "workflow" or self.plan.file.startswith("<"):
             return False
         is_typed = rule.level == "command line"
         patterns = [_path_of(pattern, is_typed=is_typed) for pattern in (rule.tools, *rule.unless)]
         fits = [fnmatch.fnmatchcase(os.path.realpath(self.plan.file), pattern) for pattern in patterns]
+        if self.plan.packaged:
+            written = [pattern.removeprefix(WORKFLOW) for pattern in (rule.tools, *rule.unless)]
+            named = [fnmatch.fnmatchcase(self.plan.packaged, pattern) for pattern in written]
+            fits = [by_file or by_name for by_file, by_name in zip(fits, named, strict=True)]
         return fits[0] and not any(fits[1:])
 
 

@@ -45,7 +45,10 @@ def agent_workflow_of(
         inputs: Further inputs, for the templates of its prompt.
     """
     if atomic.is_workflow:
-        return AgentWorkflow(atomic.document.file) if recording is None else _playing(atomic, recording)
+        if recording is not None:
+            return _playing(atomic, recording)
+        packaged = FileSnapshot(atomic.folder, packaged=atomic.packaged)
+        return AgentWorkflow(atomic.document.file, None, packaged if atomic.packaged else NO_SNAPSHOT)
     # A key that begins so is a note of the author, not an agent.
     agent = atomic.name if not atomic.name.startswith(NOTE_PREFIX) else "agent"
     runtime = {"provider": provider, **({"recording": recording} if recording else {})}
@@ -63,7 +66,9 @@ def agent_workflow_of(
     file = Path(atomic.document.file)
     texts = {stored_name(file.absolute()): atomic.document.text}
     return AgentWorkflow(
-        f"<atomic {atomic.name}>", workflow_text(document), FileSnapshot(file.parent.absolute(), texts)
+        f"<atomic {atomic.name}>",
+        workflow_text(document),
+        FileSnapshot(file.parent.absolute(), texts, packaged=atomic.packaged),
     )
 
 
@@ -76,7 +81,7 @@ def _playing(atomic: Atomic, recording: str) -> AgentWorkflow:
     document = atomic.document
     runtime = {**(document.value.get("runtime") or {}), "provider": "replay", "recording": recording}
     text = json.dumps({**document.value, "runtime": runtime})
-    return AgentWorkflow(document.file, text, FileSnapshot(atomic.folder))
+    return AgentWorkflow(document.file, text, FileSnapshot(atomic.folder, packaged=atomic.packaged))
 
 
 def located_in_agent_file(finding: Finding, atomic: Atomic) -> Finding:

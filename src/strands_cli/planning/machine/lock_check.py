@@ -79,13 +79,13 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
     used = used_of(plan, catalog)
-    findings, locked = check_used(used, plan.base_dir, catalog, required_by, _spec_word(plan))
+    findings, locked = check_used(used, plan.project, catalog, required_by, _spec_word(plan))
     if any(finding.code == UNKNOWN_TOOL for finding in plan.findings):
-        findings += _uninstalled(plan.base_dir, catalog, known=findings)
+        findings += _uninstalled(plan.project, catalog, known=findings)
     servers = servers_in(with_parts(plan.called()))
     pinned: dict[str, LockedServer] = {}
     if servers and not any(finding.code.startswith("lock-") for finding in findings):
-        found, pinned = check_servers(servers, plan.base_dir, _spec_word(plan))
+        found, pinned = check_servers(servers, plan.project, _spec_word(plan))
         findings += found
     if required_by and not any(finding.code.startswith("lock-") for finding in findings):
         locked |= _vouched_workflow(plan) | _locked_python(used)
@@ -107,8 +107,8 @@ def _vouched_workflow(plan: Plan) -> frozenset[str]:
     from strands_cli.lock.format import lock_file, read_lock
     from strands_cli.planning.data_flow import Trust
 
-    lock, trust = read_lock(lock_file(plan.base_dir)), Trust.of(plan)
-    known = lock.workflows.get(Path(plan.file).name) if lock is not None else None
+    lock, trust = read_lock(lock_file(plan.project)), Trust.of(plan)
+    known = lock.workflows.get(plan.packaged or Path(plan.file).name) if lock is not None else None
     is_vouched = known is not None and known.authority == trust.authority.digest
     return frozenset({trust.locked_name}) if is_vouched else frozenset()
 
@@ -252,7 +252,7 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
 
 def _spec_word(plan: Plan) -> str:
     """Return the argument that names the folder to `strands lock`; empty for the current directory."""
-    return "" if plan.file.startswith("<") or plan.base_dir == Path.cwd() else f"{shlex.quote(plan.file)} "
+    return "" if plan.file.startswith("<") or plan.project == Path.cwd() else f"{shlex.quote(plan.file)} "
 
 
 def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) -> Lock:
@@ -291,5 +291,5 @@ def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkfl
     for plan in plans:
         authority = authority_of(plan)
         if any(use.kind in ("program", "file", "folder", "network") for use in authority.uses):
-            name = Path(plan.file).name
+            name = plan.packaged or Path(plan.file).name
             yield name, LockedWorkflow(name, authority.digest)

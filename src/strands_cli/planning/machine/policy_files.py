@@ -21,20 +21,24 @@ UNNAMED_POLICY = Code(
 )
 
 
-def load_policy(settings: Settings, folder: Path | None, named: Path | None = None) -> Policy:
+def load_policy(
+    settings: Settings, folder: Path | None, named: Path | None = None, package: Path | None = None
+) -> Policy:
     """Read every policy file there is; where there is none, only its place is looked at.
 
     Args:
         settings: This machine's settings, which name the places of the managed and the user file.
         folder: Where the project's file may be: beside the workflow.
         named: A file that replaces the project's (`--policy`).
+        package: Where a packaged workflow is, whose file counts beside that of the project.
 
     Raises:
         Denied: a file cannot be read or is wrong; the findings are those of all files.
     """
     policies: list[Policy] = []
     findings: list[Finding] = []
-    for level, path in policy_places(settings, folder, named):
+    of_package: list[tuple[Level, Path]] = [("project", package / PROJECT_POLICY)] if package is not None else []
+    for level, path in (*policy_places(settings, folder, named), *of_package):
         if path != named and not _exists(path):
             continue
         from strands_cli.workflow.files import check_ownership, read_policy

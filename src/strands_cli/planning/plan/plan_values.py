@@ -194,7 +194,8 @@ class Plan:
     without them policy alone answers. `runs_dir` is the directory of journals. `is_complete` is False where a part
     of the workflow is left out, because it cannot be planned; a finding says why. `places` are the mounts and the files
     of secrets without links, by the path as written: a link that is moved later leads nowhere else.
-    `variables` are the environment variables that `runtime` names.
+    `variables` are the environment variables that `runtime` names. `packaged` is the name `DIST/NAME` of a workflow
+    that an installed distribution brings. `host_is_typed` says that the command line names the host of the models.
     """
 
     spec: WorkflowSpec
@@ -220,6 +221,13 @@ class Plan:
     is_complete: bool = True
     places: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    packaged: str = ""
+    host_is_typed: bool = False
+
+    @property
+    def project(self) -> Path:
+        """The folder of its lock, and of relative mounts and files of secrets: a packaged workflow has the caller's."""
+        return Path.cwd() if self.packaged else self.base_dir
 
     def called(self) -> tuple[PlannedTool, ...]:
         """Return every tool that an agent or a step may call."""

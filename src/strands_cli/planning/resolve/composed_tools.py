@@ -27,6 +27,7 @@ from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow import NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 from strands_cli.workflow.files import named_file
+from strands_cli.workflow.packaged import PACKAGE
 from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, ToolEntry
 from strands_cli.workflow.templates import is_prompt_template
@@ -160,12 +161,12 @@ class ComposedTools:
         spec = made.plan.spec
         about, takes, notes = spec.description or spec.name, workflow_input_schema(spec), spec.context_policy.notes
         hints = _annotations(made, notes=notes is not None)
-        record = workflow_record("workflow", Path(path).stem, about, takes, hints)
+        record = workflow_record("workflow", file.stem, about, takes, hints)
         return self._planned(entry, record, made, where)
 
     def _file(self, path: str, where: Where) -> Path | None:
         around = self.context.around
-        file = named_file(path, around.base_dir, around.base_dir, where, around.snapshot)
+        file = named_file(path, around.base_dir, around.base_dir, where, around.snapshot, "workflow")
         if isinstance(file, Finding):
             self.context.findings.append(file)
             return None
@@ -173,7 +174,11 @@ class ComposedTools:
 
     def _workflow(self, file: Path, path: str, where: Where) -> WorkflowAsTool | None:
         context, around = self.context, self.context.around
-        snapshot = replace(around.snapshot, folder=file.parent) if around.snapshot.folder else around.snapshot
+        is_packaged, snapshot = path.startswith(PACKAGE), around.snapshot
+        if is_packaged:
+            snapshot = replace(snapshot, folder=file.parent, packaged=path.removeprefix(PACKAGE))
+        elif snapshot.folder:
+            snapshot = replace(snapshot, folder=file.parent)
         document = self._read(file, path, where)
         if document is None:
             return None
@@ -192,7 +197,8 @@ class ComposedTools:
             making=tuple(self.making),
         )
         plan = self.planners.workflow(spec, document, context, inside)
-        named = {stored_name(one.file): one.text for one in (document, *loaded.files)}
+        named = {stored_name(one.file): one.text for one in (document, *loaded.files)} | dict(loaded.packages)
+        named |= {path: str(file)} if is_packaged else {}
         context.findings += plan.findings
         context.is_complete &= plan.is_complete
         return WorkflowAsTool(replace(plan, files={**plan.files, **named}), document)
@@ -201,6 +207,7 @@ class ComposedTools:
         """Return the file as a document that findings call by its path from here."""
         beside = Path(self.document.file).parent if not self.document.file.startswith("<") else Path()
         shown = self.context.around.base_dir / path if self.context.around.snapshot.folder else beside / path
+        shown = file if path.startswith(PACKAGE) else shown
         try:
             document = self.context.around.snapshot.read(file, Path(shown))
         except UsageError as error:

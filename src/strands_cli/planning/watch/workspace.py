@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
     """Return where each mount of a workflow leads, and its path as the workflow writes it, by its name."""
-    mounts, folder = planned.spec.env.mounts, planned.base_dir.absolute()
+    mounts, folder = planned.spec.env.mounts, planned.project.absolute()
     return {
         "mounts": {name: planned.places[path] for name, path in mounts.items()},
         "written_mounts": {name: str(folder / path) for name, path in mounts.items()},

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from strands_cli.errors import Finding, Where
 from strands_cli.protected_names import secret_in
 from strands_cli.workflow.findings import BAD_PATH
+from strands_cli.workflow.packaged import PACKAGE, packaged_file, project_root
 from strands_cli.workflow.yaml import FileSnapshot, stored_name
 
 # The file that makes a folder a skill.
 ENTRY = "SKILL.md"
 
 
-def project_root(folder: Path) -> Path:
-    """Return the folder below which a workflow may name files.
-
-    It is the repository of the workflow's folder, else the working directory where the folder is below it, else the
-    folder itself. One that contains the home directory is none: a workflow must not reach everything of a person.
-    """
-    own, here = folder.resolve(), Path.cwd().resolve()
-    repository = next((above for above in (own, *own.parents) if os.path.exists(above / ".git")), None)  # noqa: PTH110 - Path.exists raises
-    root = repository or (here if own.is_relative_to(here) else own)
-    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home() raises where there is none
-    return own if home.is_relative_to(root) else root
-
-
-def named_file(name: str, beside: Path, folder: Path, where: Where, snapshot: FileSnapshot) -> Path | Finding:
+def named_file(
+    name: str,
+    beside: Path,
+    folder: Path,
+    where: Where,
+    snapshot: FileSnapshot,
+    kind: Literal["workflow", "agent", "skill"] | None = None,
+) -> Path | Finding:
     """Return what a path leads to, or why a workflow may not name it.
 
     Args:
         beside: The folder that the path starts from.
         folder: The folder of the workflow.
         snapshot: The files that a run has stored; it was checked when it began.
+        kind: What may be named of an installed distribution, as `package:DIST/NAME`; None for nothing.
     """
+    if kind is not None and name.startswith(PACKAGE):
+        return packaged_file(name, where, snapshot, kind)
     own = folder.resolve()
     try:
         path = (beside / name).resolve()
@@ -43,6 +42,9 @@ def named_file(name: str, beside: Path, folder: Path, where: Where, snapshot: Fi
     is_stored = any(stored_name(one) in snapshot.texts for one in (path, path / ENTRY))
     if is_stored or path.is_relative_to(own):
         return path
+    if snapshot.packaged:
+        message = f"{name!r} is outside the folder of {snapshot.packaged}; a packaged file reads nothing else"
+        return Finding(BAD_PATH, message, where, "report it to the author of the distribution")
     if not path.is_relative_to(root := project_root(own)):
         message = f"{name!r} is outside the project of the workflow"
         elsewhere = ", or begin in a working directory above both" if root == own else ""

@@ -15,6 +15,7 @@ from strands_cli.workflow.agent_sections import Skill
 from strands_cli.workflow.files.project_files import ENTRY as ENTRY
 from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT
+from strands_cli.workflow.packaged import PACKAGE
 from strands_cli.workflow.yaml import FILE_NOT_READ, NO_SNAPSHOT, Document, FileSnapshot
 
 MISSING_SKILL = Code(
@@ -42,6 +43,7 @@ class SkillFolder:
     Attributes:
         description: That of the workflow, else that of the front matter of `SKILL.md`.
         texts: The texts by their paths in the folder, `SKILL.md` first.
+        package: `package:DIST/NAME` where that names it, else empty.
     """
 
     id: str
@@ -49,11 +51,13 @@ class SkillFolder:
     description: str | None
     preload_metadata: bool
     texts: Mapping[str, str]
+    package: str = ""
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts by the names under which a run stores files (`stored_name`)."""
-        return {str(self.root / name): text for name, text in self.texts.items()}
+        """The texts by the names under which a run stores files (`stored_name`), and where a packaged one was."""
+        named = {self.package: str(self.root)} if self.package else {}
+        return {**named, **{str(self.root / name): text for name, text in self.texts.items()}}
 
 
 @dataclass(slots=True)
@@ -77,12 +81,13 @@ class _Reader:
             message = f"the skill '{self.skill.id}' has no description of when to use it"
             fix = f"write `description` here, or in the front matter of its {ENTRY}"
             self._report(NO_EFFECT, message, fix, "warning")
-        return SkillFolder(self.skill.id, root, described, self.skill.preload_metadata, texts)
+        package = self.skill.path if self.skill.path.startswith(PACKAGE) else ""
+        return SkillFolder(self.skill.id, root, described, self.skill.preload_metadata, texts, package)
 
     def _root(self) -> Path | None:
         """Return the folder, which must be inside the project of the workflow after links are followed."""
         where = self.document.where(f"{self.pointer}/path")
-        root = named_file(self.skill.path, self.folder, self.folder, where, self.snapshot)
+        root = named_file(self.skill.path, self.folder, self.folder, where, self.snapshot, "skill")
         if isinstance(root, Finding):
             self.findings.append(root)
             return None

@@ -2,6 +2,7 @@ from strands_cli.workflow.parts.agent_file import AgentFile as AgentFile
 from strands_cli.workflow.parts.agent_file import Atomic as Atomic
 from strands_cli.workflow.parts.agent_file import is_agent_file as is_agent_file
 from strands_cli.workflow.parts.agent_file import is_single_step as is_single_step
+from strands_cli.workflow.parts.agent_file import open_atomic as open_atomic
 from strands_cli.workflow.parts.agent_file import read_atomic as read_atomic
 from strands_cli.workflow.parts.agent_file import require_sound as require_sound
 from strands_cli.workflow.parts.agent_tests import BAD_TEST as BAD_TEST

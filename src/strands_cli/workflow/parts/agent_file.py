@@ -15,6 +15,7 @@ from strands_cli.phrases import joined
 from strands_cli.workflow.agent_sections import AgentSpec
 from strands_cli.workflow.base_model import Identifier
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.packaged import located
 from strands_cli.workflow.parts.agent_tests import (
     BAD_TEST,
     TESTS_FILE,
@@ -50,7 +51,8 @@ class Atomic:
     """One agent by itself: a file of an agent, or a workflow of one agent and one step.
 
     `whole` is None where the mistakes in the file leave no agent; `findings` are those of its shape and its tests.
-    `tests_beside` are the tests in a file of their own, and `beside` is that file.
+    `tests_beside` are the tests in a file of their own, and `beside` is that file. `packaged` is the name `DIST/NAME`
+    of an agent that an installed distribution brings.
     """
 
     document: Document
@@ -62,6 +64,7 @@ class Atomic:
     findings: tuple[Finding, ...] = ()
     tests_beside: tuple[AgentTest, ...] = ()
     beside: Document | None = None
+    packaged: str = ""
 
     @property
     def folder(self) -> Path:
@@ -96,6 +99,18 @@ def is_single_step(value: Any) -> bool:
     except ValidationError:
         return False
     return spec.only_agent is not None
+
+
+def open_atomic(name: str | Path) -> Atomic:
+    """Return the one agent of a file, or of an installed distribution that `DIST/NAME` names.
+
+    Raises:
+        UsageError: The file cannot be opened, or no distribution has that name.
+        InvalidInput: It is not a document, or does not have one agent.
+    """
+    source, snapshot = located(name, "agent")
+    found = read_atomic(read_document(source))
+    return found if snapshot is None else replace(found, packaged=snapshot.packaged)
 
 
 def read_atomic(document: Document) -> Atomic:

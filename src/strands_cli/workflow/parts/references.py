@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -16,6 +16,7 @@ from strands_cli.workflow.agent_sections import AgentSpec
 from strands_cli.workflow.files import named_file
 from strands_cli.workflow.findings import BAD_SCHEMA, MISSING_KEY
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.packaged import PACKAGE
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
 from strands_cli.workflow.validation_errors import findings_of, value_at
 from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
@@ -27,12 +28,16 @@ _SCHEMA_FIELDS = ("input_schema", "output_schema")
 
 @dataclass(slots=True)
 class Resolved:
-    """A workflow with the content of its files, the files, and the place of each agent's keys."""
+    """A workflow with the content of its files, the files, and the place of each agent's keys.
+
+    `packages` has the file of each `package:DIST/NAME` that is named.
+    """
 
     spec: WorkflowSpec
     files: tuple[Document, ...]
     origins: Mapping[str, tuple[Document, str]]
     findings: tuple[Finding, ...]
+    packages: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -45,13 +50,22 @@ class _Reader:
     read: dict[Path, Document] = field(default_factory=dict)
     origins: dict[str, tuple[Document, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    packages: dict[str, str] = field(default_factory=dict)
 
-    def document(self, name: str, beside: Path, where: Where) -> tuple[Path, Document] | None:
+    def document(
+        self, name: str, beside: Path, where: Where, kind: Literal["agent"] | None = None
+    ) -> tuple[Path, Document] | None:
         """Return the file a path names, or report why not."""
-        path = named_file(name, beside, self.folder, where, self.snapshot)
+        folder, snapshot = self.folder, self.snapshot
+        if package := self._package_of(beside):
+            # A file of a package reads its own folder only, whichever workflow names it.
+            folder, snapshot = beside, replace(snapshot, packaged=package)
+        path = named_file(name, beside, folder, where, snapshot, kind)
         if isinstance(path, Finding):
             self.findings.append(path)
             return None
+        if name.startswith(PACKAGE):
+            self.packages[name] = str(path)
         if path not in self.read:
             try:
                 self.read[path] = self.snapshot.read(path, self._shown(path))
@@ -65,8 +79,15 @@ class _Reader:
             self.findings.extend(self.read[path].findings)
         return path, self.read[path]
 
+    def _package_of(self, folder: Path) -> str:
+        """Return the name of the packaged agent in a folder; empty for a folder of no package."""
+        names = (name.removeprefix(PACKAGE) for name, file in self.packages.items() if Path(file).parent == folder)
+        return next(names, "")
+
     def _shown(self, path: Path) -> Path:
         """Return how findings call a file: short, unless `..` behind a link would then lead elsewhere."""
+        if str(path) in self.packages.values():
+            return path
         shown = self.shown / os.path.relpath(path, self.folder)
         short = Path(os.path.normpath(shown))
         return short if short.resolve() == path else shown
@@ -78,7 +99,7 @@ class _Reader:
         if spec.ref is None:
             return spec
         where = document.where(f"{pointer}/$ref")
-        found = self.document(spec.ref, path.parent if path else self.folder, where)
+        found = self.document(spec.ref, path.parent if path else self.folder, where, "agent")
         if found is None:
             return spec
         if found[0] in seen:
@@ -150,6 +171,8 @@ class _Reader:
         Workflows in several folders use the same file of an agent. A resumed run uses what it has stored.
         """
         beside = next((path.parent for path, document in self.read.items() if document is origin), self.folder)
+        if self._package_of(beside):
+            return beside
         with contextlib.suppress(OSError, ValueError, RuntimeError):
             places = {folder: (folder / name).resolve() for folder in (beside, self.folder)}
             for folder, path in places.items():
@@ -170,4 +193,4 @@ def resolve_references(spec: WorkflowSpec, document: Document, snapshot: FileSna
         pointer = f"/agents/{escape(name)}"
         agents[name] = reader.with_schemas(reader.agent(agent, pointer, document, None, ()), pointer, document)
     whole = spec.model_copy(update={"agents": agents})
-    return Resolved(whole, tuple(reader.read.values()), reader.origins, tuple(reader.findings))
+    return Resolved(whole, tuple(reader.read.values()), reader.origins, tuple(reader.findings), reader.packages)

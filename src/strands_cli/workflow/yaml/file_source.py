@@ -29,11 +29,14 @@ class FileSnapshot:
         folder: The workflow's folder.
         texts: The texts by `stored_name` of their files; other files are read from disk.
         is_all: Whether other files must not be read; one that is named is then a warning.
+        packaged: The name `DIST/NAME` of a workflow or an agent that an installed distribution brings; it reads the
+            files of its own folder only. Empty for any other.
     """
 
     folder: Path | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     is_all: bool = False
+    packaged: str = ""
 
     def read(self, path: Path, shown: Path | None = None) -> Document:
         """Return a file as a document; `shown` is its name in findings. Raises as `read_document` does."""

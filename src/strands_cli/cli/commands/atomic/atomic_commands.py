@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FILE = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="File with one agent.", autocompletion=completions.workflow_files),
+    typer.Argument(metavar="FILE", help="File with one agent, or DIST/NAME.", autocompletion=completions.agent_files),
 ]
 # Folders that hold no agents and take long to walk.
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
@@ -180,10 +180,9 @@ def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
 
 
 def _read(file: Path) -> Atomic:
-    from strands_cli.workflow.parts import read_atomic
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.parts import open_atomic
 
-    return read_atomic(read_document(file))
+    return open_atomic(file)
 
 
 @with_run_options()

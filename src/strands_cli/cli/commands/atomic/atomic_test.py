@@ -75,10 +75,9 @@ def _require_tests(atomics: Sequence[Atomic]) -> None:
 
 def _read_valid(path: Path) -> Atomic:
     from strands_cli.agent_files import check_atomic
-    from strands_cli.workflow.parts import read_atomic
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.parts import open_atomic
 
-    atomic = read_atomic(read_document(path))
+    atomic = open_atomic(path)
     findings = check_atomic(atomic)
     if has_errors(findings):
         raise InvalidInput(f"{path} is not a valid agent", findings=findings)

@@ -145,10 +145,12 @@ def policy_document(
     from strands_cli.planning import RunRequest, explain_policy
     from strands_cli.planning.machine import load_policy, policy_places
     from strands_cli.tools.calls import as_called
+    from strands_cli.workflow.packaged import located
 
     installation = read_this_installation()
     arguments = read_arguments(call_input) if call_input is not None else None
-    folder = Path(spec).absolute().parent if spec not in (None, "-") else Path.cwd()
+    is_file = spec is not None and spec != "-" and located(spec)[1] is None
+    folder = Path(str(spec)).absolute().parent if is_file else Path.cwd()
     places = [
         {"level": level, "file": str(path)} for level, path in policy_places(installation.settings, folder, policy_file)
     ]

@@ -40,8 +40,10 @@ _TEXT = 160
 
 
 def is_spec(what: str) -> bool:
-    """Return whether an argument names a workflow: by its suffix, as an existing file, or as standard input."""
-    return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file()
+    """Return whether an argument names a workflow: by its suffix, as a file, as `DIST/NAME`, or standard input."""
+    from strands_cli.catalog.packaged import is_packaged_name
+
+    return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file() or is_packaged_name(what)
 
 
 def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:

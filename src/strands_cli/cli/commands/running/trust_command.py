@@ -38,7 +38,7 @@ def trust(
     from strands_cli.planning.sentences import python_lines, use_lines
 
     found = Trust.of(_planned(spec), whole=True)
-    asked, file, own = found.authority.asked, found.plan.file, python_lines(found)
+    asked, file, own = found.authority.asked, found.plan.packaged or found.plan.file, python_lines(found)
     if forget:
         found.forget()
     elif asked or own:
@@ -61,15 +61,18 @@ def _planned(spec: str) -> Plan:
 
     from strands_cli import app
     from strands_cli.planning.folders import agent_workflow_of, call_workflow, is_workflow
+    from strands_cli.workflow.packaged import located
     from strands_cli.workflow.parts import has_client_servers, is_agent_file, read_atomic
     from strands_cli.workflow.yaml import read_document
 
-    document = read_document(spec)
+    source, snapshot = located(spec, "workflow", "agent")
+    document = read_document(source)
     if has_client_servers(document):
         return dataclasses.replace(app.plan(call_workflow("mcp:all", declared_in=spec)), file=spec)
     if is_workflow(document) or not is_agent_file(document.value):
-        return app.plan(spec, text=document.text)
-    return app.plan(agent_workflow_of(read_atomic(document)).load())
+        return app.plan(app.load(source, document.text, snapshot))
+    packaged = snapshot.packaged if snapshot is not None else ""
+    return app.plan(agent_workflow_of(dataclasses.replace(read_atomic(document), packaged=packaged)).load())
 
 
 def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> None:
@@ -109,6 +112,8 @@ def _agreed(found: Trust) -> bool:
 
     plan, keyboard = found.plan, Keyboard()
     say(one_line(f"? May {_file_of(plan)} do this? You are asked once, and again when it changes."))
+    if found.authority.foreign:
+        say(one_line(f"  You are asked about all of it, since it {found.authority.foreign}."))
     for title, sentences in authority_sections(found.authority, is_complete=plan.is_complete).items():
         for line in [title, *(f"  {sentence}" for sentence in sentences)]:
             say(one_line(f"  {line}"))
@@ -127,6 +132,8 @@ def _agreed(found: Trust) -> bool:
 
 def _file_of(plan: Plan) -> str:
     """Return the argument that names the file of a plan; that of an agent is a part of the workflow around it."""
+    if plan.packaged:
+        return plan.packaged
     if not plan.file.startswith("<"):
         return plan.file
     return next(iter(plan.files), "-") if plan.file.startswith("<atomic ") else "-"
