@@ -21,7 +21,7 @@ Packages: TypeAlias = "Mapping[str, tuple[PackagedFolder, ...]]"
 def packages_of(plan: Plan, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]:
     """Return the distributions whose files a plan reads as workflow, agent or skill, with all folders of each."""
     sites = [os.path.realpath(site) for site in seen.listings]
-    own = os.path.realpath(plan.base_dir)
+    own = os.path.realpath(plan.project)
     # A file of the workflow's own folder is not of a package, unless an environment is in that folder.
     read = {os.path.realpath(file) for file in _files_of(plan)}
     read = {file for file in read if not _is_in(file, own) or any(_is_in(file, site) for site in sites)}
