@@ -11,6 +11,7 @@ from pathlib import Path
 from strands_cli.catalog import Catalog, files_to_import, modules_of
 from strands_cli.catalog.distributions import GROUP
 from strands_cli.catalog.files import find_package, open_distribution, read_record
+from strands_cli.catalog.packaged import GROUPS as PACKAGED
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.plugins.install.download import Fetched, is_reserved
@@ -62,7 +63,7 @@ def hidden_program(name: str) -> str | None:
 def other_entry_points(fetched: Fetched) -> list[str]:
     """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
     points = open_distribution(str(fetched.dist_info)).entry_points
-    ours = (*_PROGRAMS, GROUP, HOOKS)
+    ours = (*_PROGRAMS, GROUP, HOOKS, *PACKAGED)  # what is packaged is data
     return sorted({f"{point.group}: {point.name}" for point in points if point.group not in ours})
 
 

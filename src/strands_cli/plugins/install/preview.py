@@ -25,6 +25,7 @@ from strands_cli.plugins.install.collisions import (
     start_files,
 )
 from strands_cli.plugins.install.download import Fetched
+from strands_cli.plugins.install.packaged_data import packaged_changes, packaged_folders, packaged_names
 from strands_cli.policy import Decision
 from strands_cli.policy.rules import Request, Rule
 
@@ -64,6 +65,7 @@ class Proposal:
         requires: Other distributions that its metadata requires to be installed or changed.
         changes: Differences between its tools and the installed ones.
         findings: Its faults; `refused` if it must not be installed.
+        packaged: Its workflows, agents and skills, each as `workflow triage`.
     """
 
     fetched: Fetched
@@ -78,6 +80,7 @@ class Proposal:
     requires: tuple[str, ...]
     changes: tuple[Difference, ...]
     findings: tuple[Finding, ...]
+    packaged: tuple[str, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -110,8 +113,9 @@ def propose(
         start_files=tuple(start_files(fetched.tree)),
         entry_points=tuple(other_entry_points(fetched)),
         requires=tuple(_to_install(fetched, installed)),
-        changes=tuple(_changes(fetched.name, installed, after)),
+        changes=(*_changes(fetched.name, installed, after), *packaged_changes(fetched, installed)),
         findings=(*_own_findings(fetched, after), *find_collisions(fetched, installed)),
+        packaged=packaged_names(packaged_folders(fetched.name, [str(fetched.tree), *search_path()])),
     )
 
 

@@ -1,23 +1,25 @@
-"""The installed plugins: every distribution that provides tools or hooks."""
+"""The installed plugins: every distribution that provides tools, hooks or workflows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from strands_cli.catalog import Catalog, ToolRecord, find_sources
 from strands_cli.catalog.distributions import normalise, read_entry_points
+from strands_cli.catalog.packaged import scan_packaged
 from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.policy import SwitchedOn
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An installed distribution of tools or hooks.
+    """An installed distribution of tools, hooks or workflows.
 
     `sources` is how and where it was installed; `hooks` names its hook plugins, `hooks_on` the file that enables them,
-    None if none does; `hooks_may` is `allow` if that file lets them allow.
+    None if none does; `hooks_may` is `allow` if that file lets them allow. `packaged` are its workflows, agents and
+    skills, each as `workflow triage`.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Plugin:
     hooks: tuple[str, ...] = ()
     hooks_on: str | None = None
     hooks_may: str | None = None
+    packaged: tuple[str, ...] = ()
 
     @property
     def tool_count(self) -> int:
@@ -50,6 +53,7 @@ class Plugin:
             "sources": list(self.sources),
             "tools": [{"name": one.ref_name, "status": one.status, "reason": one.reason} for one in self.tools],
             "hooks": list(self.hooks),
+            "packaged": list(self.packaged),
             "hooks_on": self.hooks_on,
             "hooks_may": self.hooks_may,
             "status": self.status,
@@ -57,7 +61,7 @@ class Plugin:
 
 
 def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> list[Plugin]:
-    """Return every installed distribution that provides tools or hooks, sorted by name, importing none."""
+    """Return every installed distribution that provides tools, hooks or workflows, sorted by name, importing none."""
     tools: dict[str, list[ToolRecord]] = {}
     for record in catalog.tools:
         tools.setdefault(record.distribution, []).append(record)
@@ -67,7 +71,13 @@ def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> li
         if (points := read_entry_points(copies[0][1], name, catalog.seen, HOOKS))
     }
     on = {normalise(one.word): one for one in switched_on}
-    return [_plugin(name, catalog, tools.get(name, []), hooks, on) for name in sorted({*tools, *hooks})]
+    packaged: dict[str, list[str]] = {}
+    for folder in scan_packaged(list(catalog.seen.listings))[0]:
+        packaged.setdefault(folder.distribution, []).append(f"{folder.kind} {folder.name}")
+    return [
+        replace(_plugin(name, catalog, tools.get(name, []), hooks, on), packaged=tuple(packaged.get(name, ())))
+        for name in sorted({*tools, *hooks, *packaged})
+    ]
 
 
 def _plugin(

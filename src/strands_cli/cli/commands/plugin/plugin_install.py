@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 MOST_REFS = 5
 PLUGIN_EMPTY = Code(
-    "plugin-empty", "A distribution provides neither tools nor hooks.", "Correct the name; install a library with pip."
+    "plugin-empty",
+    "A distribution provides neither tools nor hooks nor workflows.",
+    "Correct the name; install a library with pip.",
 )
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -70,6 +72,7 @@ def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: 
     lists = (
         "tools",
         "hooks",
+        "packaged",
         "programs",
         "start_files",
         "entry_points",
@@ -162,7 +165,7 @@ def _proposed(proposal: Proposal) -> dict[str, Any]:
         }
         for tool in proposal.tools
     ]
-    names = ("hooks", "programs", "start_files", "entry_points", "requires")
+    names = ("hooks", "packaged", "programs", "start_files", "entry_points", "requires")
     return {
         "installed": proposal.installed,
         "tools": tools,
@@ -184,8 +187,8 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
             f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == PLUGIN_REPLACES]
         )
     require_one_allowed(proposal)
-    if not proposal.tools and not proposal.hooks and not force:
-        message = f"'{name}' provides neither tools nor hooks"
+    if not (proposal.tools or proposal.hooks or proposal.packaged or force):
+        message = f"'{name}' provides neither tools nor hooks nor workflows"
         finding = Finding(PLUGIN_EMPTY, message, None, _way_without_entry_points(proposal))
         raise InvalidInput(message, findings=[finding])
 
@@ -225,6 +228,7 @@ def _proposal_lines(proposal: Proposal) -> Iterator[str]:
         if tool.decision.effect == "deny":
             yield f"    denied: {tool.decision.rule}"
     yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
+    yield from (f"  {_line(name)}: data, which allows itself nothing" for name in proposal.packaged)
     for name in proposal.programs:
         hidden = proposal.hidden.get(name)
         more = f": hides {hidden} where this environment is first on PATH" if hidden else ""
