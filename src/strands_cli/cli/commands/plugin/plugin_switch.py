@@ -36,7 +36,7 @@ def enable(
     from strands_cli.catalog import discover_catalog
     from strands_cli.plugins.installed import enable_hooks
 
-    _report(enable_hooks(name, _hook_files(), discover_catalog(), may_allow=may == "allow"), as_json=as_json)
+    _report(enable_hooks(name, hook_files(), discover_catalog(), may_allow=may == "allow"), as_json=as_json)
 
 
 def disable(name: Name, as_json: JSON = False) -> None:
@@ -47,12 +47,17 @@ def disable(name: Name, as_json: JSON = False) -> None:
     from strands_cli.catalog import discover_catalog
     from strands_cli.plugins.installed import disable_hooks, require_known
 
-    files = _hook_files()
+    files = hook_files()
     require_known(name, files, discover_catalog())
     _report(disable_hooks(name, files), as_json=as_json)
 
 
-def _hook_files() -> HookFiles:
+def hook_files() -> HookFiles:
+    """Return what the policy files switch on, and which of them is the user's own.
+
+    Raises:
+        UsageError: There is no home for a file of the user.
+    """
     from strands_cli.config import load_settings
     from strands_cli.planning.machine import load_policy
     from strands_cli.plugins.installed import HookFiles

@@ -1,0 +1,113 @@
+"""What `strands_register_providers` promises to those who write a provider, as docs/reference/hooks.md has it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import pytest
+
+from strands_cli.hooks import hookspecs
+from tests.cli.strands import Folder
+from tests.distributions import make_distribution
+
+HOOKS = """
+from strands_cli.hooks import hookimpl
+
+@hookimpl
+def strands_register_providers():
+    return {"recorder": "recorder_model:make", "replay": "recorder_model:make"}
+"""
+MODEL = """
+import json
+from strands.models import Model
+from strands_cli.errors import InvalidInput, NotEquipped
+
+class Recorder(Model):
+    def update_config(self, **model_config):
+        pass
+
+    def get_config(self):
+        return {}
+
+    def structured_output(self, *args, **kwargs):
+        raise NotImplementedError
+
+    async def stream(self, messages, *args, **kwargs):
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockDelta": {"delta": {"text": "heard"}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+def make(*words, **settings):
+    with open("made.txt", "a") as file:
+        print(json.dumps([words, settings], sort_keys=True), file=file)
+    if settings.get("model_id") == "bad":
+        raise InvalidInput("there is no model 'bad'", fix="take 'good'")
+    if settings.get("model_id") == "heavy":
+        raise NotEquipped("this machine is too small", fix="take 'light'")
+    return Recorder()
+"""
+
+
+@pytest.fixture
+def recorder(folder: Folder) -> Folder:
+    points = "[strands_cli.hooks]\nhooks = recorder_hooks\n"
+    files = {"recorder_hooks.py": HOOKS, "recorder_model.py": MODEL}
+    make_distribution(folder.site, "strands-provider-recorder", "1.0", points, files)
+    policy = folder.root / "home" / ".config" / "strands-cli" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("version: 1\nhooks: [strands-provider-recorder]\n")
+    return folder
+
+
+def flow(folder: Folder, **runtime: Any) -> None:
+    steps = [{"agent": "writer", "input": "a"}, {"agent": "writer", "input": "b"}]
+    folder.workflow(steps, runtime={"provider": "recorder", **runtime})
+
+
+def made(folder: Folder) -> list[Any]:
+    path = folder.work / "made.txt"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_the_hook_takes_nothing_and_is_no_longer_provisional() -> None:
+    signature = inspect.signature(hookspecs.strands_register_providers)
+    assert (list(signature.parameters), signature.return_annotation) == ([], "Mapping[str, str]")
+
+
+def test_a_maker_gets_every_setting_that_is_written_and_nothing_else_by_name(recorder: Folder) -> None:
+    written = {"model_id": "m", "region": "r", "host": "http://localhost:1", "temperature": 0.5, "max_tokens": 9}
+    flow(recorder, **written, options={"top_k": 3, "deep": {"list": [1, {"a": None}]}})
+    ran = recorder.strands("run", "flow.yaml")
+    assert (ran.code, ran.out) == (0, "heard\n"), ran.err
+    # Once for an agent, however many steps it has.
+    assert made(recorder) == [[[], {**written, "top_k": 3, "deep": {"list": [1, {"a": None}]}}]]
+
+
+def test_looking_at_a_workflow_makes_no_model(recorder: Folder) -> None:
+    flow(recorder)
+    for command in ("plan", "explain"):
+        assert recorder.strands(command, "flow.yaml").code == 0, command
+    assert made(recorder) == []
+    assert recorder.strands("run", "flow.yaml").code == 0
+    assert made(recorder) == [[[], {}]]
+
+
+@pytest.mark.parametrize(("model", "code", "words"), [("bad", 3, "take 'good'"), ("heavy", 18, "take 'light'")])
+def test_an_error_of_strands_cli_keeps_its_words_its_fix_and_its_code(
+    model: str, code: int, words: str, recorder: Folder
+) -> None:
+    flow(recorder, model_id=model)
+    ran = recorder.strands("run", "flow.yaml")
+    assert ran.code == code, ran.err
+    assert words in ran.err
+    assert not recorder.runs.exists()
+
+
+def test_a_provider_of_the_program_is_not_replaced(recorder: Folder) -> None:
+    (recorder.work / "none.yaml").write_text("recording: 1\nsteps: {}\n")
+    flow(recorder)
+    recorder.strands("run", "flow.yaml", "--provider", "replay", "--replay", "none.yaml")
+    assert made(recorder) == []
