@@ -210,7 +210,7 @@ def test_help_needs_no_home_no_terminal_and_no_environment(folder: Folder) -> No
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("plugin", "search"), "No such command 'search'. There are: new, manifest, check, install,"),
+        (("plugin", "search"), "No such command 'search'. There are: new, manifest, check, publish,"),
         (("plugin", "instal"), "No such command 'instal'\n  fix: did you mean 'install'?"),
         (("runs", "lst"), "No such command 'lst'\n  fix: did you mean 'list'?"),
     ],

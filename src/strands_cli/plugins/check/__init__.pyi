@@ -1,12 +1,16 @@
 from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
 from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+from strands_cli.plugins.check.check_packaging import BAD_METADATA as BAD_METADATA
+from strands_cli.plugins.check.check_packaging import MANIFEST_NOT_PACKAGED as MANIFEST_NOT_PACKAGED
 from strands_cli.plugins.check.check_tool import MISSING_CAPABILITIES as MISSING_CAPABILITIES
 from strands_cli.plugins.check.check_tool import MISSING_HINT as MISSING_HINT
 from strands_cli.plugins.check.check_tool import check_declared as check_declared
+from strands_cli.plugins.check.manifest_writer import MANIFEST_DRIFT as MANIFEST_DRIFT
 from strands_cli.plugins.check.manifest_writer import check_manifests as check_manifests
 from strands_cli.plugins.check.manifest_writer import make_manifests as make_manifests
 from strands_cli.plugins.check.manifest_writer import render as render
 from strands_cli.plugins.check.manifest_writer import write_manifests as write_manifests
+from strands_cli.plugins.check.plugin_checks import MANIFEST_MISSING as MANIFEST_MISSING
 from strands_cli.plugins.check.plugin_checks import PluginCheck as PluginCheck
 from strands_cli.plugins.check.plugin_checks import check_plugin as check_plugin
 from strands_cli.plugins.check.plugin_checks import check_twins as check_twins

@@ -14,6 +14,7 @@ from strands_cli.cli.commands.plugin.plugin_check import check as check_plugin
 from strands_cli.cli.commands.plugin.plugin_install import install, uninstall, upgrade
 from strands_cli.cli.commands.plugin.plugin_list import list_installed
 from strands_cli.cli.commands.plugin.plugin_new import new
+from strands_cli.cli.commands.plugin.plugin_publish import publish
 from strands_cli.cli.commands.plugin.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin.plugin_verify import verify
 from strands_cli.cli.output import print_json, print_result, say_findings
@@ -64,6 +65,7 @@ plugin_app = group(
         "new": new,
         "manifest": manifest,
         "check": check_plugin,
+        "publish": publish,
         "install": install,
         "upgrade": upgrade,
         "uninstall": uninstall,
