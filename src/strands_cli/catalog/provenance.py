@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.catalog.files import MAX_ORIGIN_BYTES, InstallKind, Origin, read_origin, read_text
 from strands_cli.catalog.from_source import find_definition
+from strands_cli.catalog.published import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.publishers import Publisher
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
@@ -34,6 +36,7 @@ class Provenance:
         file: The file that defines the tool.
         line: 1-based line of the definition; None if the source does not show it.
         shadowed: Records of other copies of the distribution further down the path.
+        publisher: Who published it, as was verified on this machine; None is unknown.
     """
 
     install: InstallKind
@@ -45,6 +48,7 @@ class Provenance:
     file: str | None = None
     line: int | None = None
     shadowed: tuple[str, ...] = ()
+    publisher: Publisher | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON shape of `list-tools --json --source`."""
@@ -69,6 +73,7 @@ def find_provenance(record: ToolRecord, catalog: Catalog) -> Provenance:
         file=file,
         line=line,
         shadowed=tuple(copy for _, copy in copies[1:]),
+        publisher=publisher_of(record.distribution, catalog.seen),
     )
 
 

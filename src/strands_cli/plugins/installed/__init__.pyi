@@ -7,4 +7,5 @@ from strands_cli.plugins.installed.switching import enable_hooks as enable_hooks
 from strands_cli.plugins.installed.switching import is_switched_on as is_switched_on
 from strands_cli.plugins.installed.switching import require_known as require_known
 from strands_cli.plugins.installed.usage import workflows_naming as workflows_naming
+from strands_cli.plugins.installed.verify import Verified as Verified
 from strands_cli.plugins.installed.verify import verify_distribution as verify_distribution

@@ -9,8 +9,10 @@ from typing import Any
 from strands_cli.catalog import Catalog, ToolRecord, find_sources
 from strands_cli.catalog.distributions import normalise, read_entry_points
 from strands_cli.catalog.packaged import scan_packaged
+from strands_cli.catalog.published import publisher_of
 from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.policy import SwitchedOn
+from strands_cli.publishers import Publisher
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Plugin:
 
     `sources` is how and where it was installed; `hooks` names its hook plugins, `hooks_on` the file that enables them,
     None if none does; `hooks_may` is `allow` if that file lets them allow. `packaged` are its workflows, agents and
-    skills, each as `workflow triage`.
+    skills, each as `workflow triage`. `publisher` is who published it, as was verified on this machine.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Plugin:
     hooks_on: str | None = None
     hooks_may: str | None = None
     packaged: tuple[str, ...] = ()
+    publisher: Publisher | None = None
 
     @property
     def tool_count(self) -> int:
@@ -56,6 +59,7 @@ class Plugin:
             "packaged": list(self.packaged),
             "hooks_on": self.hooks_on,
             "hooks_may": self.hooks_may,
+            "publisher": self.publisher.as_dict() if self.publisher is not None else None,
             "status": self.status,
         }
 
@@ -87,8 +91,10 @@ def _plugin(
     hooks: Mapping[str, tuple[str, ...]],
     on: Mapping[str, SwitchedOn],
 ) -> Plugin:
+    publisher = publisher_of(name, catalog.seen)
     sources = tuple(sorted(find_sources(tools[0], catalog))) if tools else ()
-    return Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
+    found = Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
+    return replace(found, publisher=publisher)
 
 
 def _switch(on: SwitchedOn | None) -> tuple[str | None, str | None]:

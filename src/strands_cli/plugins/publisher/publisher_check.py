@@ -17,10 +17,10 @@ from strands_cli.catalog.published import (
     remove_published,
     write_published,
 )
-from strands_cli.errors import ArtifactError, Code, StrandsCliError, UsageError
+from strands_cli.errors import ArtifactError, Code, StrandsCliError
 from strands_cli.plugins.install import InstallTarget, fetch
 from strands_cli.plugins.publisher.attested import Attested, unverified
-from strands_cli.plugins.publisher.beside import attested_beside
+from strands_cli.plugins.publisher.beside import attested_beside, provenance_beside
 from strands_cli.plugins.publisher.index_offers import attested_by_indexes
 from strands_cli.plugins.publisher.index_settings import find_indexes
 
@@ -36,20 +36,16 @@ PUBLISHER_WRONG = Code(
 )
 
 
-def check_fetched(fetched: Fetched, source: Path | None, installer: Installer) -> Attested:
+def check_fetched(fetched: Fetched, installer: Installer) -> Attested:
     """Return who published a distribution that is not installed yet.
 
-    Args:
-        fetched: It.
-        source: The file of this machine that it was taken from, beside which its provenance may be; None if it came
-            from an index.
-        installer: What fetched it, whose indexes are asked.
+    What lies beside the wheel counts first: a folder or a plugin index has it there. Otherwise the package indexes of
+    the installer are asked, for what came from one.
     """
+    if fetched.wheel is not None and provenance_beside(fetched.wheel) is not None:
+        return attested_beside(fetched.wheel)
     if not fetched.is_indexed:
-        is_wheel = source is not None and source.suffix == ".whl" and source.is_file()
-        if source is None or not is_wheel:
-            return unverified("it was built on this machine")
-        return attested_beside(source)
+        return unverified("no attestation lies beside the file")
     return attested_by_indexes(fetched.name, _files(fetched), find_indexes(installer, os.environ))
 
 
@@ -108,6 +104,14 @@ def check_installed(name: str, seen: Scan, installer: Installer) -> Attested:
     Raises:
         ArtifactError: The answer cannot be stored.
     """
+    asked = _ask_again(name, seen, installer)
+    before = stored_publisher(name, seen).publisher
+    if asked.status != "unverified" or before is None:
+        return asked
+    return unverified(f"{asked.reason}; when it was last verified: {before}")
+
+
+def _ask_again(name: str, seen: Scan, installer: Installer) -> Attested:
     version, digest = seen.version(name), record_digest(name, seen)
     if digest is None or version is None:
         return unverified("it is installed in place or has no RECORD")
@@ -115,12 +119,10 @@ def check_installed(name: str, seen: Scan, installer: Installer) -> Attested:
         try:
             wanted = InstallTarget(name, "", f"=={version}")
             fetched = fetch(wanted, installer, Path(folder), lambda reason: False)
-        except UsageError as error:
-            return unverified(error.message)
         except StrandsCliError:
             return unverified(f"{installer.kind} finds no wheel of {name} {version}")
         if _digest_of(fetched) != digest:
             return unverified(f"other files are installed than those of the wheel that {installer.kind} finds")
-        attested = check_fetched(fetched, None, installer)
+        attested = check_fetched(fetched, installer)
         keep_publisher(fetched, attested, seen)
     return attested

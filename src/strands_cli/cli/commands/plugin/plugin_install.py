@@ -136,7 +136,7 @@ def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: 
         if fetched.is_indexed and fetched.version == catalog.version_of(fetched.name):
             known["installed"] = fetched.version
             return f"{fetched.name} {fetched.version} is installed already"
-        attested = publisher_of_fetched(fetched, target.path, installer, known)
+        attested = publisher_of_fetched(fetched, installer, known)
         publisher = attested.publisher.word if attested.publisher is not None else None
         proposal = propose(fetched, catalog, policy.rules, hooks, publisher)
         known |= _proposed(proposal)

@@ -74,6 +74,7 @@ def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
     lines = aligned(rows)
     lines += [f"{one.name} provides the {', '.join(one.packaged)}" for one in plugins if one.packaged]
+    lines += [f"{one.name} is published by {one.publisher}" for one in plugins if one.publisher is not None]
     for name, parts in contributed.items():
         lines += [f"{name} provides the {kind} {', '.join(names)}" for kind, names in parts.items() if names]
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,7 @@ from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
+    from strands_cli.plugins.installed import Verified
     from strands_cli.plugins.publisher import Attested
 
 
@@ -44,7 +46,7 @@ def verify(
     catalog = discover_catalog()
     wanted = [_installed(name, catalog) for name in names] or _plugins_and_required(catalog)
     done = [verify_distribution(name, catalog) for name in dict.fromkeys(wanted)]
-    published = _publishers([one.name for one in done], catalog, ask=publisher)
+    published = _publishers(done, catalog, ask=publisher)
     wrong = {name: wrong_publisher(name, one) for name, one in published.items() if one.status == "wrong"}
     ok = all(one.ok for one in done) and not wrong
     if as_json:
@@ -71,15 +73,17 @@ def verify(
     return ExitCode.OK if ok else ExitCode.INVALID
 
 
-def _publishers(names: list[str], catalog: Catalog, *, ask: bool) -> dict[str, Attested]:
-    from strands_cli.plugins.publisher import check_installed, stored_publisher
+def _publishers(done: Sequence[Verified], catalog: Catalog, *, ask: bool) -> dict[str, Attested]:
+    """Return the publisher of each distribution; what is installed otherwise than RECORD states has none."""
+    from strands_cli.plugins.publisher import check_installed, stored_publisher, unverified
 
+    changed = unverified("its files are not as they were installed")
     if not ask:
-        return {name: stored_publisher(name, catalog.seen) for name in names}
+        return {one.name: stored_publisher(one.name, catalog.seen) if one.ok else changed for one in done}
     from strands_cli.plugins.install import find_installer
 
     installer = find_installer()
-    return {name: check_installed(name, catalog.seen, installer) for name in names}
+    return {one.name: check_installed(one.name, catalog.seen, installer) if one.ok else changed for one in done}
 
 
 def _present(finding: Finding | None) -> tuple[Finding, ...]:

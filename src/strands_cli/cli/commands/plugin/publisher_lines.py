@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Denied, Finding
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 _REPORT = "do not use it; report it to its author and to the index, after: pip install --upgrade sigstore"
 
 
-def publisher_of_fetched(
-    fetched: Fetched, source: Path | None, installer: Installer, known: dict[str, Any]
-) -> Attested:
+def publisher_of_fetched(fetched: Fetched, installer: Installer, known: dict[str, Any]) -> Attested:
     """Return who published a distribution that is about to be installed, and note it in `known`.
 
     Raises:
@@ -27,7 +24,7 @@ def publisher_of_fetched(
     """
     from strands_cli.plugins.publisher import check_fetched
 
-    attested = check_fetched(fetched, source, installer)
+    attested = check_fetched(fetched, installer)
     known["publisher"] = attested.as_dict()
     if attested.status == "wrong":
         finding = wrong_publisher(fetched.name, attested)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, StrandsCliError
+from strands_cli.publishers import Publisher
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog, ToolRecord
@@ -123,6 +124,8 @@ def source_lines(source: dict[str, Any]) -> Iterable[str]:
     origin = f" from {source['url']}" if source["url"] else ""
     commit = f" at {source['commit']}" if source["commit"] else ""
     yield f"installed: {source['install']}{origin}{commit} in {source['site']} ({source['place']})"
+    if source["publisher"] is not None:
+        yield f"published: by {Publisher(**source['publisher'])}"
     for copy in source["shadowed"]:
         yield f"shadowed: {copy}"
 
