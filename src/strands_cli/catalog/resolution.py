@@ -172,7 +172,7 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
         if owner not in catalog.seen.records:
             return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, install_distribution(owner))
         names = [record.name for record in catalog.tools if record.distribution == owner]
-        if not names and (command := _adopt(catalog, ref.name)):
+        if command := _adopt(catalog, ref.name, owner):
             return Finding(UNKNOWN_TOOL, message, None, command)
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
         return Finding(UNKNOWN_TOOL, message, None, fix)
@@ -201,11 +201,11 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     return _adopt(catalog, ref.name) or install_tool(folded)
 
 
-def _adopt(catalog: Installed, name: str) -> str | None:
+def _adopt(catalog: Installed, name: str, of: str | None = None) -> str | None:
     """Return the command that adopts a tool of this name from an installed distribution that declares no tools."""
     from strands_cli.catalog.adoptable import find_owner  # parses Python; only an unknown name needs it
 
-    found = find_owner(name, catalog.seen)
+    found = find_owner(name, catalog.seen, of)
     return f"strands plugin adopt {found[0]} --tool {found[1]}" if found else None
 
 

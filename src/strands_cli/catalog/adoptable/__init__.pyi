@@ -3,6 +3,7 @@ from strands_cli.catalog.adoptable.adoptable_tools import TOO_MUCH_TO_ADOPT as T
 from strands_cli.catalog.adoptable.adoptable_tools import TWO_OF_ONE_NAME as TWO_OF_ONE_NAME
 from strands_cli.catalog.adoptable.adoptable_tools import AdoptableTools as AdoptableTools
 from strands_cli.catalog.adoptable.adoptable_tools import find_adoptable as find_adoptable
+from strands_cli.catalog.adoptable.owner_search import adoptable_distributions as adoptable_distributions
 from strands_cli.catalog.adoptable.owner_search import find_owner as find_owner
 from strands_cli.catalog.adoptable.python_files import PythonFile as PythonFile
 from strands_cli.catalog.adoptable.python_files import python_files as python_files

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from strands_cli.catalog.adoptable.adoptable_tools import find_adoptable
 from strands_cli.catalog.distributions import Scan
 from strands_cli.catalog.files import read_text
@@ -14,19 +12,25 @@ MAX_DISTRIBUTIONS = 40
 MAX_METADATA = 262_144
 
 
-def find_owner(name: str, seen: Scan) -> tuple[str, str] | None:
+def find_owner(name: str, seen: Scan, of: str | None = None) -> tuple[str, str] | None:
     """Return the distribution that has a tool of this name without declaring it, and the name as the tool has it.
 
     Only distributions that need the SDK are looked through, and only modules that contain the name are parsed.
+
+    Args:
+        name: The tool's name.
+        seen: What is installed.
+        of: The only distribution to look through.
     """
-    for distribution in islice(_candidates(seen), MAX_DISTRIBUTIONS):
+    candidates = [one for one in adoptable_distributions(seen) if of in (None, one)]
+    for distribution in candidates[:MAX_DISTRIBUTIONS]:
         for found in find_adoptable(distribution, seen, _word(name)).tools:
             if found.tool.name and not found.needs and _same(found.tool.name, name):
                 return distribution, found.tool.name
     return None
 
 
-def _candidates(seen: Scan) -> list[str]:
+def adoptable_distributions(seen: Scan) -> list[str]:
     """Return the distributions that need the SDK and declare no tools; those with its name in theirs first."""
     declaring = {distribution.name for distribution in seen.distributions}
     others = sorted(seen.records.keys() - declaring - {SDK, OURS}, key=lambda name: ("strands" not in name, name))

@@ -118,8 +118,9 @@ def _candidate(one: ModuleTool, loaded: SourceTool | str | None, names: _Names, 
     if tool.kind in MANY and not tool.members:
         return replace(bare, problem="it has no tools")
     faults = list(_faults(bare, distribution))
-    errors = [finding.message for finding in faults if finding.severity == "error"]
-    remarks = [finding.message for finding in faults if finding.severity != "error"]
+    subject = f"the tool '{bare.name}' "
+    errors = [finding.message.removeprefix(subject) for finding in faults if finding.severity == "error"]
+    remarks = [finding.message.removeprefix(subject) for finding in faults if finding.severity != "error"]
     if one.computed:
         remarks.append(f"the default of {', '.join(one.computed)} is code, which is not shown")
     return replace(bare, problem="; ".join(errors) or None, remarks=tuple(remarks))

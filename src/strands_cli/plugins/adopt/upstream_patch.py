@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,12 +26,12 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
     Raises:
         ArtifactError: The file cannot be written.
     """
-    named = [one for one in chosen if _has_own_name(one)]
+    named = _named(chosen)
     points = [f'{one.called} = "{one.entry}"' for one in sorted(named, key=lambda one: one.called)]
     top = _top_level(named or list(chosen))
     source = "src/" if (folder / "src" / top).is_dir() else ""
     manifest = _manifest(survey, named)
-    parts = [_introduction(survey, chosen, points), _added(f"{source}{top}/{FILE_NAME}", manifest)]
+    parts = [_introduction(survey, chosen, named, points), _added(f"{source}{top}/{FILE_NAME}", manifest)]
     project = folder / PROJECT_FILE
     if project.is_file():
         parts.append(_declared(project, points))
@@ -46,8 +45,10 @@ def write_patch(survey: Survey, chosen: Sequence[Candidate], folder: Path) -> Pa
     return target
 
 
-def _has_own_name(one: Candidate) -> bool:
-    return TOOL_NAME.fullmatch(one.called) is not None and not one.tool.members
+def _named(chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Return those that an entry point of their own name can declare: single tools, the first of each name."""
+    fitting = [one for one in chosen if TOOL_NAME.fullmatch(one.called) and not one.tool.members]
+    return list({one.called: one for one in reversed(fitting)}.values())
 
 
 def _top_level(chosen: Sequence[Candidate]) -> str:
@@ -69,7 +70,9 @@ def _manifest(survey: Survey, named: Sequence[Candidate]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _introduction(survey: Survey, chosen: Sequence[Candidate], points: Sequence[str]) -> str:
+def _introduction(
+    survey: Survey, chosen: Sequence[Candidate], named: Sequence[Candidate], points: Sequence[str]
+) -> str:
     found = survey.found
     lines = [
         f"{found.distribution} {found.version or ''}: declare the tools to strands-cli".replace(" :", ":"),
@@ -84,9 +87,9 @@ def _introduction(survey: Survey, chosen: Sequence[Candidate], points: Sequence[
         "What makes it better: readOnlyHint, destructiveHint and capabilities in the manifest, so that not every call",
         "of a tool that only reads asks a person; `strands plugin check --import` checks all of it.",
     ]
-    left_out = [one.entry for one in chosen if not _has_own_name(one)]
+    left_out = [one.entry for one in chosen if one not in named]
     if left_out:
-        lines += ["", f"Left out, as an entry point needs the tool's own name: {', '.join(left_out)}"]
+        lines += ["", f"Left out, as an entry point has the name of one tool: {', '.join(left_out)}"]
     return "\n".join(lines) + "\n---\n"
 
 
@@ -107,11 +110,16 @@ def _declared(project: Path, points: Sequence[str]) -> str:
         return ""
     if GROUP in old:
         return ""
-    gap = "" if old.endswith("\n") else "\n"
-    new = f'{old}{gap}\n[project.entry-points."{GROUP}"]\n' + "".join(f"{point}\n" for point in points)
     name = PROJECT_FILE
-    before = old if old.endswith("\n") else old + "\n"
-    hunk = difflib.unified_diff(
-        before.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}"
+    lines = old.split("\n")
+    ends = lines[-1] == ""  # with a line end, as it should
+    context = lines[-4:-1] if ends else lines[-3:-1]
+    last = [] if ends else [f"-{lines[-1]}", "\\ No newline at end of file", f"+{lines[-1]}"]
+    added = ["+", f'+[project.entry-points."{GROUP}"]', *(f"+{point}" for point in points)]
+    count = len(context) + (not ends)
+    start = len(lines) - ends - count + 1
+    head = f"@@ -{start},{count} +{start},{count + len(added)} @@"
+    body = [f" {line}" for line in context]
+    return "\n".join(
+        [f"diff {_GIT} a/{name} b/{name}", f"--- a/{name}", f"+++ b/{name}", head, *body, *last, *added, ""]
     )
-    return f"diff {_GIT} a/{name} b/{name}\n{''.join(hunk)}"

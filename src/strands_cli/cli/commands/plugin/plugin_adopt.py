@@ -195,9 +195,10 @@ def _install(named: str, *, yes: bool) -> None:
 
 
 def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
+    from strands_cli.catalog.adoptable import adoptable_distributions
+
     message = f"the distribution '{name}' is not installed"
-    similar = sorted(one for one in catalog.seen.records if "strand" in one)
-    fix = suggest(name, similar, f"strands plugin adopt {name} --install")
+    fix = suggest(name, adoptable_distributions(catalog.seen), f"strands plugin adopt {name} --install")
     return InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
 
 
