@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.adoption.kit import FILE, adopt
+
 CLONE = Path(__file__).parent.parent
 QUICKSTART = CLONE / "examples" / "quickstart.yaml"
 TRAP = "strands_tool_trap"
@@ -66,13 +68,13 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def run_cold(site: Path, *arguments: str) -> Ran:
+def run_cold(site: Path, *arguments: str, **env: str) -> Ran:
     """Run `strands` with the trap installed, and read from `-X importtime` which modules it imported."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("STRANDS_", "PYTHON"))}
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "strands_cli", *arguments],
         cwd=site.parent,
-        env={**environment, "PYTHONPATH": str(site), "HOME": str(site.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**environment, "PYTHONPATH": str(site), "HOME": str(site.parent), "PYTHONDONTWRITEBYTECODE": "1", **env},
         capture_output=True,
         text=True,
         check=False,
@@ -141,6 +143,20 @@ def test_workflow_files_are_checked_without_typer(site: Path) -> None:
 
 def test_version_is_answered_before_typer_is_imported(site: Path) -> None:
     assert run_cold(site, "--version").imported({"typer", "click", "json", "inspect"}) == set()
+
+
+@pytest.mark.parametrize("name", ["list-tools", "list-tools table", "plan", "explain"])
+def test_adopted_tools_are_as_cold(name: str, site: Path) -> None:
+    (site / f"{TRAP}-1.0.dist-info" / "entry_points.txt").unlink()
+    config = site.parent / "config" / "strands-cli"
+    adopt(config / FILE, site, {"trap": TRAP}, "strands-tool-trap")
+    ran = run_cold(site, *COLD[name], XDG_CONFIG_HOME=str(config.parent), APPDATA=str(config.parent))
+    assert ran.code == 0, ran.output + ran.errors
+    assert ran.imported({"strands_cli.catalog.adopted.compared_records"}), "the adoption file was read"
+    assert ran.imported(NEVER | {"secrets"}) == set()
+    if name.startswith("list-tools"):
+        assert '"trap"' in ran.output or "trap  " in ran.output
+        assert ran.imported(WITHOUT_A_SPEC | {"ast", "strands_cli.catalog.source"}) == set()
 
 
 def test_the_trap_is_listed_so_that_the_other_tests_prove_something(site: Path) -> None:

@@ -154,7 +154,7 @@ def test_an_uninstalled_distribution_says_how_to_get_it(site: Path, user: Path) 
     with pytest.raises(NotEquipped) as caught:
         catalog.resolve("native:hello")
     assert caught.value.fix == "pip install acme-tools"
-    assert find_sources(record, catalog) == {"unknown"}
+    assert find_sources(record, catalog) == {"adopted", "unknown"}
     assert find_provenance(record, catalog).file is None
 
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog.definitions import MANIFEST_UNTRUE
 from strands_cli.catalog.distributions import Scan
 from strands_cli.catalog.files import Package, find_package, module_file, read_file
-from strands_cli.catalog.source import MAX_SOURCE_BYTES, ReadModule, SourceError, SourceTool, catalogue_of, read_tool
+from strands_cli.catalog.source import (
+    MAX_SOURCE_BYTES,
+    ModuleTool,
+    ReadModule,
+    SourceError,
+    SourceTool,
+    catalogue_of,
+    read_tool,
+    tools_of_module,
+)
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where
 
@@ -55,6 +64,15 @@ def read_source(module: str, attribute: str | None, package: Package) -> SourceT
         SourceError: The source is not Python.
     """
     return read_tool(module, attribute, reader_of(package))
+
+
+def tools_in(module: str, package: Package) -> list[ModuleTool]:
+    """Return the tools that a module defines, each with the input of its signature.
+
+    Raises:
+        SourceError: The source is not Python.
+    """
+    return tools_of_module(module, reader_of(package))
 
 
 def reader_of(package: Package) -> ReadModule:

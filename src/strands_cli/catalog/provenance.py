@@ -83,15 +83,14 @@ def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
     A wheel without a recorded origin has the source `index`; a tool with an unreadable origin has `unknown`.
     """
     copies = catalog.seen.records.get(record.distribution)
+    own = {"adopted"} if record.adopted is not None else set()
     if not copies:
-        return frozenset({"unknown"})
+        return frozenset({"unknown", *own})
     install = _origin(copies[0][1], record.path).install
     place = _place(record.path)
-    sources: set[str] = {"index" if install == "wheel" else install}
+    sources = {"index" if install == "wheel" else install, *own}
     if record.registered_by is not None:
         sources.add("hook")
-    if record.adopted is not None:
-        sources.add("adopted")
     return frozenset(sources | ({place} if place in ("user-site", "PYTHONPATH") else set()))
 
 

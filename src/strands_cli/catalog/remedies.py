@@ -42,10 +42,8 @@ def adopt_again(record: ToolRecord) -> str:
         by_user = adopted is not None and adopted.level == "user"
         return f"pip install {record.distribution}" if by_user else ELSEWHERE
     is_project = adopted is not None and adopted.level == "project"
-    place = ("--" + "project", shlex.quote(str(Path(adopted.file).parent))) if adopted and is_project else ()
-    return (
-        f"read the change, then adopt it again: {' '.join(('strands', 'plugin', 'adopt', record.distribution, *place))}"
-    )
+    place = f" --project {shlex.quote(str(Path(adopted.file).parent))}" if adopted and is_project else ""
+    return f"read the change, then adopt it again: strands plugin adopt {record.distribution}{place}"
 
 
 def meet(missing: Iterable[str]) -> str:

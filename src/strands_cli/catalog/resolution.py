@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from strands_cli.catalog.definitions import MANY
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.files import Origin, Package, find_package, module_file, read_origin
 from strands_cli.catalog.remedies import LOOK, adopt_again, first_party, install_distribution, install_tool, meet
@@ -257,20 +258,21 @@ def _close_module(ref: ToolRef, package: Package | None) -> str | None:
 
 
 def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolRecord | Finding:
-    from strands_cli.catalog.from_source import filled, read_source  # parses Python; legacy references are few
+    from strands_cli.catalog.from_source import filled, read_source, tools_in  # parses Python; such references are few
 
-    named = replace(bare, entry=f"{bare.module}:{ref.attribute}", attribute=ref.attribute)
     try:
-        # The tool is the module if it has a TOOL_SPEC, else its attribute (a `@tool` function or a class).
-        for record in (bare, named):
-            found = read_source(record.module, record.attribute, package)
-            if found.name == ref.name:
-                return filled(record, found)
-        whole = read_source(bare.module, None, package)
+        single = [found for found in tools_in(bare.module, package) if found.tool.kind not in MANY]
+        listed = {found.tool.name: found for found in single if not found.unknown}
+        if (found := listed.get(ref.name)) is not None:
+            # The only tool of a module is the module's, as in earlier releases: locks have the entry.
+            of_module = len(single) == 1
+            named = bare if of_module else replace(bare, entry=found.entry, attribute=found.attribute)
+            return filled(named, found.tool)
+        whole = read_source(bare.module, ref.attribute, package)
     except SourceError as error:
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}", None, _UPGRADE_LEGACY)
-    names = [member.name for member in whole.members or () if member.name]
-    if names and found.name is None and f"{LEGACY_PACKAGE}.{ref.name}" == bare.module:
+    names = [name for name in listed if name]
+    if len(names) > 1 and whole.name is None and f"{LEGACY_PACKAGE}.{ref.name}" == bare.module:
         choices = ", ".join(f"{bare.module}.{name}" for name in names)
         return Finding(UNKNOWN_TOOL, f"'{ref}' is a module with several tools", None, f"name one: {choices}")
-    return filled(named, found)
+    return filled(replace(bare, entry=f"{bare.module}:{ref.attribute}", attribute=ref.attribute), whole)

@@ -27,7 +27,7 @@ from strands_cli.quick_dataclass import dataclass
 BAD_ADOPTED_FILE = Code(
     "bad-adopted-file",
     "A strands-adopted.json cannot be read or breaks its rules; what has no error in it is still used.",
-    "Adopt the distribution again, which writes the file.",
+    "Adopt the distribution again, which writes the file: strands plugin adopt DIST",
 )
 ADOPTED_FIELD = Code("adopted-field", "A strands-adopted.json has an unknown field.", "Correct or remove the field.")
 ADOPTED_VERSION = Code(

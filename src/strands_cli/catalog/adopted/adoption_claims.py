@@ -9,8 +9,8 @@ from strands_cli.catalog.adopted.adopted_file import AdoptedTool
 from strands_cli.catalog.adopted.adopted_modules import definition_of
 from strands_cli.catalog.definitions import differences, json_line
 from strands_cli.catalog.files import Package
-from strands_cli.catalog.from_source import read_source, reader_of
-from strands_cli.catalog.source import SourceError, SourceTool, tools_of_module
+from strands_cli.catalog.from_source import read_source, tools_in
+from strands_cli.catalog.source import SourceError, SourceTool
 
 # Words that only make a tool stricter, which any file may say.
 _STRICTER: Mapping[str, bool] = {
@@ -51,7 +51,7 @@ class DefinitionsNow:
         if module not in self._modules:
             self._modules[module] = {}
             if self._may_parse():
-                listed = tools_of_module(module, reader_of(package))
+                listed = tools_in(module, package)
                 self._modules[module] = {found.entry: found.tool for found in listed}
         return self._modules[module]
 

@@ -30,7 +30,7 @@ ADOPTED_CLAIM = Code(
 ADOPTED_CHANGED = Code(
     "adopted-changed",
     "A distribution is not what it was when its tools were adopted, so that none of them can be used.",
-    "Read the change, then adopt it again.",
+    "Read the change, then adopt it again: strands plugin adopt DIST",
 )
 ADOPTED_TWICE = Code(
     "adopted-twice",

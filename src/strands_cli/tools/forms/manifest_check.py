@@ -57,13 +57,18 @@ def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> li
         return [loaded_tool(replace(planned, name=raw.name, member=raw.name), raw, raw.spec) for raw in found]
     raw = _wanted(planned, found)
     if differing := differences(record, raw.spec):
+        declared = "was adopted" if record.adopted else "its manifest says"
         raise Denied(
-            f"manifest-mismatch: {planned.ref} of {planned.distribution} is not what its manifest says; "
+            f"manifest-mismatch: {planned.ref} of {planned.distribution} is not what {declared}; "
             f"differing: {', '.join(differing)}",
-            fix=_MISMATCH_FIX,
+            fix=_adopt_imported(record) if record.adopted else _MISMATCH_FIX,
         )
     # Without a manifest nothing is promised beyond what the source shows, and the loaded spec knows more.
     return [loaded_tool(planned, raw, raw.spec if record.manifest is None else {**raw.spec, **declared_spec(record)})]
+
+
+def _adopt_imported(record: ToolRecord) -> str:
+    return f"adopt it again as it is once loaded: strands plugin adopt {record.distribution} --import"
 
 
 def _wanted(planned: PlannedTool, found: Sequence[RawTool]) -> RawTool:
@@ -82,7 +87,7 @@ def _wanted(planned: PlannedTool, found: Sequence[RawTool]) -> RawTool:
         raise NotEquipped(f"{planned.ref}: {planned.distribution} has no '{wanted}'; it has {listed}", fix=fix)
     raise Denied(
         f"manifest-mismatch: {planned.ref} of {planned.distribution} loaded to {listed}, not to {wanted}",
-        fix=_MISMATCH_FIX,
+        fix=_adopt_imported(record) if record.adopted else _MISMATCH_FIX,
     )
 
 
