@@ -162,7 +162,8 @@ def test_a_damaged_file_hides_no_other_tool(text: str, level: str, machine: Mach
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 def test_a_link_to_nowhere_adopts_nothing(machine: Machine) -> None:
     machine.project.symlink_to(machine.work / "absent")
-    assert machine.run("list-tools").code == 0
+    listed = machine.run("list-tools")
+    assert (listed.code, listed.codes) == (0, ["bad-adopted-file"])
 
 
 def test_terminal_codes_of_a_package_are_not_printed(machine: Machine) -> None:

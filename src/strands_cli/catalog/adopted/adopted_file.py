@@ -140,8 +140,12 @@ def read_adopted(path: Path | str) -> tuple[AdoptedFile, list[Finding]]:
     name = os.fspath(path)
     try:
         raw = read_start(name, MAX_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return AdoptedFile(), []
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not Path(name).is_symlink():
+            return AdoptedFile(), []
+        return AdoptedFile(), [
+            Finding(BAD_ADOPTED_FILE, f"the adoption file is a link to nothing ({error.strerror})", Where(name))
+        ]
     except OSError as error:
         return AdoptedFile(), [
             Finding(BAD_ADOPTED_FILE, f"the adoption file cannot be read ({error.strerror})", Where(name))
