@@ -47,10 +47,12 @@ class Workflow:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Workflow:
-        """Read a YAML or JSON file.
+        """Read a YAML or JSON file, or the workflow of an installed package that `DIST/NAME` names.
+
+        A program that names a workflow has chosen it, so that nothing is asked about what it uses.
 
         Raises:
-            UsageError: The file cannot be opened.
+            UsageError: The file cannot be opened, or no package has the name.
             InvalidInput: It is not one well-formed document.
         """
         return cls(app.load(path))

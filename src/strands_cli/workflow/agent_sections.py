@@ -64,7 +64,9 @@ class Skill(FormatModel):
     """A folder of instructions that the tool `Skill` loads on demand."""
 
     id: Identifier = Field(description="Name by which a model loads the skill.")
-    path: str = Field(min_length=1, description="The folder, relative to the workflow and inside its project.")
+    path: str = Field(
+        min_length=1, description="The folder, relative to the workflow and inside its project; or `package:DIST/NAME`."
+    )
     description: str | None = Field(
         default=None, description="When to use the skill; default: the description in the front matter of its SKILL.md."
     )
@@ -115,7 +117,7 @@ class AgentSpec(FormatModel):
     ref: str | None = Field(
         default=None,
         alias="$ref",
-        description="A file of one agent, relative to the workflow; other keys here override it.",
+        description="A file of one agent, relative to the workflow, or `package:DIST/NAME`; keys beside it win.",
     )
     tools: tuple[ToolEntry, ...] | None = Field(
         default=None, description="The agent's tools. Absent: every tool of the workflow; empty: none."

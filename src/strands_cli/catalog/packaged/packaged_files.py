@@ -38,6 +38,8 @@ AMBIGUOUS_PACKAGED = Code(
 # Of a folder no more names are looked at; a finding says so.
 MAX_FILES = 1_000
 _SUFFIXES = (".yaml", ".yml", ".json")
+# Of the files beside workflows and agents: their recordings and tests.
+_BESIDE = (".recording", ".tests")
 _SKILL = "SKILL.md"
 _COMMANDS = {"workflow": "strands run {}", "agent": "strands atomic run {}", "skill": "`path: package:{}` in `skills`"}
 
@@ -169,7 +171,7 @@ def _name_of(file: str, folder: PackagedFolder) -> str | None:
     if folder.kind == "skill":
         return file or folder.name
     stem, suffix = os.path.splitext(file)
-    if suffix not in _SUFFIXES:
+    if suffix not in _SUFFIXES or stem == "tests" or stem.endswith(_BESIDE):
         return None
     return folder.name if stem == folder.kind else stem
 

@@ -55,11 +55,12 @@ def _packaged(incomplete: str, *kinds: str) -> Iterator[str]:
 
     for folder in scan_packaged()[0]:
         if folder.kind in kinds:
-            yield from (file.ref for file in files_in(folder)[0] if not file.name.endswith((".recording", ".tests")))
+            yield from (file.ref for file in files_in(folder)[0])
 
 
 def _specs(incomplete: str, *kinds: str) -> Iterator[str]:
-    yield from _files(_YAML, incomplete)
+    with contextlib.suppress(OSError):  # what was typed need not begin with a folder
+        yield from _files(_YAML, incomplete)
     yield from _packaged(incomplete, *kinds)
 
 

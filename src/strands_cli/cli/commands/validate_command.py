@@ -39,19 +39,53 @@ def validate(
 
 
 def schema(
+    spec: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SPEC",
+            help="A workflow, or DIST/NAME: print the schema of its inputs instead.",
+            autocompletion=completions.workflow_files,
+        ),
+    ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="The format only, without the installed tools.")] = False,
     agent: Annotated[bool, typer.Option("--agent", help="The schema of files with one agent.")] = False,
     _as_json: Annotated[bool, typer.Option("--json", help="Changes nothing: a schema is JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of the workflow format with the installed tools filled in, for editors.
 
+    With a workflow it is the schema of that workflow's inputs, for programs.
+
     Example: strands schema > workflow.schema.json
     """
     from strands_cli.cli.output import print_json
     from strands_cli.workflow import agent_schema, offer_tools, workflow_schema
 
+    if spec is not None:
+        if plain or agent:
+            raise UsageError("--plain and --agent are about the format, not about one workflow", fix="leave them out")
+        print_json(_schema_of_inputs(spec), is_ours=False)
+        return
     whole = agent_schema() if agent else workflow_schema()
     print_json(whole if plain else offer_tools(whole, _installed_tools()), is_ours=False)
+
+
+def _schema_of_inputs(source: str) -> dict[str, Any]:
+    """Return the JSON Schema of the inputs of one workflow.
+
+    Raises:
+        StrandsCliError: It is not a valid workflow.
+    """
+    from strands_cli import app
+    from strands_cli.planning import require_valid
+    from strands_cli.planning.workflow_tools import workflow_input_schema
+
+    spec = require_valid(app.load(source))
+    about = {"title": spec.name, "description": spec.description}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **{name: text for name, text in about.items() if text},
+        **workflow_input_schema(spec),
+    }
 
 
 def _installed_tools() -> dict[str, Any]:

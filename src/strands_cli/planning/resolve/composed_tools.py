@@ -22,13 +22,12 @@ from strands_cli.planning.plan import (
     WorkflowTool,
 )
 from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, Surroundings
-from strands_cli.planning.workflow_tools import annotations_of, workflow_record
+from strands_cli.planning.workflow_tools import annotations_of, workflow_input_schema, workflow_record
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow import NO_EFFECT, UNKNOWN_AGENT, WorkflowSpec, load_spec
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 from strands_cli.workflow.files import named_file
 from strands_cli.workflow.packaged import PACKAGE
-from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps import CompositeTool, ToolEntry
 from strands_cli.workflow.templates import is_prompt_template
 from strands_cli.workflow.yaml import FILE_UNREADABLE, Document, stored_name
@@ -277,24 +276,6 @@ def agent_input_schema(agent: PlannedAgent) -> Mapping[str, Any]:
         "additionalProperties": False,
         **shared,
     }
-
-
-def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:
-    """Return what a workflow takes as a tool: the inputs that it declares."""
-    declared = spec.inputs.declared()
-    properties = {name: _property(one) for name, one in declared.items()}
-    required = [name for name in spec.inputs.required if spec.inputs.required[name].default is None]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _property(declared: InputSpec) -> dict[str, Any]:
-    known = {
-        "type": declared.type,
-        "description": declared.description,
-        "default": declared.default,
-        "enum": list(declared.enum) if declared.enum is not None else None,
-    }
-    return {word: value for word, value in known.items() if value is not None}
 
 
 def _about(agent: PlannedAgent) -> str:
