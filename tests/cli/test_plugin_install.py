@@ -464,11 +464,12 @@ def test_tools_of_plain_python_are_named_with_the_way_to_use_them(anyone: Person
     wheel = make_wheel(tmp_path, "plain-tools", files={"plain_tools.py": tool})
     refused = anyone.strands("plugin", "install", wheel, "--yes")
     assert refused.code == 3
-    assert "STRANDS_CUSTOM_TOOL_ALLOWLIST=plain_tools:search" in refused.err
-    assert anyone.strands("plugin", "install", wheel, "--yes", "--force").code == 0
-    command = ("tools", "run", "plain_tools:search", "--input", '{"text": "found"}')
-    called = anyone.strands(*command, STRANDS_CUSTOM_TOOL_ALLOWLIST="plain_tools:search")
+    assert "strands plugin adopt plain-tools" in refused.err
+    adopted = anyone.strands("plugin", "adopt", wheel, "--install", "--yes", "--project")
+    assert adopted.code == 0, adopted.err
+    called = anyone.strands("tools", "run", "search", "--input", '{"text": "found"}')
     assert (called.code, "found" in called.out) == (0, True)
+    assert anyone.strands("plugin", "unadopt", "plain-tools", "--project").code == 0
 
 
 def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def python_files(distribution: str, seen: Scan) -> list[PythonFile]:
     directory, record = seen.records[distribution][0]
     rows = [row.path for row in read_record(record) or ()]
     found = list(_recorded(rows, directory))
-    if not found or read_origin(record).install == "editable":
+    if read_origin(record).install == "editable":
         found = [*found, *_elsewhere(distribution, record, seen)]
     unique = {file.module: file for file in reversed(found)}
     return [unique[module] for module in sorted(unique)][: MAX_MODULES + 1]

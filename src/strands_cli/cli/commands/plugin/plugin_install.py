@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
     from strands_cli.plugins.install import Installer, InstallTarget, Proposal
 
-MOST_REFS = 5
 PLUGIN_EMPTY = Code(
     "plugin-empty",
     "A distribution provides neither tools nor hooks nor workflows.",
@@ -195,15 +194,15 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
 
 
 def _way_without_entry_points(proposal: Proposal) -> str:
-    """Return how to use a distribution that declares nothing: as custom Python if it has tools, else as a library."""
+    """Return how to use a distribution that declares nothing: adopt its tools, if it has any, else as a library."""
     from strands_cli.plugins.install import find_plain_tools
 
-    refs = find_plain_tools(proposal.fetched.tree)
-    if not refs:
-        return f"pip install {proposal.fetched.name}, or pass --force"
-    shown = ", ".join(refs[:MOST_REFS])
-    allow = f"export STRANDS_CUSTOM_TOOL_ALLOWLIST={','.join(refs[:MOST_REFS])}"
-    return f"it has tools of plain Python: {shown}; install it with --force, name them so, and allow them: {allow}"
+    fetched = proposal.fetched
+    if not find_plain_tools(fetched.tree):
+        return f"pip install {fetched.name}, or pass --force"
+    if fetched.is_indexed:
+        return f"strands plugin adopt {fetched.name} --install"
+    return f"install it with --force, then: strands plugin adopt {fetched.name}"
 
 
 def _require_installed(name: str, catalog: Catalog) -> None:
