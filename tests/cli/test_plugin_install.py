@@ -482,6 +482,44 @@ def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path
     assert (listed["hooks"], listed["hooks_on"]) == (["audit"], None)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
+@pytest.mark.parametrize("person", ["pip"], indirect=True)
+def test_the_provider_of_local_models_is_installed_and_switched_on_by_two_answers(
+    person: Person, tmp_path: Path
+) -> None:
+    from tests.cli.terminal import Terminal
+
+    source = CLONE / "packages" / "strands-provider-local"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "built")]
+    subprocess.run(build, cwd=source, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "built").glob("*.whl")
+    # Its runtime in name only: what is tested is how it gets here.
+    runtime = make_wheel(tmp_path, "xllamacpp", "2026.10", files={"xllamacpp.py": ""})
+    flow = {
+        "version": 1,
+        "name": "small",
+        "runtime": {"provider": "local", "model_id": "small.gguf"},
+        "agents": {"writer": {"prompt": "Answer."}},
+        "pattern": {"type": "chain", "config": {"steps": [{"agent": "writer", "input": "Hello"}]}},
+    }
+    (person.work / "flow.yaml").write_text(json.dumps(flow))
+    assert person.strands("plan", "flow.yaml").code == 3
+    environ = {**person.environ, "PIP_FIND_LINKS": str(runtime.parent)}
+    command = [str(person.scripts / "strands"), "plugin", "install", str(wheel)]
+    with Terminal(command, person.work, environ, 200) as terminal:
+        terminal.wait_for(r"also installs xllamacpp")
+        terminal.wait_for(r"strands-provider-local .*\bpip\? \[y/N\]")
+        terminal.type("y\r")
+        terminal.wait_for(r"strands-provider-local, .*\[y/N\]")
+        terminal.type("y\r")
+        terminal.end()
+    planned = person.strands("plan", "flow.yaml")
+    assert planned.code == 0, planned.err
+    assert "local/small.gguf" in planned.out
+    ran = person.strands("run", "flow.yaml")
+    assert (ran.code, "small.gguf" in ran.err) == (3, True)
+
+
 def test_two_distributions_with_one_tool_are_reported_before(anyone: Person, tmp_path: Path) -> None:
     assert anyone.strands("plugin", "install", tool_wheel(tmp_path, "shout"), "-y").code == 0
     files = {"loud/__init__.py": ""}

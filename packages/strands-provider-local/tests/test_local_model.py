@@ -15,6 +15,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from strands_cli.errors import InvalidInput, NotEquipped
 from strands_provider_local.local_model import LocalModel
+from strands_provider_local.memory_check import available
 
 Write = Callable[..., Path]
 USAGE = {"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 5}}
@@ -163,6 +164,15 @@ def test_a_wrong_setting_is_named_with_what_fits(settings: Any, gguf: Write, run
     with pytest.raises(InvalidInput, match=next(iter(settings))) as raised:
         LocalModel(model_id=str(gguf()), **settings)
     assert raised.value.fix
+
+
+def test_a_model_that_does_not_fit_is_refused_before_the_first_request(gguf: Write, runtime: Any) -> None:
+    endless = {"context": 8192, "parallel": 10**9}
+    if available() is not None:
+        with pytest.raises(NotEquipped, match="GiB"):
+            LocalModel(model_id=str(gguf()), **endless)
+    LocalModel(model_id=str(gguf()), check_memory=False, **endless)
+    assert runtime.settings == []
 
 
 def test_a_model_without_a_file_is_an_error(runtime: Any) -> None:

@@ -67,8 +67,11 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
     findings = []
     for finding in check_models(models, loaded.document, _ENVIRON):
         if finding.code == UNKNOWN_PROVIDER and _has_hook_plugins():
-            fix = f"{finding.fix}; `strands plan` knows the providers of hook plugins"
-            findings.append(replace(finding, severity="warning", fix=fix))
+            message = finding.message.replace("there is no", "strands-cli itself has no", 1)
+            fix = (
+                f"nothing, if a hook plugin has it: strands plan {loaded.document.file} shows that; else {finding.fix}"
+            )
+            findings.append(replace(finding, message=message, severity="warning", fix=fix))
         elif finding.code.exit_code == UNKNOWN_PROVIDER.exit_code:
             findings.append(finding)
     return models, findings

@@ -17,7 +17,7 @@ from strands_cli.errors import InvalidInput, NotEquipped
 from strands_provider_local.chat_answer import AnswerReader
 from strands_provider_local.chat_request import Form, Turn, turn_of
 from strands_provider_local.gguf_header import read_header
-from strands_provider_local.runtime import Loaded, Loading, load, require_runtime
+from strands_provider_local.runtime import Loaded, Loading, load, require_room, require_runtime
 
 # Tokens of one conversation where the workflow names none; a file that was trained for fewer gets those.
 CONTEXT = 4096
@@ -50,7 +50,7 @@ class LocalModel(Model):
 
     Raises:
         InvalidInput: The file is missing or no GGUF file, or a setting has a wrong value.
-        NotEquipped: The runtime is not installed.
+        NotEquipped: The runtime is not installed, or the file does not fit into the free memory.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class LocalModel(Model):
         }
         self._sampling = {name: value for name, value in sampling.items() if value is not None}
         self._loading = Loading(header, length, parallel, threads, gpu_layers, check_memory)
+        require_room(self._loading)
         by_template = header.calls_tools if tool_calls is None else tool_calls == "template"
         self._by_template = None if tool_calls is None and not by_template else by_template
         self._config = {"model_id": model_id, "context_window_limit": length}

@@ -78,6 +78,16 @@ def load(wanted: Loading) -> Loaded:
         return _loaded[wanted]
 
 
+def require_room(wanted: Loading) -> None:
+    """Check that a model which is not loaded yet fits into the memory that is free.
+
+    Raises:
+        NotEquipped: It does not.
+    """
+    if wanted.check_memory and not wanted.gpu_layers and wanted not in _loaded:
+        require_memory(wanted.header, wanted.context * wanted.parallel, available())
+
+
 def require_runtime() -> Any:
     """Return the module of the runtime.
 
@@ -96,9 +106,8 @@ def require_runtime() -> Any:
 
 
 def _load(wanted: Loading) -> Loaded:
-    runtime, tokens = require_runtime(), wanted.context * wanted.parallel
-    if wanted.check_memory and not wanted.gpu_layers:
-        require_memory(wanted.header, tokens, available())
+    runtime = require_runtime()
+    require_room(wanted)
     key = secrets.token_urlsafe(32)
     try:
         server = runtime.Server(_settings(runtime.CommonParams(), wanted, key))
