@@ -63,6 +63,19 @@ def user_data_dir(environ: Mapping[str, str]) -> Path:
     return (named if named.is_absolute() else _home_directory() / ".local" / "share") / "strands-cli"
 
 
+def user_cache_dir(environ: Mapping[str, str]) -> Path | None:
+    """Return this platform's directory for a user's copies (XDG, Caches, LOCALAPPDATA), or None without a home."""
+    try:
+        if sys.platform == "win32":
+            return user_data_dir(environ) / "cache"
+        if sys.platform == "darwin":
+            return _home_directory() / "Library" / "Caches" / "strands-cli"
+        named = Path(environ.get("XDG_CACHE_HOME", ""))
+        return (named if named.is_absolute() else _home_directory() / ".cache") / "strands-cli"
+    except UsageError:
+        return None
+
+
 def managed_policy_path() -> Path:
     """Return the path of the operator's policy; no environment variable changes it."""
     if sys.platform == "win32":

@@ -9,7 +9,7 @@ import pytest
 
 from strands_cli.errors import Denied
 from strands_cli.policy.rules import Request, Rule
-from strands_cli.workflow.files import read_policy
+from strands_cli.workflow.user_files import read_policy
 
 ACME = "github:acme/shout"
 

@@ -16,6 +16,7 @@ from strands_cli.errors import Finding, Where
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from strands_cli.catalog.remedies import Elsewhere
     from strands_cli.toolref import ToolRef
 
 
@@ -79,11 +80,13 @@ class Catalog:
         tools: Sorted by name; a class, suite or provider is one record with `members`.
         findings: The faults of installed distributions.
         seen: The scan: directories, and the records of all distributions.
+        elsewhere: What finds, without the network, distributions that are not installed; None if nothing is to look.
     """
 
     tools: tuple[ToolRecord, ...]
     findings: tuple[Finding, ...]
     seen: Scan
+    elsewhere: Elsewhere | None = None
 
     @cached_property
     def by_name(self) -> dict[str, list[ToolRecord]]:

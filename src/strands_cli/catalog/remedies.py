@@ -8,12 +8,23 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Protocol
 
 from strands_cli.catalog.tool_record import ToolRecord
 
 LOOK = "see what is installed: strands list-tools"
 # Any person can register a name in an index, so the word of a workflow's author is not enough.
 ELSEWHERE = f"correct the name ({LOOK}), or install what provides it from a source that you trust"
+
+
+class Elsewhere(Protocol):
+    """The plugin indexes that this person uses, as far as they are known without the network."""
+
+    def distribution_with(self, tool: str) -> str | None:
+        """Return a distribution with a tool of this name."""
+
+    def has_distribution(self, name: str) -> bool:
+        """Return whether there is a distribution of this normalised name."""
 
 
 @cache
@@ -24,14 +35,19 @@ def first_party() -> dict[str, str]:
     return found
 
 
-def install_tool(name: str) -> str:
+def install_tool(name: str, elsewhere: Elsewhere | None = None) -> str:
     """Return how to get a tool that no installed distribution provides."""
+    indexed = elsewhere.distribution_with(name) if elsewhere else None
+    if indexed:  # an index that the person has chosen
+        return f"strands plugin install {indexed}"
     owner = first_party().get(name)
     return f"pip install {owner}" if owner else ELSEWHERE
 
 
-def install_distribution(name: str) -> str:
+def install_distribution(name: str, elsewhere: Elsewhere | None = None) -> str:
     """Return how to get a distribution that a workflow names."""
+    if elsewhere and elsewhere.has_distribution(name):
+        return f"strands plugin install {name}"
     return f"pip install {name}" if name in first_party().values() else ELSEWHERE
 
 

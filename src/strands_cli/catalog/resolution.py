@@ -9,7 +9,15 @@ from typing import Protocol
 from strands_cli.catalog.definitions import MANY
 from strands_cli.catalog.distributions import Scan, normalise
 from strands_cli.catalog.files import Origin, Package, find_package, module_file, read_origin
-from strands_cli.catalog.remedies import LOOK, adopt_again, first_party, install_distribution, install_tool, meet
+from strands_cli.catalog.remedies import (
+    LOOK,
+    Elsewhere,
+    adopt_again,
+    first_party,
+    install_distribution,
+    install_tool,
+    meet,
+)
 from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
@@ -72,6 +80,10 @@ class Installed(Protocol):
     @property
     def by_name(self) -> dict[str, list[ToolRecord]]:
         """All records that claim each name."""
+
+    @property
+    def elsewhere(self) -> Elsewhere | None:
+        """What finds distributions that are not installed."""
 
     def version_of(self, distribution: str) -> str | None:
         """The version of any installed distribution."""
@@ -171,7 +183,9 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
         if owner not in catalog.seen.records:
-            return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, install_distribution(owner))
+            return Finding(
+                UNKNOWN_TOOL, f"{message}: it is not installed", None, install_distribution(owner, catalog.elsewhere)
+            )
         names = [record.name for record in catalog.tools if record.distribution == owner]
         if command := _adopt(catalog, ref.name, owner):
             return Finding(UNKNOWN_TOOL, message, None, command)
@@ -199,7 +213,7 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
     if owner:
         return f"did you mean 'native:{owner.name}.{ref.name}'?"
-    return _adopt(catalog, ref.name) or install_tool(folded)
+    return _adopt(catalog, ref.name) or install_tool(folded, catalog.elsewhere)
 
 
 def _adopt(catalog: Installed, name: str, of: str | None = None) -> str | None:

@@ -57,7 +57,7 @@ def _answer(arguments: list[str]) -> int:
 
 
 def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
-    """Return the work of a command line of only flags, or only files; None if Typer has to parse it."""
+    """Return the work of a command line of only flags, files or words; None if Typer has to parse it."""
     command, words = arguments[:1], arguments[1:]
     if command == ["list-tools"]:
         from strands_cli.cli.commands import FLAGS, list_installed
@@ -69,6 +69,11 @@ def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
         from strands_cli.cli.commands import check_files
 
         return lambda: check_files(words)
+    elif arguments[:2] == ["plugin", "search"]:
+        from strands_cli.cli.commands import parse_search, search_plugins
+
+        if (asked := parse_search(arguments[2:])) is not None:
+            return lambda: search_plugins(asked[0], asked[1], as_json=asked[2])
     return None
 
 

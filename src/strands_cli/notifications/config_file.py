@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where, suggest
-from strands_cli.file_owners import own_users, who_else_writes
+from strands_cli.errors import suggest
 from strands_cli.notifications.targets import OCCASIONS, WHICH, Command, Occasion, Target, Webhook, Which, is_loopback
 from strands_cli.secrets import SecretReference
-from strands_cli.workflow.yaml import Document, escape, read_document
+from strands_cli.workflow.user_files import ConfigReader, open_config, refused_config
+from strands_cli.workflow.yaml import Document
 
-BAD_CONFIG = Code(
-    "bad-config",
-    "The user's config file cannot be read, or is not valid; no run starts until it is corrected.",
-    "Correct the error at the reported place; see `strands explain notifications`.",
-)
-UNSAFE_CONFIG_FILE = Code(
-    "unsafe-config-file",
-    "Other users can change the user's config file, which names programs to run.",
-    "Give the file and its folder to the right owner, and remove the write permission of others.",
-)
-
-VERSION = 1
-MAX_BYTES = 1_000_000
-KEYS = ("version", "notify")
 TARGET_KEYS = ("command", "webhook", "on", "runs")
 WEBHOOK_KEYS = ("url", "secret")
 # The sources of a secret that take no time, and ask no person.
@@ -46,82 +30,31 @@ def read_targets(path: Path | None) -> tuple[Target, ...]:
     Raises:
         InvalidInput: It cannot be read, anything in it is wrong, or others can change it.
     """
-    if path is None or not os.path.lexists(path):
+    document = open_config(path)
+    if document is None:
         return ()
-    findings = check_owners(path)
-    try:
-        document = _read(path)
-    except StrandsCliError as error:
-        raise _refused(path, [*findings, *map(_as_bad_config, error.findings)]) from error
     reader = _Reader(document)
     targets = tuple(reader.read())
-    if findings or reader.findings:
-        raise _refused(path, [*findings, *reader.findings])
+    if reader.findings:
+        raise refused_config(Path(document.file), reader.findings)
     return targets
 
 
-def check_owners(path: Path) -> list[Finding]:
-    """Return a finding if other users can change the file or replace it."""
-    for place in (path, path.parent):
-        if reason := who_else_writes(place, own_users()):
-            what = "the config file" if place == path else "the folder of the config file"
-            fix = f"chmod o-w {shlex.quote(str(place))}, and chown it if it is not yours"
-            return [Finding(UNSAFE_CONFIG_FILE, f"{what} is not safe: {reason}", Where(str(place)), fix)]
-    return []
-
-
-def _read(path: Path) -> Document:
-    reason = None
-    try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            reason = "it is not a file"
-        elif found.st_size > MAX_BYTES:
-            reason = f"it is larger than {MAX_BYTES:,} bytes"
-    except OSError as error:
-        reason = error.strerror or str(error)
-    if reason is not None:
-        message, fix = f"the config file cannot be read: {reason}", "correct it, or remove it if it is not needed"
-        raise InvalidInput(message, findings=[Finding(BAD_CONFIG, message, Where(str(path)), fix)])
-    return read_document(path)
-
-
-def _as_bad_config(finding: Finding) -> Finding:
-    if finding.code == BAD_CONFIG:
-        return finding
-    return Finding(BAD_CONFIG, f"{finding.message} ({finding.code})", finding.where, finding.fix)
-
-
-def _refused(path: Path, findings: Sequence[Finding]) -> InvalidInput:
-    count = "a fault" if len(findings) == 1 else f"{len(findings)} faults"
-    return InvalidInput(f"no run starts: the config file {path} has {count}", findings=findings)
-
-
-class _Reader:
+class _Reader(ConfigReader):
     """Walks the document once and collects findings on the way."""
 
     def __init__(self, document: Document) -> None:
-        self._document = document
+        super().__init__(document, _SEE)
         self._folder = Path(document.file).parent
-        self.findings: list[Finding] = [_as_bad_config(finding) for finding in document.findings]
 
     def read(self) -> Iterator[Target]:
-        value = self._document.value
-        if not isinstance(value, dict):
-            self._report("", "a config file is a mapping with `version: 1` and `notify`")
-            return
-        self._check_keys("", value, KEYS, "a config file")
-        if "version" not in value:
-            self._report("", "the key `version` is missing", "add: version: 1")
-        elif type(value["version"]) is not int or value["version"] != VERSION:
-            self._report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
-        notify = value.get("notify", [])
+        notify = self.read_part("notify")
         if isinstance(notify, dict):
             yield from self._targets("/notify", notify)
         elif isinstance(notify, list):
             for index, one in enumerate(notify):
                 yield from self._targets(f"/notify/{index}", one)
-        else:
+        elif self._has("notify"):
             self._report("/notify", "`notify` is a target or a list of targets, such as `command: [notify-me]`")
 
     def _targets(self, pointer: str, value: Any) -> Iterator[Target]:
@@ -195,16 +128,6 @@ class _Reader:
             fix = suggest(str(value), known, f"there are: {', '.join(known)}")
             self._report(pointer, f"{value!r} is none of {', '.join(known)}", fix)
         return str(value)
-
-    def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
-        for key in value:
-            if key not in known:
-                fix = suggest(key, known, f"it has: {', '.join(known)}")
-                self._report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
-
-    def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
-        where = self._document.where(pointer, key=key)
-        self.findings.append(Finding(BAD_CONFIG, message, where, fix or _SEE))
 
 
 def _words_of(value: Any) -> list[str]:

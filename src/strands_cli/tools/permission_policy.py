@@ -79,7 +79,7 @@ class PermissionPolicy(InterventionHandler):
             Denied: a file cannot be read or is wrong.
             UsageError: a file requires a lock, which only a run compares with the installed tools.
         """
-        from strands_cli.workflow.files import read_policy
+        from strands_cli.workflow.user_files import read_policy
 
         policy = cls(on_ask=on_ask, **more)
         for path in paths:

@@ -1,3 +1,4 @@
 from strands_cli.planning.sentences.authority_sentences import authority_sections as authority_sections
 from strands_cli.planning.sentences.authority_sentences import python_lines as python_lines
 from strands_cli.planning.sentences.authority_sentences import use_lines as use_lines
+from strands_cli.planning.sentences.permission_phrases import describe_permissions as describe_permissions

@@ -78,13 +78,16 @@ class PluginCheck:
         return sorted({tool["name"] for manifest in self.manifests.values() if manifest for tool in manifest.tools})
 
 
-def check_plugin(project: PluginProject, seconds: float | None = None, *, tests: bool = False) -> PluginCheck:
+def check_plugin(
+    project: PluginProject, seconds: float | None = None, *, tests: bool = False, twins: bool = True
+) -> PluginCheck:
     """Check everything that an author should correct before others install the plugin.
 
     Args:
         project: A source tree or an installed distribution.
         seconds: The time limit for importing each entry point in a child process; None imports nothing.
         tests: Whether the tests of its workflows and agents run, in child processes.
+        twins: Whether other distributions of this machine are searched for tools of the same names.
     """
     check = PluginCheck(project, seconds)
     check.findings += check_metadata(project)
@@ -95,7 +98,7 @@ def check_plugin(project: PluginProject, seconds: float | None = None, *, tests:
             check.findings += error.findings
     for file, manifest in check.manifests.items():
         check.findings += _check_leftovers(project, file, manifest)
-    check.findings += check_twins(project)
+    check.findings += check_twins(project) if twins else ()
     if project.folders:
         _check_data(check, tests=tests)
     check.findings = [with_place(finding, project) for finding in check.findings]

@@ -1,14 +1,14 @@
 from strands_cli.plugins.install.collisions import PLUGIN_REPLACES as PLUGIN_REPLACES
 from strands_cli.plugins.install.download import Fetched as Fetched
-from strands_cli.plugins.install.download import fetch as fetch
 from strands_cli.plugins.install.download import install_fetched as install_fetched
 from strands_cli.plugins.install.download import require_same as require_same
+from strands_cli.plugins.install.from_index import fetch_target as fetch_target
+from strands_cli.plugins.install.from_index import release_for as release_for
 from strands_cli.plugins.install.installer import Installer as Installer
 from strands_cli.plugins.install.installer import find_installer as find_installer
 from strands_cli.plugins.install.installer import owned_by_a_program as owned_by_a_program
 from strands_cli.plugins.install.plain_tools import find_plain_tools as find_plain_tools
 from strands_cli.plugins.install.preview import Proposal as Proposal
-from strands_cli.plugins.install.preview import describe_permissions as describe_permissions
 from strands_cli.plugins.install.preview import propose as propose
 from strands_cli.plugins.install.preview import require_allowed as require_allowed
 from strands_cli.plugins.install.preview import require_one_allowed as require_one_allowed

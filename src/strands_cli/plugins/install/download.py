@@ -46,6 +46,7 @@ class Fetched:
         is_indexed: Whether it came from an index, not from a file of this machine.
         extras: `[a,b]` or empty.
         elsewhere: Where its files land that are neither importable nor programs (the schemes `data` and `headers`).
+        plugin_index: The plugin index that the wheel came from, if it came from one.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Fetched:
     is_indexed: bool
     extras: str = ""
     elsewhere: tuple[str, ...] = ()
+    plugin_index: str | None = None
 
 
 def fetch(target: InstallTarget, installer: Installer, folder: Path, may_build: Callable[[str], bool]) -> Fetched:
@@ -85,7 +87,7 @@ def fetch(target: InstallTarget, installer: Installer, folder: Path, may_build: 
             raise UsageError(f"{wheel} was not built, because a build runs code of its author", fix="pass --yes")
         installer.wheel(str(wheel), _new(folder / "wheels"), build=True)
         wheel = _only_wheel(folder / "wheels")
-    return _unpacked(wheel, _new(folder / "tree"), target)
+    return unpack_wheel(wheel, _new(folder / "tree"), target)
 
 
 def _by_name(target: InstallTarget, installer: Installer, folder: Path, *, build: bool) -> Fetched:
@@ -93,7 +95,7 @@ def _by_name(target: InstallTarget, installer: Installer, folder: Path, *, build
     if installer.kind == "uv":
         return _fetched_by_uv(target, installer, folder, tree, [] if build else ["--no-build"])
     installer.wheel(target.requirement, wheels, build=build)
-    return _unpacked(_only_wheel(wheels), tree, target)
+    return unpack_wheel(_only_wheel(wheels), tree, target)
 
 
 def _new(folder: Path) -> Path:
@@ -108,7 +110,13 @@ def _only_wheel(folder: Path) -> Path:
     return found[0]
 
 
-def _unpacked(wheel: Path, tree: Path, target: InstallTarget) -> Fetched:
+def unpack_wheel(wheel: Path, tree: Path, target: InstallTarget) -> Fetched:
+    """Unpack a wheel into an empty folder.
+
+    Raises:
+        InvalidInput: It is not a wheel.
+        UsageError: It belongs to another distribution.
+    """
     # Read once: the preview, the hash and the installation must use the same bytes.
     raw = wheel.read_bytes()
     digest = hashlib.sha256(raw).hexdigest()
@@ -218,7 +226,7 @@ def install_fetched(fetched: Fetched, installer: Installer, folder: Path, *, lac
         installer.install(*alone, "--reinstall-package", fetched.name, "-r", str(by_hash))
         return
     file = f"{named} @ {fetched.wheel.as_uri()}#sha256={fetched.hashes[0].partition(':')[2]}"
-    if installer.kind == "uv":
+    if installer.kind == "uv" and not fetched.is_indexed:
         installer.install(*alone, "--reinstall-package", fetched.name, file)
         return
     from_wheel = ["--no-index", "--find-links", str(fetched.wheel.parent), "--require-hashes", "-r", str(by_hash)]
@@ -226,7 +234,8 @@ def install_fetched(fetched: Fetched, installer: Installer, folder: Path, *, lac
     # calls. The first one only checks that the dependencies are available, and changes nothing.
     if lacks:
         installer.install("--dry-run", file)
-    installer.install("--force-reinstall", "--no-deps", *(from_wheel if fetched.is_indexed else [file]))
+    again = ["--force-reinstall"] if installer.kind == "pip" else ["--reinstall-package", fetched.name]
+    installer.install(*again, "--no-deps", *(from_wheel if fetched.is_indexed else [file]))
     if lacks:
         installer.install(f"{named}=={fetched.version}")
 

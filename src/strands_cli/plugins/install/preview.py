@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord, discover_catalog
 from strands_cli.catalog.distributions import read_entry_points, read_header, search_path
@@ -199,28 +199,3 @@ def _denied(name: str, decision: Decision) -> Denied:
     message = f"policy denies every tool of '{name}': {decision.rule}"
     fix = f"have the rule changed, if it should not match; strands explain policy native:{name}/TOOL"
     return Denied(message, findings=[Finding(PLUGIN_DENIED, message, None, fix)])
-
-
-def describe_permissions(record: ToolRecord) -> str:
-    """Return a phrase for the hints and capabilities that a tool declares, and for those that it does not declare."""
-    hints, claims = record.annotations, record.strands_cli
-    phrases = ["only reads"] if hints.get("readOnlyHint") is True else []
-    phrases += ["can destroy"] if hints.get("destructiveHint") is True else []
-    phrases += ["asks each time"] if claims.get("requires_confirmation") else []
-    if hints.get("readOnlyHint") is not True:
-        phrases.append("changes something" if "readOnlyHint" in hints else "does not declare whether it only reads")
-    declared = claims.get("capabilities")
-    if not isinstance(declared, Mapping):
-        return "; ".join([*phrases, "does not declare its capabilities"])
-    capabilities = [f"{name} {_listed(value)}".strip() for name, value in declared.items() if value]
-    return "; ".join([*phrases, *(capabilities or ["no capabilities"])])
-
-
-def _listed(value: Any) -> str:
-    if value is True:
-        return ""
-    return ", ".join(_item(one) for one in (value if isinstance(value, list) else [value]))
-
-
-def _item(one: Any) -> str:
-    return f"{one.get('path')} ({one.get('mode')})" if isinstance(one, Mapping) else str(one)

@@ -18,7 +18,7 @@ from strands_cli.catalog.published import (
     write_published,
 )
 from strands_cli.errors import ArtifactError, Code, StrandsCliError
-from strands_cli.plugins.install import InstallTarget, fetch
+from strands_cli.plugins.install import InstallTarget, fetch_target
 from strands_cli.plugins.publisher.attested import Attested, unverified
 from strands_cli.plugins.publisher.beside import attested_beside, provenance_beside
 from strands_cli.plugins.publisher.index_offers import attested_by_indexes
@@ -44,7 +44,7 @@ def check_fetched(fetched: Fetched, installer: Installer) -> Attested:
     """
     if fetched.wheel is not None and provenance_beside(fetched.wheel) is not None:
         return attested_beside(fetched.wheel)
-    if not fetched.is_indexed:
+    if not fetched.is_indexed or fetched.plugin_index is not None:  # a package index may have another of that name
         return unverified("no attestation lies beside the file")
     return attested_by_indexes(fetched.name, _files(fetched), find_indexes(installer, os.environ))
 
@@ -118,7 +118,7 @@ def _ask_again(name: str, seen: Scan, installer: Installer) -> Attested:
     with tempfile.TemporaryDirectory(prefix="strands-") as folder:
         try:
             wanted = InstallTarget(name, "", f"=={version}")
-            fetched = fetch(wanted, installer, Path(folder), lambda reason: False)
+            fetched = fetch_target(wanted, None, installer, Path(folder), lambda reason: False)
         except StrandsCliError:
             return unverified(f"{installer.kind} finds no wheel of {name} {version}")
         if _digest_of(fetched) != digest:

@@ -1,5 +1,3 @@
-from strands_cli.workflow.files.policy_file import check_ownership as check_ownership
-from strands_cli.workflow.files.policy_file import read_policy as read_policy
 from strands_cli.workflow.files.project_files import named_file as named_file
 from strands_cli.workflow.files.recording_file import BAD_RECORDING as BAD_RECORDING
 from strands_cli.workflow.files.recording_file import VERSION as VERSION

@@ -30,8 +30,8 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
         denied: The rules of policy that deny some, by entry.
         named: What a person asked for; with it only these are shown.
     """
+    from strands_cli.planning.sentences import describe_permissions
     from strands_cli.plugins.adopt import Choice
-    from strands_cli.plugins.install import describe_permissions
 
     words = {Choice.parse(text).named for text in named}
     shown = [one for one in found.candidates if not words or words & {one.name, one.called, one.entry}]

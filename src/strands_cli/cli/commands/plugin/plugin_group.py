@@ -11,10 +11,12 @@ from strands_cli.cli.commands.command_options import JSON
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.plugin.plugin_adopt import adopt, unadopt
 from strands_cli.cli.commands.plugin.plugin_check import check as check_plugin
+from strands_cli.cli.commands.plugin.plugin_index import index_app
 from strands_cli.cli.commands.plugin.plugin_install import install, uninstall, upgrade
 from strands_cli.cli.commands.plugin.plugin_list import list_installed
 from strands_cli.cli.commands.plugin.plugin_new import new
 from strands_cli.cli.commands.plugin.plugin_publish import publish
+from strands_cli.cli.commands.plugin.plugin_search import search
 from strands_cli.cli.commands.plugin.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin.plugin_verify import verify
 from strands_cli.cli.output import print_json, print_result, say_findings
@@ -60,12 +62,13 @@ def manifest(
 
 
 plugin_app = group(
-    "Make, check, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
+    "Make, check, find, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
     {
         "new": new,
         "manifest": manifest,
         "check": check_plugin,
         "publish": publish,
+        "search": search,
         "install": install,
         "upgrade": upgrade,
         "uninstall": uninstall,
@@ -77,3 +80,4 @@ plugin_app = group(
         "disable": disable,
     },
 )
+plugin_app.add_typer(index_app, name="index")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,30 +41,57 @@ PLUGIN_EMPTY = Code(
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Accept a distribution without tools and hooks.")]
+INDEX = Annotated[
+    list[str] | None,
+    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip' is that of pip."),
+]
 WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
 OURS = "strands-cli"
 _DESCRIPTION = 100
 
 
-def install(what: WHAT, enable: ENABLE = None, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
+def install(
+    what: WHAT,
+    index: INDEX = None,
+    enable: ENABLE = None,
+    yes: YES = False,
+    force: FORCE = False,
+    as_json: JSON = False,
+) -> int:
     """Install a plugin into this environment, after showing its tools and the permissions they ask for.
 
     It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
-    return _carry_out(what, enable, yes=yes, force=force, is_upgrade=False, as_json=as_json)
+    return _carry_out(what, index, enable, yes=yes, force=force, is_upgrade=False, as_json=as_json)
 
 
-def upgrade(what: WHAT, enable: ENABLE = None, yes: YES = False, force: FORCE = False, as_json: JSON = False) -> int:
+def upgrade(
+    what: WHAT,
+    index: INDEX = None,
+    enable: ENABLE = None,
+    yes: YES = False,
+    force: FORCE = False,
+    as_json: JSON = False,
+) -> int:
     """Upgrade an installed plugin, after showing how its tools and their permissions change.
 
     Example: strands plugin upgrade strands-tool-foo
     """
-    return _carry_out(what, enable, yes=yes, force=force, is_upgrade=True, as_json=as_json)
+    return _carry_out(what, index, enable, yes=yes, force=force, is_upgrade=True, as_json=as_json)
 
 
-def _carry_out(what: str, enable: bool | None, *, yes: bool, force: bool, is_upgrade: bool, as_json: bool) -> int:
+def _carry_out(
+    what: str,
+    index: Sequence[str] | None,
+    enable: bool | None,
+    *,
+    yes: bool,
+    force: bool,
+    is_upgrade: bool,
+    as_json: bool,
+) -> int:
     """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
     from strands_cli.plugins.install import parse_install_target
 
@@ -81,10 +108,11 @@ def _carry_out(what: str, enable: bool | None, *, yes: bool, force: bool, is_upg
         "findings",
     )
     known: dict[str, Any] = {"distribution": what, "version": None, "installed": None, "changed": False}
-    known["publisher"] = None
+    known |= {"publisher": None, "index": None}
     known |= {name: [] for name in lists} | {"hooks_on": None}
     with json_on_failure(known if as_json else None):
-        line = _install(parse_install_target(what), known, yes=yes, force=force, is_upgrade=is_upgrade)
+        target = parse_install_target(what)
+        line = _install(target, index or (), known, yes=yes, force=force, is_upgrade=is_upgrade)
         switch_on_hooks(known, enable, yes=yes)
     if as_json:
         print_json(known)
@@ -95,7 +123,9 @@ def _carry_out(what: str, enable: bool | None, *, yes: bool, force: bool, is_upg
     return ExitCode.OK
 
 
-def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: bool, is_upgrade: bool) -> str:
+def _install(
+    target: InstallTarget, indexes: Sequence[str], known: dict[str, Any], *, yes: bool, force: bool, is_upgrade: bool
+) -> str:
     """Install a distribution, note in `known` what is found out of it, and return what was done."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.catalog.distributions import normalise
@@ -103,10 +133,11 @@ def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: 
     from strands_cli.hooks import open_hooks
     from strands_cli.planning.machine import load_policy
     from strands_cli.plugins.install import (
-        fetch,
+        fetch_target,
         find_installer,
         install_fetched,
         propose,
+        release_for,
         require_allowed,
         require_same,
     )
@@ -125,8 +156,12 @@ def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: 
     if target.name is not None:
         require_allowed(normalise(target.name), policy.rules)
     installer = find_installer()
+    release = release_for(target, indexes, settings.user_config)
     with tempfile.TemporaryDirectory(prefix="strands-") as folder:
-        fetched = fetch(target, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
+        if release is not None:
+            known["index"] = str(release.place)
+            say(release.found)
+        fetched = fetch_target(target, release, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
         known |= {"distribution": fetched.name, "version": fetched.version}
         if target.name is None:
             require_allowed(fetched.name, policy.rules)
@@ -152,7 +187,7 @@ def _install(target: InstallTarget, known: dict[str, Any], *, yes: bool, force: 
 
 def _proposed(proposal: Proposal) -> dict[str, Any]:
     """Return what a proposal adds to the JSON of an installation."""
-    from strands_cli.plugins.install import describe_permissions
+    from strands_cli.planning.sentences import describe_permissions
 
     tools = [
         {
@@ -214,7 +249,7 @@ def _require_installed(name: str, catalog: Catalog) -> None:
 
 def _proposal_lines(proposal: Proposal) -> Iterator[str]:
     """Yield the lines that describe a proposal; foreign text is one line each, so that it cannot look like ours."""
-    from strands_cli.plugins.install import describe_permissions
+    from strands_cli.planning.sentences import describe_permissions
 
     fetched = proposal.fetched
     before = f" (installed: {proposal.installed})" if proposal.installed else ""

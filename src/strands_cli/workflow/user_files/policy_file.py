@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from strands_cli.policy.rules import ACCESSES, CAPABILITIES, EFFECTS, SOURCES, L
 from strands_cli.publishers import KINDS, is_publisher_pattern
 from strands_cli.versions import is_specifier
 from strands_cli.workflow.findings import shown
-from strands_cli.workflow.yaml import Document, escape, read_document
+from strands_cli.workflow.user_files.user_file import UserFileReader, open_user_file, with_code
+from strands_cli.workflow.yaml import Document
 
 BAD_POLICY = Code(
     "bad-policy",
@@ -32,8 +32,6 @@ UNSAFE_POLICY_FILE = Code(
     21,
 )
 
-VERSION = 1
-MAX_BYTES = 1_000_000
 KEYS = ("version", "rules", "hooks", "locked")
 HOOK_KEYS = ("name", "may")
 RULE_KEYS = (
@@ -63,37 +61,14 @@ def read_policy(path: Path, level: Level) -> Policy:
         Denied: it cannot be read, or anything in it is wrong; nothing may run then.
     """
     try:
-        document = _read(path)
+        document = open_user_file(path, "policy file", BAD_POLICY)
     except StrandsCliError as error:
-        raise _refused(path, [_as_bad_policy(finding) for finding in error.findings]) from error
+        raise _refused(path, [with_code(finding, BAD_POLICY) for finding in error.findings]) from error
     reader = _Reader(document, level)
     policy = reader.read()
     if reader.findings:
         raise _refused(path, reader.findings)
     return policy
-
-
-def _read(path: Path) -> Document:
-    reason, fix = None, f"correct it, or remove it if it is not needed: {path}"
-    try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            reason = "it is not a file"
-        elif found.st_size > MAX_BYTES:
-            reason = f"it is larger than {MAX_BYTES:,} bytes"
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        fix = "check the path and its permissions"
-    if reason is not None:
-        finding = Finding(BAD_POLICY, f"the policy file cannot be read: {reason}", Where(str(path)), fix)
-        raise Denied("the policy file cannot be read", findings=[finding])
-    return read_document(path)
-
-
-def _as_bad_policy(finding: Finding) -> Finding:
-    if finding.code == BAD_POLICY:
-        return finding
-    return Finding(BAD_POLICY, f"{finding.message} ({finding.code})", finding.where, finding.fix)
 
 
 def _refused(path: Path, findings: Sequence[Finding]) -> Denied:
@@ -115,24 +90,17 @@ def check_ownership(path: Path, level: Level) -> list[Finding]:
     return []
 
 
-class _Reader:
+class _Reader(UserFileReader):
     """Walks the document once and collects findings on the way."""
 
     def __init__(self, document: Document, level: Level) -> None:
-        self._document = document
+        super().__init__(document, BAD_POLICY, _SEE)
         self._level = level
-        self.findings: list[Finding] = [_as_bad_policy(finding) for finding in document.findings]
 
     def read(self) -> Policy:
-        value = self._document.value
-        if not isinstance(value, dict):
-            self._report("", "a policy file is a mapping with `version: 1` and `rules`")
+        value = self._mapping(KEYS, "a policy file", "`version: 1` and `rules`")
+        if value is None:
             return Policy()
-        self._check_keys("", value, KEYS, "a policy file")
-        if "version" not in value:
-            self._report("", "the key `version` is missing", "add: version: 1")
-        elif type(value["version"]) is not int or value["version"] != VERSION:
-            self._report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
         return Policy(
             rules=tuple(self._rules(value.get("rules", []))),
             hooks=tuple(self._hooks(value.get("hooks", []))),
@@ -292,19 +260,9 @@ class _Reader:
         else:
             self._report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")
 
-    def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
-        for key in value:
-            if key not in known:
-                fix = suggest(key, known, f"it has: {', '.join(known)}")
-                self._report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
-
     def _origin(self, pointer: str) -> str:
         where = self._document.where(pointer)
         return f"{where.file}:{where.line}"
-
-    def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
-        where = self._document.where(pointer, key=key)
-        self.findings.append(Finding(BAD_POLICY, message, where, fix or _SEE))
 
 
 def _fix_of_pattern(pattern: str) -> str:

@@ -1,0 +1,13 @@
+from strands_cli.indexes.index_copies import read_known as read_known
+from strands_cli.indexes.index_copies import read_part as read_part
+from strands_cli.indexes.index_places import Place as Place
+from strands_cli.indexes.index_places import configured_places as configured_places
+from strands_cli.indexes.index_places import parse_places as parse_places
+from strands_cli.indexes.known_names import KnownNames as KnownNames
+from strands_cli.indexes.releases import IndexedFile as IndexedFile
+from strands_cli.indexes.releases import Release as Release
+from strands_cli.indexes.releases import choose_file as choose_file
+from strands_cli.indexes.releases import find_release as find_release
+from strands_cli.indexes.releases import require_places as require_places
+from strands_cli.indexes.web_server import download as download
+from strands_cli.indexes.web_server import unreachable as unreachable

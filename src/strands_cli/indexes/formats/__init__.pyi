@@ -1,0 +1,16 @@
+from strands_cli.indexes.formats.site_files import BAD_INDEX as BAD_INDEX
+from strands_cli.indexes.formats.site_files import FILE as FILE
+from strands_cli.indexes.formats.site_files import FORMAT as FORMAT
+from strands_cli.indexes.formats.site_files import INDEX_UNREACHABLE as INDEX_UNREACHABLE
+from strands_cli.indexes.formats.site_files import KIND as KIND
+from strands_cli.indexes.formats.site_files import MAX_BYTES as MAX_BYTES
+from strands_cli.indexes.formats.site_files import MAX_WHEEL_BYTES as MAX_WHEEL_BYTES
+from strands_cli.indexes.formats.site_files import NAME as NAME
+from strands_cli.indexes.formats.site_files import PROOFS as PROOFS
+from strands_cli.indexes.formats.site_files import SEARCHED as SEARCHED
+from strands_cli.indexes.formats.site_files import SHA256 as SHA256
+from strands_cli.indexes.formats.site_files import VERSION as VERSION
+from strands_cli.indexes.formats.site_files import WHEELS as WHEELS
+from strands_cli.indexes.formats.site_files import WHOLE as WHOLE
+from strands_cli.indexes.formats.site_files import refused_index as refused_index
+from strands_cli.indexes.formats.site_files import require_format as require_format

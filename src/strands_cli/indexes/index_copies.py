@@ -1,0 +1,109 @@
+"""Read a file of an index: from its folder, or from its server with a copy for the time without a network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from strands_cli.atomic_file import write_atomically
+from strands_cli.catalog.files import read_start
+from strands_cli.config import user_cache_dir
+from strands_cli.errors import Finding, InvalidInput, NotEquipped, Where
+from strands_cli.indexes.formats import INDEX_UNREACHABLE, MAX_BYTES, refused_index
+from strands_cli.indexes.index_places import Place
+from strands_cli.quick_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of an index.
+
+    Attributes:
+        raw: Its contents.
+        file: Its path or address.
+        remark: Why it may be old; None if it is what the index has now.
+    """
+
+    raw: bytes
+    file: str
+    remark: str | None = None
+
+
+def read_part(place: Place, name: str) -> Part:
+    """Return a file of an index, of at most 20 MB; without its server the copy that was read last.
+
+    Raises:
+        NotEquipped: The folder or the server cannot be read, and there is no copy.
+        InvalidInput: The file is too large.
+    """
+    if place.url is None:
+        return _of_folder(place, name)
+    from strands_cli.indexes.web_server import fetch  # the network; a folder needs none
+
+    url, copy = f"{place.url}{name}", _copy_of(place, name)
+    etag, held = _read_copy(copy)
+    try:
+        answer = fetch(url, MAX_BYTES, etag if held is not None else None)
+    except NotEquipped as error:
+        if held is None:
+            raise
+        return Part(held, url, f"{error.message}; this is the copy that was read last")
+    if answer.raw is None:
+        if held is None:
+            raise refused_index("its server answers that a file has not changed which it never sent", Where(url))
+        return Part(held, url)
+    _write_copy(copy, answer.etag, answer.raw)
+    return Part(answer.raw, url)
+
+
+def read_known(place: Place, name: str) -> Part | None:
+    """Return a file of an index without the network: of its folder, or the copy that was read last; None without."""
+    if place.url is None:
+        with suppress(NotEquipped, InvalidInput):
+            return _of_folder(place, name)
+        return None
+    _, held = _read_copy(_copy_of(place, name))
+    return Part(held, f"{place.url}{name}") if held is not None else None
+
+
+def _of_folder(place: Place, name: str) -> Part:
+    path = str((place.folder or Path()) / name)
+    try:
+        raw = read_start(path, MAX_BYTES + 1)
+    except OSError as error:
+        message = f"the index {place} cannot be read: {error.strerror} ({name})"
+        fix = f"name a folder that this has made: strands plugin index build WHEELHOUSE -o {place}"
+        raise NotEquipped(message, findings=[Finding(INDEX_UNREACHABLE, message, Where(path), fix)]) from None
+    if len(raw) > MAX_BYTES:
+        raise refused_index(f"the file is larger than {MAX_BYTES:,} bytes", Where(path))
+    return Part(raw, path)
+
+
+def _copy_of(place: Place, name: str) -> Path | None:
+    folder = user_cache_dir(os.environ)
+    key = hashlib.sha256((place.url or "").encode()).hexdigest()[:32]
+    return folder / "indexes" / key / name if folder else None
+
+
+def _read_copy(copy: Path | None) -> tuple[str | None, bytes | None]:
+    """Return the tag and the contents of a copy: one file, so that they belong together."""
+    if copy is None:
+        return None, None
+    try:
+        head, _, raw = copy.read_bytes().partition(b"\n")
+        etag = json.loads(head)["etag"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None, None
+    return (etag if isinstance(etag, str) else None), raw
+
+
+def _write_copy(copy: Path | None, etag: str | None, raw: bytes) -> None:
+    if copy is None:
+        return
+    with suppress(OSError):  # a copy is not necessary
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        head = json.dumps({"etag": etag}).encode()
+        write_atomically(copy, head + b"\n" + raw, force=True, mode=0o600)

@@ -1,0 +1,51 @@
+"""Which distribution an index has for a name, without the network: for the fixes of what is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from strands_cli.errors import StrandsCliError
+from strands_cli.quick_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """What is known of the indexes of a config file: their folders, and of a server the copy that was read last.
+
+    Whatever is wrong with an index or the config file is reported where it is used, not here.
+    """
+
+    config: Path | None
+
+    def distribution_with(self, tool: str) -> str | None:
+        """Return the distribution with a tool of this name, in the first index that has one."""
+        from strands_cli.indexes.searching import owners_of
+
+        return self._first(lambda raw, file: next(iter(owners_of(raw, tool, file)), None))
+
+    def has_distribution(self, name: str) -> bool:
+        """Return whether an index has a distribution, by its normalised name."""
+        from strands_cli.indexes.searching import has_release
+
+        return self._first(lambda raw, file: name if has_release(raw, name, file) else None) is not None
+
+    def _first(self, look: Callable[[bytes, str], str | None]) -> str | None:
+        # Only what names something unknown needs these.
+        from strands_cli.indexes.formats import SEARCHED
+        from strands_cli.indexes.index_copies import read_known
+        from strands_cli.indexes.index_places import configured_places
+
+        try:
+            places = configured_places(self.config)
+        except StrandsCliError:
+            return None
+        for place in places:
+            part = read_known(place, SEARCHED)
+            try:
+                found = look(part.raw, part.file) if part else None
+            except StrandsCliError:
+                continue
+            if found:
+                return found
+        return None

@@ -1,0 +1,5 @@
+"""Searching the lines of an index."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

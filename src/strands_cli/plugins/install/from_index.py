@@ -1,0 +1,122 @@
+"""Fetch a release of a plugin index: exactly the wheel whose digest the index states, read as any other wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.indexes import (
+    IndexedFile,
+    Place,
+    Release,
+    choose_file,
+    configured_places,
+    find_release,
+    parse_places,
+    unreachable,
+)
+from strands_cli.indexes.formats import MAX_BYTES, WHEELS
+from strands_cli.plugins.install.download import Fetched, fetch, unpack_wheel
+from strands_cli.plugins.install.installer import Installer
+from strands_cli.plugins.install.requirement import InstallTarget
+
+INDEX_UNTRUE = Code(
+    "index-untrue",
+    "A wheel is not the one that the plugin index states: its digest, its name or its version differs.",
+    "Do not install it; report it to the publisher of the index.",
+    21,
+)
+
+
+def release_for(target: InstallTarget, indexes: Sequence[str], config: Path | None) -> Release | None:
+    """Return the release that a target means in the indexes; None if pip's own index, or a file, provides it.
+
+    Args:
+        indexes: Folders and addresses; without any, those of the config file.
+
+    Raises:
+        UsageError: One of them is not an index.
+        InvalidInput: No index has it, or an index or the config file is not right.
+        NotEquipped: An index cannot be read.
+        Denied: Two indexes contradict each other.
+    """
+    if target.name is None:
+        return None
+    places = parse_places(indexes) if indexes else configured_places(config)
+    return find_release(target.name, target.specifier, places) if places else None
+
+
+def fetch_target(
+    target: InstallTarget,
+    release: Release | None,
+    installer: Installer,
+    folder: Path,
+    may_build: Callable[[str], bool],
+) -> Fetched:
+    """Fetch a target: the release of an index, or what the installer gets.
+
+    Args:
+        release: What `release_for` has returned for the target.
+        folder: An empty folder.
+        may_build: Called with the reason before a wheel is built, because a build runs unreviewed code.
+
+    Raises:
+        Denied: It is not the wheel that the index states.
+        NotEquipped: There is no wheel for this machine, or it cannot be read.
+        InvalidInput: It is not a wheel.
+        UsageError: Building a folder or an archive is not allowed.
+    """
+    if release is None:
+        return fetch(target, installer, folder, may_build)
+    return _fetch_release(release, target, folder)
+
+
+def _fetch_release(release: Release, target: InstallTarget, folder: Path) -> Fetched:
+    """Get the wheel of a release, and check its digest before anything of it is read."""
+    file = choose_file(release)
+    wheels = folder / "as-indexed"
+    wheels.mkdir()
+    wheel = wheels / file.name
+    where = _get(release.place, file, wheel)
+    tree = folder / "tree"
+    tree.mkdir()
+    fetched = unpack_wheel(wheel, tree, target)
+    if fetched.version != release.version or fetched.name != release.name:
+        raise _untrue(f"it is {fetched.name} {fetched.version}, not {release.name} {release.version}", where)
+    return replace(fetched, is_indexed=True, plugin_index=str(release.place))
+
+
+def _get(place: Place, file: IndexedFile, wheel: Path) -> str:
+    """Write the wheel, and beside it what proves its publisher; return where it came from."""
+    where, digest = _written(place, file.name, wheel, file.size)
+    if digest != file.sha256:
+        raise _untrue(f"its SHA-256 is {digest}, not {file.sha256}", where)
+    if file.provenance is not None:
+        _written(place, file.provenance, wheel.with_name(file.provenance), MAX_BYTES)
+    return where
+
+
+def _written(place: Place, name: str, target: Path, limit: int) -> tuple[str, str]:
+    """Write a file of the folder of wheels, and return where it came from, and its digest."""
+    if place.url is not None:
+        from strands_cli.indexes import download
+
+        where = f"{place.url}{WHEELS}/{name}"
+        return where, download(where, target, limit)
+    source = (place.folder or Path()) / WHEELS / name
+    try:
+        with source.open("rb") as stream, target.open("wb") as written:
+            shutil.copyfileobj(stream, written)
+        with target.open("rb") as stream:
+            return str(source), hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise unreachable(str(place), f"{error.strerror} ({name})") from None
+
+
+def _untrue(reason: str, where: str) -> Denied:
+    message = f"the wheel is not what the index states: {reason}"
+    return Denied(message, findings=[Finding(INDEX_UNTRUE, message, Where(where))])

@@ -1,0 +1,80 @@
+"""Reading a YAML file that a person or an operator keeps: its limits, its keys, and every finding about it."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+from strands_cli.workflow.yaml import Document, escape, read_document
+
+VERSION = 1
+MAX_BYTES = 1_000_000
+
+
+def open_user_file(path: Path, what: str, code: Code) -> Document:
+    """Read a file of at most `MAX_BYTES`.
+
+    Args:
+        what: The kind of file in messages, such as `policy file`.
+        code: The code of the finding if it cannot be read.
+
+    Raises:
+        InvalidInput: It is missing, no file, too large, or not a YAML document.
+    """
+    reason, fix = None, f"correct it, or remove it if it is not needed: {path}"
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            reason = "it is not a file"
+        elif found.st_size > MAX_BYTES:
+            reason = f"it is larger than {MAX_BYTES:,} bytes"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        fix = "check the path and its permissions"
+    if reason is not None:
+        message = f"the {what} cannot be read: {reason}"
+        raise InvalidInput(message, findings=[Finding(code, message, Where(str(path)), fix)])
+    return read_document(path)
+
+
+def with_code(finding: Finding, code: Code) -> Finding:
+    """Return a finding of the YAML reader as one about this kind of file."""
+    if finding.code == code:
+        return finding
+    return Finding(code, f"{finding.message} ({finding.code})", finding.where, finding.fix)
+
+
+class UserFileReader:
+    """Walks a document once and collects findings on the way; a subclass knows the keys."""
+
+    def __init__(self, document: Document, code: Code, see: str) -> None:
+        self._document = document
+        self._code = code
+        self._see = see
+        self.findings: list[Finding] = [with_code(finding, code) for finding in document.findings]
+
+    def _mapping(self, keys: Sequence[str], what: str, form: str) -> dict[str, Any] | None:
+        """Return the document, with its keys and its version checked; None if it is not a mapping."""
+        value = self._document.value
+        if not isinstance(value, dict):
+            self._report("", f"{what} is a mapping with {form}")
+            return None
+        self._check_keys("", value, keys, what)
+        if "version" not in value:
+            self._report("", "the key `version` is missing", f"add: version: {VERSION}")
+        elif type(value["version"]) is not int or value["version"] != VERSION:
+            self._report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
+        return value
+
+    def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
+        for key in value:
+            if key not in known:
+                fix = suggest(key, known, f"it has: {', '.join(known)}")
+                self._report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
+
+    def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
+        where = self._document.where(pointer, key=key)
+        self.findings.append(Finding(self._code, message, where, fix or self._see))
