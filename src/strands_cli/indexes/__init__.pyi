@@ -4,6 +4,7 @@ from strands_cli.indexes.index_places import Place as Place
 from strands_cli.indexes.index_places import configured_places as configured_places
 from strands_cli.indexes.index_places import parse_places as parse_places
 from strands_cli.indexes.known_names import KnownNames as KnownNames
+from strands_cli.indexes.known_names import with_indexes as with_indexes
 from strands_cli.indexes.releases import IndexedFile as IndexedFile
 from strands_cli.indexes.releases import Release as Release
 from strands_cli.indexes.releases import choose_file as choose_file

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strands_cli.errors import StrandsCliError
 from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.catalog import Catalog
+
+
+def with_indexes(catalog: Catalog, config: Path | None) -> Catalog:
+    """Return the catalog so that it finds what is not installed in the indexes of a config file."""
+    return catalog if catalog.elsewhere else replace(catalog, elsewhere=KnownNames(config))
 
 
 @dataclass(frozen=True, slots=True)

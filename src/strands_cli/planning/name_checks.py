@@ -122,9 +122,12 @@ def _has_hook_plugins() -> bool:
 
 def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
     from strands_cli.catalog import discover_catalog
+    from strands_cli.config import load_settings
+    from strands_cli.indexes import with_indexes
     from strands_cli.planning.planned_agents import tools_of_steps
 
-    resolver = _resolver(spec, loaded, catalog or discover_catalog(project=_folder(loaded)))
+    found = catalog or with_indexes(discover_catalog(project=_folder(loaded)), load_settings().user_config)
+    resolver = _resolver(spec, loaded, found)
     agents = resolver.composed.agents()
     overrides, calls = tools_of_steps(spec, resolver)
     findings = list(resolver.context.findings)

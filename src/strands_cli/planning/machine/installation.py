@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from strands_cli.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import Finding
 from strands_cli.hooks import HookContext
-from strands_cli.indexes import KnownNames
+from strands_cli.indexes import with_indexes
 from strands_cli.planning.machine.adopted_by_project import without_denied
 from strands_cli.planning.machine.hook_selection import faults_of, hooks_in_force, require_hooks
 from strands_cli.planning.machine.policy_files import load_policy
@@ -73,7 +72,7 @@ class Installation:
 
 def without_policy(catalog: Catalog, settings: Settings, hooks: Hooks | None = None) -> Installation:
     """Return a machine without policy files, to look at workflows that are not run."""
-    return Installation(_with_indexes(catalog, settings), settings, Policy(), hooks, os.environ)
+    return Installation(with_indexes(catalog, settings.user_config), settings, Policy(), hooks, os.environ)
 
 
 def read_installation(
@@ -104,12 +103,7 @@ def read_installation(
     hooks = hooks_in_force(policy, request, folder)
     if catalog is None:
         catalog = _tools(hooks, HookContext(file, policy.rules), folder)
-    return Installation(_with_indexes(catalog, settings), settings, policy, hooks, os.environ)
-
-
-def _with_indexes(catalog: Catalog, settings: Settings) -> Catalog:
-    """Return the catalog so that it finds what is not installed in the indexes that this person uses."""
-    return catalog if catalog.elsewhere else replace(catalog, elsewhere=KnownNames(settings.user_config))
+    return Installation(with_indexes(catalog, settings.user_config), settings, policy, hooks, os.environ)
 
 
 def _tools(hooks: Hooks, context: HookContext, project: Path | None) -> Catalog:
