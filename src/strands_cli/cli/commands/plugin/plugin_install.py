@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -50,6 +50,15 @@ OURS = "strands-cli"
 _DESCRIPTION = 100
 
 
+class Chosen(NamedTuple):
+    """The options of an installation: indexes to look in, the answers to its questions, and what is accepted."""
+
+    indexes: Sequence[str]
+    enable: bool | None
+    yes: bool
+    force: bool
+
+
 def install(
     what: WHAT,
     index: INDEX = None,
@@ -64,7 +73,7 @@ def install(
 
     Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
     """
-    return _carry_out(what, index, enable, yes=yes, force=force, is_upgrade=False, as_json=as_json)
+    return _carry_out(what, Chosen(index or (), enable, yes, force), is_upgrade=False, as_json=as_json)
 
 
 def upgrade(
@@ -79,19 +88,10 @@ def upgrade(
 
     Example: strands plugin upgrade strands-tool-foo
     """
-    return _carry_out(what, index, enable, yes=yes, force=force, is_upgrade=True, as_json=as_json)
+    return _carry_out(what, Chosen(index or (), enable, yes, force), is_upgrade=True, as_json=as_json)
 
 
-def _carry_out(
-    what: str,
-    index: Sequence[str] | None,
-    enable: bool | None,
-    *,
-    yes: bool,
-    force: bool,
-    is_upgrade: bool,
-    as_json: bool,
-) -> int:
+def _carry_out(what: str, chosen: Chosen, *, is_upgrade: bool, as_json: bool) -> int:
     """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
     from strands_cli.plugins.install import parse_install_target
 
@@ -112,8 +112,8 @@ def _carry_out(
     known |= {name: [] for name in lists} | {"hooks_on": None}
     with json_on_failure(known if as_json else None):
         target = parse_install_target(what)
-        line = _install(target, index or (), known, yes=yes, force=force, is_upgrade=is_upgrade)
-        switch_on_hooks(known, enable, yes=yes)
+        line = _install(target, chosen, known, is_upgrade=is_upgrade)
+        switch_on_hooks(known, chosen.enable, yes=chosen.yes)
     if as_json:
         print_json(known)
     else:
@@ -123,9 +123,7 @@ def _carry_out(
     return ExitCode.OK
 
 
-def _install(
-    target: InstallTarget, indexes: Sequence[str], known: dict[str, Any], *, yes: bool, force: bool, is_upgrade: bool
-) -> str:
+def _install(target: InstallTarget, chosen: Chosen, known: dict[str, Any], *, is_upgrade: bool) -> str:
     """Install a distribution, note in `known` what is found out of it, and return what was done."""
     from strands_cli.catalog import discover_catalog
     from strands_cli.catalog.distributions import normalise
@@ -156,12 +154,14 @@ def _install(
     if target.name is not None:
         require_allowed(normalise(target.name), policy.rules)
     installer = find_installer()
-    release = release_for(target, indexes, settings.user_config)
+    release = release_for(target, chosen.indexes, settings.user_config)
     with tempfile.TemporaryDirectory(prefix="strands-") as folder:
         if release is not None:
             known["index"] = str(release.place)
             say(release.found)
-        fetched = fetch_target(target, release, installer, Path(folder), lambda reason: _may_build(reason, yes=yes))
+        fetched = fetch_target(
+            target, release, installer, Path(folder), lambda reason: _may_build(reason, yes=chosen.yes)
+        )
         known |= {"distribution": fetched.name, "version": fetched.version}
         if target.name is None:
             require_allowed(fetched.name, policy.rules)
@@ -176,8 +176,8 @@ def _install(
         known |= _proposed(proposal)
         for line in (*_proposal_lines(proposal), *publisher_lines(fetched.name, attested, catalog)):
             say(line)
-        _require_fit(proposal, force=force)
-        _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=yes)
+        _require_fit(proposal, force=chosen.force)
+        _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=chosen.yes)
         install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
         known["changed"] = True
         require_same(fetched, installer)
