@@ -92,7 +92,8 @@ def test_a_rule_on_the_publisher_decides(folder: Folder) -> None:
 
 
 def test_the_lock_notices_another_publisher_and_none(folder: Folder) -> None:
-    assert folder.strands("lock").code == 0
+    made = folder.strands("lock", "--json")
+    assert [one["publisher"] for one in made.document["distributions"]] == [ACME.as_dict()]
     assert folder.strands("run", "--yes", "flow.yaml").code == 0
     store(folder, EVIL)
     changed = folder.strands("run", "--yes", "flow.yaml")

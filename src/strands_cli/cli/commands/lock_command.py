@@ -237,7 +237,13 @@ def _document(file: Path, lock: Lock, found: Sequence[Difference], *, written: b
         "file": str(file),
         "written": written,
         "distributions": [
-            {"name": one.name, "version": one.version, "editable": one.editable, "tools": sorted(one.tools)}
+            {
+                "name": one.name,
+                "version": one.version,
+                "editable": one.editable,
+                "publisher": one.publisher.as_dict() if one.publisher is not None else None,
+                "tools": sorted(one.tools),
+            }
             for one in lock.distributions.values()
         ],
         "modules": sorted(lock.modules),

@@ -21,6 +21,8 @@ _GITHUB, _GITLAB = "https://token.actions.githubusercontent.com", "https://gitla
 _GOOGLE, _CIRCLECI = "https://accounts.google.com", "https://oidc.circleci.com"
 _PROJECTS = "https://circleci.com/api/v2/projects/"
 _MAX_REASON = 200
+# What the library puts before each reason.
+_PREFIX = "Verification failed: "
 
 
 class _RefusedError(Exception):
@@ -92,7 +94,7 @@ def _signer(stated: Mapping[str, Any] | None, attestation: dict[str, Any], file:
     try:
         read.verify(identity, file, offline=True)
     except AttestationError as error:
-        raise _RefusedError(_plain(error)) from None
+        raise _RefusedError(_plain(error).removeprefix(_PREFIX)) from None
     if stated is not None:  # what is reported must be what was verified, word for word
         read.verify(TypeAdapter(Stated).validate_python(by_certificate), file, offline=True)
     return signer

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from strands_cli.plugins.install import Fetched, Installer
     from strands_cli.plugins.publisher import Attested
 
-_REPORT = "do not use it; report it to its author and to the index, after: pip install --upgrade sigstore"
+_REPORT = "pip install --upgrade sigstore, and try again; if it stays wrong, report it to its author and to the index"
 
 
 def publisher_of_fetched(fetched: Fetched, installer: Installer, known: dict[str, Any]) -> Attested:
