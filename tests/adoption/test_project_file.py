@@ -10,6 +10,9 @@ import pytest
 
 from strands_cli.catalog import ToolRecord
 from strands_cli.planning.machine.adopted_by_project import without_denied
+from strands_cli.planning.planned_tools import request_of
+from strands_cli.planning.resolve import installed_tool
+from strands_cli.policy import decide
 from strands_cli.policy.rules import Level, make_rule
 from tests.adoption.kit import FILE, FUNCTION, adopt, catalog_of, install
 
@@ -132,3 +135,20 @@ def test_a_distribution_that_only_a_project_names_is_not_to_be_installed_on_its_
     project.write_text(json.dumps(document), encoding="utf-8")
     [finding] = catalog_of(site, project=project).findings
     assert "pip install" not in str(finding.fix)
+
+
+def effect(catalog: Any, name: str, rules: list[Any]) -> str:
+    planned = installed_tool(catalog.resolve(name), catalog, f"native:{name}")
+    return decide(rules, request_of(planned)).effect
+
+
+def test_a_name_that_a_project_chooses_loosens_nothing(site: Path, project: Path, tmp_path: Path) -> None:
+    alias = {"greet": "acme_tools.hello:hello"}
+    by_project = catalog_of(site, project=adopt(project, site, alias))
+    by_user = catalog_of(site, adopt(tmp_path / FILE, site, alias))
+    named = [rule("user", "allow", "acme-tools/greet")]
+    assert (effect(by_project, "greet", named), effect(by_user, "greet", named)) == ("ask", "allow")
+    own = [rule("user", "allow", "acme-tools/hello")]
+    assert (effect(by_project, "greet", own), effect(by_user, "greet", own)) == ("allow", "ask")
+    for denied in ("greet", "native:greet", "hello", "acme-tools/hello"):
+        assert effect(by_project, "greet", [rule("user", "deny", denied)]) == "deny"

@@ -175,14 +175,17 @@ class InstalledTool(AnyTool):
     def names(self) -> tuple[str, ...]:
         """Return its name with and without `native:` and distribution; a member answers to the suite's names too.
 
-        The last ones are those of its family.
+        The last ones are those of its family. A tool that a project adopts answers to its own name, not to an alias.
         """
         record = self.record
-        parts = [record.ref_name, *([record.parent] if record.parent else [])]
+        # What a project calls an adopted tool is a word of the project's author, which loosens nothing.
+        by_project = record.adopted is not None and record.adopted.level == "project"
+        entry = record.adopted.called if record.adopted and by_project else record.parent or record.name
+        parts = [f"{entry}.{record.name}", entry] if record.parent else [entry]
         if record.members is None and self.member:
-            parts.append(f"{record.ref_name}.{self.member}")
+            parts.append(f"{parts[0]}.{self.member}")
         qualified = [f"{record.distribution}/{name}" for name in parts]
-        names = (record.name, *parts, *(f"native:{name}" for name in parts), *qualified)
+        names = (record.name if record.parent else entry, *parts, *(f"native:{name}" for name in parts), *qualified)
         return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified), *record.family_names)))
 
 
