@@ -207,3 +207,16 @@ def test_nothing_that_a_package_says_reaches_the_terminal_as_it_is(folder: Folde
     assert "hidden" in ran.err or "U+202E" in ran.err
     assert "\x1b" not in ran.err
     assert "\u202e" not in ran.err
+
+
+def test_what_only_running_code_shows_is_adopted_by_importing_it(folder: Folder) -> None:
+    inner = "    @tool\n    def inner(x: int) -> str:\n        'Do.'\n        return f'is {x}'\n"
+    source = f"{HEAD}def make():\n{inner}    return [inner]\n"
+    install(folder.site, files={"acme_tools/__init__.py": source})
+    refused = folder.strands("plugin", "adopt", "acme-tools", "--all")
+    assert (refused.code, "strands plugin adopt acme-tools --import" in refused.err) == (3, True)
+    assert folder.strands("plugin", "adopt", "acme-tools", "--all", "--import").code == 0
+    assert adopted(folder)["acme-tools"]["imported"] is True
+    assert folder.strands("tools", "run", "make.inner", "--input", '{"x": 3}').out.strip() == "is 3"
+    again = folder.strands("plugin", "adopt", "acme-tools", "--yes")
+    assert (again.code, "strands plugin adopt acme-tools --import" in again.err) == (3, True)

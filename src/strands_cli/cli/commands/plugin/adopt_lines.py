@@ -39,7 +39,7 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
         if one not in shown:
             continue
         alias = "" if one.name == one.called else f" (its own name: {_line(one.called)})"
-        yield f"  {number}. {one.name}{alias}: {_line(one.tool.description or 'no description')}"
+        yield f"  {number}. {one.name}{alias}: {_line(one.tool.description or _unnamed(one))}"
         for name, schema in _inputs(one):
             yield f"     {name}: {_line(_input(schema))}"
         record = one.record(found.found)
@@ -50,6 +50,10 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
     for one in shown:
         if one.problem is not None:
             yield f"  -  {_line(one.called)} ({_line(one.entry)}): {_line(one.problem, 300)}"
+
+
+def _unnamed(one: Candidate) -> str:
+    return counted(len(one.tool.members), "tool") if one.tool.members else "no description"
 
 
 def _asks(one: Candidate) -> str:

@@ -122,7 +122,7 @@ def _adopt(named: str, options: AdoptOptions, known: dict[str, Any]) -> str:
     say_findings(found.findings)
     before = adopted.distributions.get(distribution)
     texts = tools or _proposed(found, before.tools.values() if before else (), options, denied)
-    texts = texts if options.is_chosen else _asked(found, texts)
+    texts = texts if options.is_chosen else _asked(found, texts, denied)
     kept = {name: tool.entry for name, tool in before.tools.items()} if before and tools else {}
     chosen = choose(found, texts, names_of_others(distribution, catalog, adopted), kept)
     _require_allowed(found, chosen, denied)
@@ -224,14 +224,23 @@ def _denied(found: Survey, catalog: Catalog) -> dict[str, str]:
 
 
 def _proposed(found: Survey, before: Iterable[AdoptedTool], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
-    """Return the entries that are proposed: those adopted before, else all."""
+    """Return the entries that are proposed: those adopted before, else all.
+
+    Raises:
+        InvalidInput: One was adopted by importing it, which is not done again without `--import`.
+    """
     entries = [one.entry for one in found.adoptable if one.entry not in denied]
     again = {tool.entry for tool in before}
+    hidden = [one for one in found.candidates if one.entry in again and "--import" in (one.problem or "")]
+    if hidden and not options.take_all and options.patch is None:
+        message = f"'{hidden[0].name}' was adopted by importing it, and its source does not show it"
+        fix = f"strands plugin adopt {found.found.distribution} --import"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
     kept = [entry for entry in entries if entry in again]
     return entries if options.take_all or options.patch is not None or not kept else kept
 
 
-def _asked(found: Survey, proposed: Sequence[str]) -> list[str]:
+def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
     """Ask a person which tools to take.
 
     Raises:
@@ -256,7 +265,7 @@ def _asked(found: Survey, proposed: Sequence[str]) -> list[str]:
     if [word.lower() for word in words] in (["none"], ["n"], ["no"]):
         raise Interrupted("nothing was changed")
     if [word.lower() for word in words] in (["all"], ["y"], ["yes"]):
-        return [one.entry for one in found.adoptable]
+        return [one.entry for one in found.adoptable if one.entry not in denied]
     return words
 
 
