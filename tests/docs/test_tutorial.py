@@ -21,6 +21,7 @@ if sys.platform == "win32":
     pytest.skip("shell and signals as POSIX has them", allow_module_level=True)
 
 FIRST_TOOL = CLONE / "docs" / "tutorial" / "first-tool.md"
+SHARE = CLONE / "docs" / "tutorial" / "share-a-tool.md"
 FIRST_WORKFLOW = CLONE / "docs" / "tutorial" / "first-workflow.md"
 CPU_SECONDS = 60
 
@@ -91,3 +92,10 @@ def test_the_first_workflow_runs_as_its_page_says(wheels: list[Path], tmp_path: 
     with within(CPU_SECONDS):
         reader.follow_page(FIRST_WORKFLOW)
     assert not_run(FIRST_WORKFLOW) == 2, "the environment, made before, and a live model"
+
+
+# Above 5 seconds: two people, two versions of two packages, and the wheels that they exchange.
+def test_a_tool_is_shared_adopted_locked_upgraded_and_ready_to_be_published(reader: Reader) -> None:
+    with within(CPU_SECONDS):
+        reader.follow_page(SHARE)
+    assert not_run(SHARE) == 1, "two environments, made before"
