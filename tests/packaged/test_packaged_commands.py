@@ -145,6 +145,20 @@ def test_the_schema_of_its_inputs_is_for_programs(folder: Folder) -> None:
     assert folder.strands("schema", REF, "--plain").code == 2
 
 
+def test_a_lock_of_the_folder_has_a_packaged_workflow_that_is_named(folder: Folder) -> None:
+    package = make_triage(folder.site)
+    missing = folder.strands("run", REF, *VAR, "--locked")
+    assert (missing.code, missing.codes) == (21, ["lock-missing"])
+    assert f"strands lock {REF}" in missing.err
+    assert folder.strands("lock", REF).code == 0
+    assert folder.strands("run", REF, *VAR, "--locked").code == 0
+    file = package / "flows" / "triage.yaml"
+    file.write_text(file.read_text().replace("Sort reports", "Send reports"))
+    changed = folder.strands("run", REF, *VAR, "--locked")
+    assert changed.code == 21
+    assert "/agents/sorter/prompt" in changed.err
+
+
 def test_an_unknown_name_is_refused_with_the_right_one(folder: Folder) -> None:
     make_triage(folder.site)
     ran = folder.strands("run", "strands-flow-triage/triaeg")

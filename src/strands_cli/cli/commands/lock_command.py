@@ -28,7 +28,7 @@ def lock(
         str | None,
         typer.Argument(
             metavar="[SPEC]",
-            help="A workflow or a folder; default: the current folder.",
+            help="A workflow, a folder or DIST/NAME; default: the current folder.",
             autocompletion=completions.workflow_files,
         ),
     ] = None,
@@ -55,27 +55,31 @@ def lock(
     if update is not None and update.startswith("mcp:") and not mcp:
         raise UsageError(f"{update} must be started to show its tools", fix="add --mcp")
     with json_on_failure({"file": None} if as_json else None):
-        folder, named = _place(spec)
-        now = _lock_now(folder, named, mcp=mcp, writes=not (check or diff))
+        folder, named, package = _place(spec)
+        now = _lock_now(folder, named, package, mcp=mcp, writes=not (check or diff))
         if check or diff:
             return _show(folder, now, spec, check=check, as_json=as_json)
         return _write(folder, now, update, as_json=as_json)
 
 
-def _place(spec: str | None) -> tuple[Path, Path | None]:
-    """Return the folder of the lock, and the named workflow in it."""
+def _place(spec: str | None) -> tuple[Path, Path | None, str]:
+    """Return the folder of the lock, the named workflow in it, and `DIST/NAME` for one of a package."""
     if spec == "-":
         raise UsageError("a lock belongs to a folder, and standard input has none", fix="name the workflow's file")
     if spec is None or Path(spec).is_dir():
-        return Path(spec or "."), None
-    return Path(spec).parent, Path(spec)
+        return Path(spec or "."), None, ""
+    from strands_cli.workflow.packaged import located
+
+    file, snapshot = located(spec)
+    return (Path(spec).parent, Path(spec), "") if snapshot is None else (Path(), Path(file), snapshot.packaged)
 
 
-def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> Lock:
+def _lock_now(folder: Path, named: Path | None, package: str, *, mcp: bool, writes: bool) -> Lock:
     """Return the lock as it would be written now; warn of what it does not cover.
 
     Args:
         named: A workflow in it.
+        package: The name `DIST/NAME` if the workflow is of a package, and is locked in the working directory.
         mcp: Whether MCP servers are started.
         writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.
     """
@@ -85,7 +89,7 @@ def _lock_now(folder: Path, named: Path | None, *, mcp: bool, writes: bool) -> L
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
-    planned = plan_folder(folder, machine, named)
+    planned = plan_folder(folder, machine, named, package)
     for line in planned.unread:
         say(f"warning: {line}")
     if mcp:

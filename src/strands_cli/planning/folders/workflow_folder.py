@@ -18,7 +18,15 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow import WorkflowSpec, load_spec
 from strands_cli.workflow.parts import is_agent_file, read_atomic
-from strands_cli.workflow.yaml import SUFFIXES, Document, folder_of, read_document, stored_name
+from strands_cli.workflow.yaml import (
+    NO_SNAPSHOT,
+    SUFFIXES,
+    Document,
+    FileSnapshot,
+    folder_of,
+    read_document,
+    stored_name,
+)
 
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
@@ -32,13 +40,14 @@ class Planned:
     unread: tuple[str, ...]
 
 
-def plan_folder(folder: Path, machine: Installation, named: Path | None = None) -> Planned:
+def plan_folder(folder: Path, machine: Installation, named: Path | None = None, package: str = "") -> Planned:
     """Plan every workflow that lies in a folder.
 
     Args:
         folder: Its `*.yaml`, `*.yml` and `*.json` are looked at, those of its folders are not.
         machine: This machine; its policy files are left out.
         named: A file that has to be a workflow, with any suffix.
+        package: The name `DIST/NAME` of that file, if it is of an installed package.
 
     Raises:
         UsageError: there is no workflow, or the folder cannot be read.
@@ -55,12 +64,14 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None) 
             findings += wrong if named is not None and Path(document.file) == named else []
             plans += [agent] if agent is not None else []
             continue
-        loaded = load_spec(document)
+        of_package = package and named is not None and Path(document.file) == named
+        snapshot = FileSnapshot(Path(document.file).parent, packaged=package) if of_package else NO_SNAPSHOT
+        loaded = load_spec(document, snapshot)
         if (spec := loaded.valid) is None:
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
-        plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest())
+        plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest(), snapshot)
         # As for a run: the lock covers the packages that these are of.
         texts = {stored_name(one.file): one.text for one in loaded.files}
         plan = replace(plan, files={**plan.files, **texts})

@@ -252,6 +252,8 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
 
 def _spec_word(plan: Plan) -> str:
     """Return the argument that names the folder to `strands lock`; empty for the current directory."""
+    if plan.packaged:
+        return f"{plan.packaged} "
     return "" if plan.file.startswith("<") or plan.project == Path.cwd() else f"{shlex.quote(plan.file)} "
 
 
