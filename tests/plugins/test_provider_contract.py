@@ -22,6 +22,7 @@ def strands_register_providers():
 MODEL = """
 import json
 from strands.models import Model
+from strands.types.exceptions import ContextWindowOverflowException
 from strands_cli.errors import InvalidInput, NotEquipped
 
 class Recorder(Model):
@@ -35,6 +36,10 @@ class Recorder(Model):
         raise NotImplementedError
 
     async def stream(self, messages, *args, **kwargs):
+        if "long" in messages[-1]["content"][0]["text"]:
+            raise ContextWindowOverflowException("9000 tokens do not fit into 4096")
+        if "late" in messages[-1]["content"][0]["text"]:
+            raise InvalidInput("this model reads no pictures", fix="send text")
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockDelta": {"delta": {"text": "heard"}}}
         yield {"contentBlockStop": {}}
@@ -104,6 +109,16 @@ def test_an_error_of_strands_cli_keeps_its_words_its_fix_and_its_code(
     assert ran.code == code, ran.err
     assert words in ran.err
     assert not recorder.runs.exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "words"), [("long", 10, "9000 tokens do not fit into 4096"), ("late", 3, "fix: send text")]
+)
+def test_an_error_of_a_request_keeps_its_words_too(word: str, code: int, words: str, recorder: Folder) -> None:
+    recorder.workflow([{"agent": "writer", "input": word}], runtime={"provider": "recorder"})
+    ran = recorder.strands("run", "flow.yaml")
+    assert ran.code == code, ran.err
+    assert words in ran.err
 
 
 def test_a_provider_of_the_program_is_not_replaced(recorder: Folder) -> None:
