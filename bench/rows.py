@@ -137,6 +137,27 @@ def install_many(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(site)}
 
 
+def index_many(folder: Path) -> dict[str, str]:
+    """Make the search file of an index of 1,000 distributions of one tool each, in the folder `site`."""
+    from strands_cli.indexes.formats import SEARCHED
+    from strands_cli.indexes.searching import search_text
+
+    site = folder / "site"
+    site.mkdir()
+    lines = []
+    for number in range(MANY):
+        (tool,) = made_manifest(f"strands-tool-made-{number}", f"made_{number}", f"strands_tool_made_{number}")["tools"]
+        shown = {
+            "name": tool["name"],
+            "description": tool["description"],
+            "permissions": "only reads; filesystem ** (read)",
+        }
+        known = {"summary": "A tool for Strands agents.", "publisher": "", "check": "no problems"}
+        lines.append({"name": f"strands-tool-made-{number}", "versions": ["1.0"], "tools": [shown], **known})
+    (site / SEARCHED).write_text(search_text(lines), encoding="utf-8")
+    return {}
+
+
 def made_manifest(distribution: str, tool: str, package: str) -> dict[str, Any]:
     """Return a manifest of one tool of ordinary size."""
     schema = {
@@ -287,6 +308,12 @@ ROWS = [
         "the same with 1,000 distributions more",
         against_sdk("list-tools", "--json", prepare=install_many),
         ratio=0.45,
+    ),
+    Row(
+        "search",
+        "strands plugin search, 1,000 in an index",
+        against_sdk("plugin", "search", "made_500", "--index", "site", prepare=index_many),
+        ratio=0.2,
     ),
     Row("three", "3 of 1,000 tools loaded, against importing them", in_pairs(three_against_importing_them), ratio=1.30),
     Row(
