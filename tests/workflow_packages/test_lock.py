@@ -11,6 +11,7 @@ import pytest
 
 from strands_cli.catalog.distributions import scan_installed
 from strands_cli.catalog.packaged import scan_packaged
+from strands_cli.cli.program import run_program
 from strands_cli.lock import compare_distribution, lock_package
 from strands_cli.lock.format import Lock, LockedDistribution, read_lock, render_lock
 from tests.lock.kit import write_record
@@ -170,3 +171,62 @@ def test_many_changed_values_are_summed_up(site: Path) -> None:
     found = [one for one in compare_distribution(old, locked(site, old), whole=True) if one.file]
     assert len(found) == 41
     assert "60 more" in found[-1].message
+
+
+def test_a_packaged_workflow_is_locked_in_the_folder_where_it_is_run(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def strands(*words: str, code: int = 0) -> str:
+        assert run_program(list(words)) == code, capsys.readouterr()
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.syspath_prepend(str(site))
+    name = "strands-flow-triage/triage"
+    assert "1 distribution, 1 workflow" in strands("lock", name)
+    assert "nothing differs" in strands("lock", "--check")
+    assert "up to date" in strands("lock"), "the lock itself says that it is run here"
+    strands("plan", name)
+
+    install(site, TRIAGE, "0.2.0")
+    edit(site, "in two sentences", "in three sentences")
+    record(site, TRIAGE)
+    refused = strands("plan", name, code=21)
+    assert "0.2.0" in refused
+    assert f"{FILE} of strands-flow-triage: /agents/writer/prompt was" in refused
+    differences = json.loads(strands("lock", "--check", "--json", code=21).partition("\n")[0])["differences"]
+    assert [one["field"] for one in differences if one["file"] == FILE] == ["/agents/writer/prompt"]
+    strands("lock", "--update", "strands-flow-triage")
+    strands("plan", name)
+
+    install(site, MINUTES)
+    other = "strands-flow-minutes/minutes"
+    fix = strands("plan", other, code=21).partition("strands lock ")[2].split("\n")[0]
+    assert fix.split() == [other, "--update", "strands-flow-minutes"]
+    strands("lock", *fix.split())
+    strands("plan", other)
+    assert "nothing differs" in strands("lock", "--check")
+
+
+def test_the_package_of_an_agent_that_is_named_is_locked(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(site))
+    step = "{agent: sorter, input: Where is my honey?}"
+    text = (
+        "version: 1\nname: use\nruntime: {provider: replay, recording: use.recording.yaml}\n"
+        "agents: {sorter: {$ref: package:strands-flow-triage/sorter}}\n"
+        f"pattern: {{type: chain, config: {{steps: [{step}]}}}}\n"
+    )
+    (tmp_path / "use.yaml").write_text(text, encoding="utf-8")
+    turns = 'recording: 1\nsteps: {steps.0: [{text: \'{"topic": "order", "urgency": 2}\'}]}\n'
+    (tmp_path / "use.recording.yaml").write_text(turns, encoding="utf-8")
+    assert run_program(["lock"]) == 0
+    assert run_program(["plan", "use.yaml"]) == 0
+    edit(site, "maximum: 5", "maximum: 9", f"{TRIAGE}/workflows/sorter.yaml")
+    capsys.readouterr()
+    assert run_program(["plan", "use.yaml"]) == 21
+    assert "/output_schema/properties/urgency/maximum was 5, is 9" in capsys.readouterr().err

@@ -28,7 +28,7 @@ def lock(
         str | None,
         typer.Argument(
             metavar="[SPEC]",
-            help="A workflow, a folder or DIST/NAME; default: the current folder.",
+            help="A workflow (a file, or DIST/NAME) or a folder; default: the current folder.",
             autocompletion=completions.workflow_files,
         ),
     ] = None,
@@ -55,31 +55,48 @@ def lock(
     if update is not None and update.startswith("mcp:") and not mcp:
         raise UsageError(f"{update} must be started to show its tools", fix="add --mcp")
     with json_on_failure({"file": None} if as_json else None):
-        folder, named, package = _place(spec)
-        now = _lock_now(folder, named, package, mcp=mcp, writes=not (check or diff))
+        folder, named = _place(spec)
+        packaged = spec if spec is not None and _is_packaged(spec) else None
+        now = _lock_now(folder, named, packaged, mcp=mcp, writes=not (check or diff))
         if check or diff:
             return _show(folder, now, spec, check=check, as_json=as_json)
         return _write(folder, now, update, as_json=as_json)
 
 
-def _place(spec: str | None) -> tuple[Path, Path | None, str]:
-    """Return the folder of the lock, the named workflow in it, and `DIST/NAME` for one of a package."""
+def _place(spec: str | None) -> tuple[Path, Path | None]:
+    """Return the folder of the lock, and the named workflow in it."""
     if spec == "-":
         raise UsageError("a lock belongs to a folder, and standard input has none", fix="name the workflow's file")
-    if spec is None or Path(spec).is_dir():
-        return Path(spec or "."), None, ""
+    if spec is None or Path(spec).is_dir() or _is_packaged(spec):
+        return Path(spec if spec is not None and Path(spec).is_dir() else "."), None
+    return Path(spec).parent, Path(spec)
+
+
+def _is_packaged(spec: str) -> bool:
+    """Return whether an argument names a workflow of an installed distribution, which is locked in this folder."""
     from strands_cli.workflow.packaged import located
 
-    file, snapshot = located(spec)
-    return (Path(spec).parent, Path(spec), "") if snapshot is None else (Path(), Path(file), snapshot.packaged)
+    return located(spec)[1] is not None
 
 
-def _lock_now(folder: Path, named: Path | None, package: str, *, mcp: bool, writes: bool) -> Lock:
+def _packaged_here(folder: Path, named: str | None) -> list[str]:
+    """Return the packaged workflows to lock: the named one, and those of the lock that are still installed."""
+    from strands_cli.catalog.packaged import find_packaged
+    from strands_cli.planning.machine import packaged_in_lock
+
+    known = packaged_in_lock(folder)
+    gone = [name for name in known if isinstance(find_packaged(name), Finding)]
+    for name in gone:
+        say(f"warning: {name} is in the lock, and not installed any more")
+    return sorted({*known, *([named] if named else [])} - {*gone})
+
+
+def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bool, writes: bool) -> Lock:
     """Return the lock as it would be written now; warn of what it does not cover.
 
     Args:
         named: A workflow in it.
-        package: The name `DIST/NAME` if the workflow is of a package, and is locked in the working directory.
+        packaged: A workflow of an installed distribution that is run in it.
         mcp: Whether MCP servers are started.
         writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.
     """
@@ -89,7 +106,7 @@ def _lock_now(folder: Path, named: Path | None, package: str, *, mcp: bool, writ
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
-    planned = plan_folder(folder, machine, named, package)
+    planned = plan_folder(folder, machine, named, _packaged_here(folder, packaged))
     for line in planned.unread:
         say(f"warning: {line}")
     if mcp:
@@ -204,7 +221,9 @@ def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
         part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}
         for part in ("distributions", "modules", "servers", "workflows")
     }
-    return old._replace(**parts)
+    # A package that is locked again is run here by the names of its workflows.
+    named = {key: one for key, one in now.workflows.items() if key.startswith(f"{wanted}/")}
+    return old._replace(**{**parts, "workflows": {**parts["workflows"], **named}})
 
 
 def _replace(file: Path, text: str) -> bool:

@@ -17,6 +17,7 @@ from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow import WorkflowSpec, load_spec
+from strands_cli.workflow.packaged import located
 from strands_cli.workflow.parts import is_agent_file, read_atomic
 from strands_cli.workflow.yaml import (
     NO_SNAPSHOT,
@@ -40,14 +41,16 @@ class Planned:
     unread: tuple[str, ...]
 
 
-def plan_folder(folder: Path, machine: Installation, named: Path | None = None, package: str = "") -> Planned:
-    """Plan every workflow that lies in a folder.
+def plan_folder(
+    folder: Path, machine: Installation, named: Path | None = None, packaged: Iterable[str] = ()
+) -> Planned:
+    """Plan every workflow that lies in a folder, and packaged ones that are run there.
 
     Args:
         folder: Its `*.yaml`, `*.yml` and `*.json` are looked at, those of its folders are not.
         machine: This machine; its policy files are left out.
         named: A file that has to be a workflow, with any suffix.
-        package: The name `DIST/NAME` of that file, if it is of an installed package.
+        packaged: Workflows of installed distributions, as `DIST/NAME`.
 
     Raises:
         UsageError: there is no workflow, or the folder cannot be read.
@@ -57,15 +60,14 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None, 
     documents, unread = _documents(folder, named)
     findings: list[Finding] = []
     plans: list[Plan] = []
-    for document in documents:
+    found = [(document, NO_SNAPSHOT) for document in documents] + [_packaged(name) for name in packaged]
+    for document, snapshot in found:
         if not is_workflow(document):
             agent, wrong = _plan_agent(document, machine)
             # Those of a workflow around it may be what it lacks; then that workflow is what is locked.
             findings += wrong if named is not None and Path(document.file) == named else []
             plans += [agent] if agent is not None else []
             continue
-        of_package = package and named is not None and Path(document.file) == named
-        snapshot = FileSnapshot(Path(document.file).parent, packaged=package) if of_package else NO_SNAPSHOT
         loaded = load_spec(document, snapshot)
         if (spec := loaded.valid) is None:
             findings += [found for found in loaded.findings if found.severity == "error"]
@@ -74,13 +76,23 @@ def plan_folder(folder: Path, machine: Installation, named: Path | None = None, 
         plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest(), snapshot)
         # As for a run: the lock covers the packages that these are of.
         texts = {stored_name(one.file): one.text for one in loaded.files}
-        plan = replace(plan, files={**plan.files, **texts})
+        plan = replace(plan, files={**plan.files, **texts, **loaded.packages})
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
     if not plans:
         raise UsageError(f"there is no workflow in {folder}", fix="name one: strands lock FILE")
     return Planned(tuple(plans), tuple(unread))
+
+
+def _packaged(name: str) -> tuple[Document, FileSnapshot]:
+    """Return a workflow of an installed distribution.
+
+    Raises:
+        UsageError: There is none of this name.
+    """
+    source, snapshot = located(name)
+    return read_document(source), snapshot or NO_SNAPSHOT
 
 
 def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[str]]:

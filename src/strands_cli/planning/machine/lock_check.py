@@ -252,8 +252,8 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
 
 def _spec_word(plan: Plan) -> str:
     """Return the argument that names the folder to `strands lock`; empty for the current directory."""
-    if plan.packaged:
-        return f"{plan.packaged} "
+    if plan.packaged:  # it is locked in the current directory, which does not name it
+        return f"{shlex.quote(plan.packaged)} "
     return "" if plan.file.startswith("<") or plan.project == Path.cwd() else f"{shlex.quote(plan.file)} "
 
 
@@ -286,12 +286,15 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
 
 
 def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkflow]]:
-    """Yield the workflows that start or open something of the machine, wherever that is."""
+    """Yield the workflows that start or open something of the machine, wherever that is, and all packaged ones.
+
+    By these entries a lock knows which packaged workflows are run in its folder.
+    """
     from strands_cli.lock.format import LockedWorkflow
     from strands_cli.planning.data_flow import authority_of
 
     for plan in plans:
         authority = authority_of(plan)
-        if any(use.kind in ("program", "file", "folder", "network") for use in authority.uses):
+        if plan.packaged or any(use.kind in ("program", "file", "folder", "network") for use in authority.uses):
             name = plan.packaged or Path(plan.file).name
             yield name, LockedWorkflow(name, authority.digest)
