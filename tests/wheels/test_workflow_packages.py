@@ -87,9 +87,23 @@ def test_packages_are_installed_checked_run_upgraded_and_uninstalled(operator: C
         MINUTES: ["skill minutes-style", "workflow minutes"],
     }
 
+    # They run by their names, from their recordings, and write to the caller's folder alone.
+    assert "strands-flow-triage/triage" in strands(operator, "list-workflows")
+    assert "We are sorry" in strands(operator, "run", f"{TRIAGE}/triage", "--quiet")
+    assert "Decided: " in strands(operator, "run", f"{MINUTES}/minutes", "--quiet")
+    assert (operator.folder / "artifacts" / "minutes.md").is_file()
+    assert "as they were installed" in strands(operator, "plugin", "verify", MINUTES)
+    strands(operator, "lock", f"{TRIAGE}/triage")
+    strands(operator, "run", f"{TRIAGE}/triage", "--locked")
+
     said = strands(operator, "plugin", "upgrade", str(flows["later"]), code=2)
     assert f"changes: {FILE} of {TRIAGE}: /agents/writer/prompt was" in said
     assert "installed strands-flow-triage 0.2.0" in strands(operator, "plugin", "upgrade", str(flows["later"]), "--yes")
+    refused = strands(operator, "run", f"{TRIAGE}/triage", code=21)
+    assert "is version 0.2.0, locked is 0.1.0" in refused
+    assert f"{FILE} of {TRIAGE}: /agents/writer/prompt was" in refused
+    strands(operator, "lock", "--update", TRIAGE)
+    assert "We are sorry" in strands(operator, "run", f"{TRIAGE}/triage", "--quiet")
     for name in (TRIAGE, MINUTES):
         strands(operator, "plugin", "uninstall", name, "--yes")
     assert not list(operator.site.glob("strands_flow_*"))
