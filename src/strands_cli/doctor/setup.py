@@ -131,9 +131,9 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
             return
         from strands_cli.lock import compare_locks
         from strands_cli.planning.folders import plan_folder
-        from strands_cli.planning.machine import lock_of, packaged_in_lock, without_policy
+        from strands_cli.planning.machine import lock_of, without_policy
 
-        planned = plan_folder(folder, without_policy(catalog, settings), packaged=packaged_in_lock(folder))
+        planned = plan_folder(folder, without_policy(catalog, settings), packaged=lock.packaged)
         now = lock_of(planned.plans, catalog)
     except StrandsCliError as error:
         reason = error.findings[0].message if error.findings else error.message

@@ -82,9 +82,13 @@ def _is_packaged(spec: str) -> bool:
 def _packaged_here(folder: Path, named: str | None) -> list[str]:
     """Return the packaged workflows to lock: the named one, and those of the lock that are still installed."""
     from strands_cli.catalog.packaged import find_packaged
-    from strands_cli.planning.machine import packaged_in_lock
+    from strands_cli.lock.format import lock_file, read_lock
 
-    known = packaged_in_lock(folder)
+    try:
+        lock = read_lock(lock_file(folder))
+    except Denied:  # the next reader reports it
+        lock = None
+    known = lock.packaged if lock is not None else ()
     gone = [name for name in known if isinstance(find_packaged(name), Finding)]
     for name in gone:
         say(f"warning: {name} is in the lock, and not installed any more")

@@ -103,6 +103,11 @@ class Lock(NamedTuple):
         """The names that `strands lock --update` takes."""
         return (*self.distributions, *self.modules, *self.servers, *self.workflows)
 
+    @property
+    def packaged(self) -> tuple[str, ...]:
+        """The packaged workflows that are run in its folder, as `DIST/NAME`; other workflows have the names of files."""
+        return tuple(name for name in self.workflows if "/" in name)
+
     def owners_of(self, tool: str) -> list[str]:
         """Return the distributions with a tool of this name."""
         return [name for name, distribution in self.distributions.items() if tool in distribution.tools]

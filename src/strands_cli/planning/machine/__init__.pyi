@@ -10,7 +10,6 @@ from strands_cli.planning.machine.lock_check import python_path_of as python_pat
 from strands_cli.planning.machine.lock_check import require_locked as require_locked
 from strands_cli.planning.machine.lock_check import servers_in as servers_in
 from strands_cli.planning.machine.lock_check import with_lock as with_lock
-from strands_cli.planning.machine.packaged_lock import packaged_in_lock as packaged_in_lock
 from strands_cli.planning.machine.policy_files import load_policy as load_policy
 from strands_cli.planning.machine.policy_files import policy_places as policy_places
 from strands_cli.planning.machine.rules_in_force import check_rules as check_rules

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from strands_cli.catalog.distributions import Scan
-from strands_cli.errors import Denied
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.workflow_tools import with_parts, workflows_in
 
@@ -35,18 +33,6 @@ def packages_of(plan: Plan, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]
     folders = scan_packaged(list(seen.listings))[0]
     used = {folder.distribution for folder in folders if any(_is_in(file, folder.folder) for file in read)}
     return {name: tuple(folder for folder in folders if folder.distribution == name) for name in sorted(used)}
-
-
-def packaged_in_lock(folder: Path) -> list[str]:
-    """Return the packaged workflows that the lock of a folder has, as `DIST/NAME`; none where it cannot be read."""
-    from strands_cli.catalog.packaged import is_packaged_name
-    from strands_cli.lock.format import lock_file, read_lock
-
-    try:
-        lock = read_lock(lock_file(folder))
-    except Denied:  # the next reader reports it
-        return []
-    return sorted(name for name in (lock.workflows if lock else ()) if is_packaged_name(name))
 
 
 def _files_of(plan: Plan) -> Iterator[str]:
