@@ -105,7 +105,7 @@ class Lock(NamedTuple):
 
     @property
     def packaged(self) -> tuple[str, ...]:
-        """The packaged workflows that are run in its folder, as `DIST/NAME`; other workflows have the names of files."""
+        """The packaged workflows that are run in its folder, as `DIST/NAME`; others have the names of files."""
         return tuple(name for name in self.workflows if "/" in name)
 
     def owners_of(self, tool: str) -> list[str]:
