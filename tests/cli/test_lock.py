@@ -209,6 +209,16 @@ def test_update_renews_one_distribution_and_leaves_the_others(locked: Folder) ->
     assert f"'{DIST}'" in wrong.err
 
 
+def test_update_renews_each_that_is_named(locked: Folder) -> None:
+    install(locked.site, "whisper")
+    locked.workflow([CALL, {"tool": "native:whisper", "input": {"text": "hi"}}])
+    locked.strands("lock")
+    edit(locked.site, f"{PACKAGE}/shout.py", "success", "succeed")
+    edit(locked.site, "strands_tool_whisper/whisper.py", "success", "succeed")
+    assert locked.strands("lock", "--update", DIST, "--update", "strands-tool-whisper").code == 0
+    assert locked.strands("lock", "--check").code == 0
+
+
 def test_diff_shows_and_writes_nothing(locked: Folder) -> None:
     before = (locked.work / "strands.lock").read_bytes()
     describe(locked.site, "Does \x1b[31mmore.")

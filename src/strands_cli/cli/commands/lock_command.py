@@ -35,7 +35,8 @@ def lock(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 21 if anything differs.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Write nothing; show what differs.")] = False,
     update: Annotated[
-        str | None, typer.Option("--update", metavar="NAME", help="Lock only this distribution or server again.")
+        list[str] | None,
+        typer.Option("--update", metavar="NAME", help="Lock only this distribution or server again; may be repeated."),
     ] = None,
     mcp: Annotated[
         bool, typer.Option("--mcp", help="Start the MCP servers of the workflows, to lock their tools.")
@@ -50,17 +51,18 @@ def lock(
     """
     from strands_cli.cli.commands.running import json_on_failure
 
-    if check + diff + (update is not None) > 1:
+    if check + diff + bool(update) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
-    if update is not None and update.startswith("mcp:") and not mcp:
-        raise UsageError(f"{update} must be started to show its tools", fix="add --mcp")
+    for name in update or ():
+        if name.startswith("mcp:") and not mcp:
+            raise UsageError(f"{name} must be started to show its tools", fix="add --mcp")
     with json_on_failure({"file": None} if as_json else None):
         folder, named = _place(spec)
         packaged = spec if spec is not None and _is_packaged(spec) else None
         now = _lock_now(folder, named, packaged, mcp=mcp, writes=not (check or diff))
         if check or diff:
             return _show(folder, now, spec, check=check, as_json=as_json)
-        return _write(folder, now, update, as_json=as_json)
+        return _write(folder, now, update or (), as_json=as_json)
 
 
 def _place(spec: str | None) -> tuple[Path, Path | None]:
@@ -187,19 +189,19 @@ def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bo
     return ExitCode.OK
 
 
-def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int:
+def _write(folder: Path, now: Lock, update: Sequence[str], *, as_json: bool) -> int:
     """Write the lock, and report how it differs from the former one."""
     from strands_cli.lock import compare_locks
-    from strands_cli.lock.format import lock_file, read_lock, render_lock
+    from strands_cli.lock.format import Lock, lock_file, read_lock, render_lock
 
     file = lock_file(folder)
     old: Lock | None = None
     try:
         old = read_lock(file)
     except Denied:
-        if update is not None:  # an update needs the rest of the old lock; without --update a new one is written
+        if update:  # an update needs the rest of the old lock; without --update a new one is written
             raise
-    wanted = now if update is None else _updated(old, now, update)
+    wanted = now if not update else _updated(old or Lock(), now, update)
     written = _replace(file, render_lock(wanted))
     found = compare_locks(old, wanted) if old is not None else []
     if as_json:
@@ -210,12 +212,16 @@ def _write(folder: Path, now: Lock, update: str | None, *, as_json: bool) -> int
     return ExitCode.OK
 
 
-def _updated(old: Lock | None, now: Lock, name: str) -> Lock:
-    """Return the old lock with one distribution, or one reference of custom Python, as it is now."""
-    from strands_cli.catalog.distributions import normalise
-    from strands_cli.lock.format import Lock
+def _updated(old: Lock, now: Lock, names: Sequence[str]) -> Lock:
+    """Return the old lock with the named distributions, servers and references of custom Python as they are now."""
+    for name in names:
+        old = _updated_one(old, now, name)
+    return old
 
-    old = old or Lock()
+
+def _updated_one(old: Lock, now: Lock, name: str) -> Lock:
+    from strands_cli.catalog.distributions import normalise
+
     known = dict.fromkeys((*now.names, *old.names))
     wanted = name if name in known else normalise(name)
     if wanted not in known:

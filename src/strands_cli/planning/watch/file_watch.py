@@ -71,12 +71,15 @@ def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
 
 
 def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) -> Watched:
-    """Return where policy files and the lock of a folder may be; one that appears there counts too."""
+    """Return where policy files, adoption files and the lock of a folder may be; one that appears there counts too."""
+    from strands_cli.catalog.adopted import adopted_path
+    from strands_cli.config import ADOPTED_FILE
     from strands_cli.lock.format import lock_file
     from strands_cli.planning.machine import policy_places
 
     policies = [path for _, path in policy_places(settings, folder, policy)]
-    return Watched(frozenset(map(str, (*policies, lock_file(folder)))))
+    adopted = filter(None, (adopted_path(settings), folder / ADOPTED_FILE))
+    return Watched(frozenset(map(str, (*policies, *adopted, lock_file(folder)))))
 
 
 def declared(records: Iterable[ToolRecord], catalog: Catalog) -> dict[str, LockedDistribution]:
