@@ -113,9 +113,22 @@ def test_the_list_has_kinds_sources_and_what_is_broken(folder: Folder) -> None:
     }
     assert found[(REF, "workflow")]["source"]["group"] == "strands_cli.workflows"
     assert [finding["code"] for finding in ran.document["findings"]] == ["bad-packaged"]
+    assert found[("strands-flow-triage/tone", "skill")]["description"] == "How to answer."
     one = folder.strands("list-workflows", REF)
     assert [line.split()[0] for line in one.out.splitlines()] == [REF]
     assert folder.strands("list-workflows", "strands-flow-triag").code == 2
+
+
+def test_a_skill_whose_front_matter_is_not_yaml_is_broken_in_the_list(folder: Folder) -> None:
+    make_triage(
+        folder.site, **{"skills/odd/SKILL.md": "---\ndescription: [\n---\nText.\n", "skills/bare/SKILL.md": "x"}
+    )
+    ran = folder.strands("list-workflows", "--json")
+    found = {one["name"]: (one["status"], one["description"]) for one in ran.document["workflows"]}
+    assert found["strands-flow-triage/odd"] == ("broken", None)
+    assert found["strands-flow-triage/bare"] == ("ok", None)
+    (finding,) = ran.document["findings"]
+    assert finding["file"].endswith("odd/SKILL.md")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 from strands_cli.catalog.packaged.packaged_files import AMBIGUOUS_PACKAGED as AMBIGUOUS_PACKAGED
+from strands_cli.catalog.packaged.packaged_files import SKILL as SKILL
 from strands_cli.catalog.packaged.packaged_files import UNKNOWN_PACKAGED as UNKNOWN_PACKAGED
 from strands_cli.catalog.packaged.packaged_files import PackagedFile as PackagedFile
 from strands_cli.catalog.packaged.packaged_files import files_in as files_in

@@ -40,7 +40,7 @@ MAX_FILES = 1_000
 _SUFFIXES = (".yaml", ".yml", ".json")
 # Of the files beside workflows and agents: their recordings and tests.
 _BESIDE = (".recording", ".tests")
-_SKILL = "SKILL.md"
+SKILL = "SKILL.md"
 _COMMANDS = {"workflow": "strands run {}", "agent": "strands atomic run {}", "skill": "`path: package:{}` in `skills`"}
 
 
@@ -119,7 +119,7 @@ def _candidates(folders: Iterable[PackagedFolder], kind: PackagedKind, name: str
             continue
         for place in _places(folder, name):
             real = os.path.realpath(place)
-            exists = os.path.isfile(os.path.join(real, _SKILL)) if kind == "skill" else os.path.isfile(real)
+            exists = os.path.isfile(os.path.join(real, SKILL)) if kind == "skill" else os.path.isfile(real)
             # A link may not lead out of what the distribution declares.
             if exists and is_inside(real, folder.folder):
                 found.setdefault(real, PackagedFile(name, real, folder))
@@ -161,7 +161,7 @@ def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Fi
         real = os.path.realpath(place)
         if not is_inside(real, folder.folder):
             findings.append(Finding(BAD_PACKAGED, "a link leads out of the folder", Where(place), "remove the link"))
-        elif os.path.isfile(os.path.join(real, _SKILL)) if folder.kind == "skill" else os.path.isfile(real):
+        elif os.path.isfile(os.path.join(real, SKILL)) if folder.kind == "skill" else os.path.isfile(real):
             found.append(PackagedFile(name, real, folder))
     return tuple(found), tuple(findings)
 

@@ -16,7 +16,8 @@ from strands_cli.planning import resolve_inputs
 from strands_cli.planning.plan import AgentAsTool, Composite, InnerCall, Skills, WorkflowAsTool, WorkflowTool
 from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
-from strands_cli.workflow.files import ENTRY, SkillFolder, without_front_matter
+from strands_cli.workflow.files import ENTRY, SkillFolder
+from strands_cli.workflow.yaml import without_front_matter
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects import StepScope

@@ -11,4 +11,3 @@ from strands_cli.workflow.files.skill_folders import ENTRY as ENTRY
 from strands_cli.workflow.files.skill_folders import SkillFolder as SkillFolder
 from strands_cli.workflow.files.skill_folders import check_skills as check_skills
 from strands_cli.workflow.files.skill_folders import read_skills as read_skills
-from strands_cli.workflow.files.skill_folders import without_front_matter as without_front_matter

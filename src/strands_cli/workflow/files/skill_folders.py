@@ -16,7 +16,7 @@ from strands_cli.workflow.files.project_files import ENTRY as ENTRY
 from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.packaged import PACKAGE
-from strands_cli.workflow.yaml import FILE_NOT_READ, NO_SNAPSHOT, Document, FileSnapshot
+from strands_cli.workflow.yaml import FILE_NOT_READ, NO_SNAPSHOT, Document, FileSnapshot, described_in
 
 MISSING_SKILL = Code(
     "missing-skill",
@@ -32,7 +32,6 @@ MAX_FILE_BYTES = 128 * 1024
 MAX_FOLDER_BYTES = 2 * 1024 * 1024
 MAX_FILES = 500
 MAX_LOOKED_AT = 10_000
-MAX_DESCRIPTION = 1024
 _NOT_LISTED = ("__pycache__", "node_modules")
 
 
@@ -152,20 +151,13 @@ class _Reader:
 
     def _described(self, text: str) -> str | None:
         """Return the description in the front matter of SKILL.md, if there is one."""
-        front = front_matter_of(text)
-        if front is None:
-            return None
-        from strands_cli.workflow.yaml import parse
-
         try:
-            value = parse(f"{self.skill.path}/{ENTRY}", front).value
+            return described_in(text, f"{self.skill.path}/{ENTRY}")
         except InvalidInput as error:
             reason = error.findings[0].message if error.findings else error.message
             message = f"the front matter of {ENTRY} of the skill '{self.skill.id}' cannot be read: {reason}"
             self._report(NO_EFFECT, message, "correct it, or write `description` here", "warning")
             return None
-        found = value.get("description") if isinstance(value, dict) else None
-        return " ".join(found.split())[:MAX_DESCRIPTION] or None if isinstance(found, str) else None
 
     def _report(self, code: Code, message: str, fix: str, severity: Severity = "error") -> None:
         where = self.document.where(f"{self.pointer}/{'id' if code == NO_EFFECT else 'path'}")
@@ -232,21 +224,6 @@ def text_of(path: Path, left: int = MAX_FILE_BYTES) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableError("is not UTF-8 text") from None
-
-
-def front_matter_of(text: str) -> str | None:
-    """Return the YAML between the two `---` at the beginning of a text, or None."""
-    lines = text.splitlines()
-    if not lines or lines[0].rstrip() != "---":
-        return None
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
-    return None if end is None else "".join(f"{line}\n" for line in lines[1:end])
-
-
-def without_front_matter(text: str) -> str:
-    """Return a text without the YAML between the two `---` at its beginning."""
-    front = front_matter_of(text)
-    return text if front is None else "\n".join(text.splitlines()[len(front.splitlines()) + 2 :])
 
 
 def _walk(root: Path) -> Iterator[Path]:

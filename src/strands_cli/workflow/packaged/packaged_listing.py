@@ -6,10 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.packaged import BAD_PACKAGED, PackagedFile, PackagedKind, files_in, scan_packaged
-from strands_cli.errors import Finding, StrandsCliError, Where
+from strands_cli.catalog.files import read_start
+from strands_cli.catalog.packaged import BAD_PACKAGED, SKILL, PackagedFile, PackagedKind, files_in, scan_packaged
+from strands_cli.errors import Finding, InvalidInput, StrandsCliError, Where
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.yaml import read_document
+from strands_cli.workflow.yaml import described_in, read_document
+
+# The front matter begins the file.
+_MAX_SKILL = 128 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class Listed:
 
     Attributes:
         file: Its name, its place and its distribution.
-        description: What its file says of it; None for a skill, and for one that says nothing.
+        description: What its file says of it, the `SKILL.md` of a skill; None for one that says nothing.
         reason: Why its file cannot be read; None where it can.
     """
 
@@ -63,10 +67,10 @@ def list_packaged(path: Sequence[str] | None = None) -> tuple[tuple[Listed, ...]
 
 
 def _listed(file: PackagedFile, findings: list[Finding]) -> Iterator[Listed]:
-    if file.kind == "skill":
-        yield Listed(file)
-        return
     try:
+        if file.kind == "skill":
+            yield Listed(file, _described_skill(Path(file.path, SKILL)))
+            return
         value = read_document(Path(file.path)).value
     except StrandsCliError as error:
         first = error.findings[0] if error.findings else None
@@ -78,6 +82,19 @@ def _listed(file: PackagedFile, findings: list[Finding]) -> Iterator[Listed]:
     if isinstance(value, dict) and _kind_of(value) == file.kind:
         text = value.get("description")
         yield Listed(file, text if isinstance(text, str) and text.strip() else None)
+
+
+def _described_skill(file: Path) -> str | None:
+    """Return what a `SKILL.md` says of its skill; agents do not read one that is a link.
+
+    Raises:
+        InvalidInput: Its front matter is not YAML.
+    """
+    try:
+        text = "" if file.is_symlink() else read_start(str(file), _MAX_SKILL).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise InvalidInput(f"{SKILL} cannot be read: {error.strerror}") from error
+    return described_in(text, str(file))
 
 
 def _kind_of(value: dict[str, Any]) -> PackagedKind | None:

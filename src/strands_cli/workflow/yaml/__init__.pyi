@@ -8,4 +8,6 @@ from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT as NO_SNAPSHOT
 from strands_cli.workflow.yaml.file_source import FileSnapshot as FileSnapshot
 from strands_cli.workflow.yaml.file_source import folder_of as folder_of
 from strands_cli.workflow.yaml.file_source import stored_name as stored_name
+from strands_cli.workflow.yaml.front_matter import described_in as described_in
+from strands_cli.workflow.yaml.front_matter import without_front_matter as without_front_matter
 from strands_cli.workflow.yaml.yaml_events import parse as parse
