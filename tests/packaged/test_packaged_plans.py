@@ -212,6 +212,30 @@ def test_what_a_package_brings_is_asked_once_and_again_after_a_change(
     trust_of(REF).forget()
 
 
+def test_a_packaged_workflow_that_is_a_tool_is_asked_about_whole(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "any-secret-value")
+    own = {"http_executors": [{"id": "mine", "base_url": "https://mine.example.com"}]}
+    agents = {"sorter": {"prompt": "Sort.", "tools": ["triage"]}}
+    tools = {**own, "python": [f"workflow:package:{REF}"]}
+    Path("own.yaml").write_text(changed(agents=agents, tools=tools))
+    Path("triage.recording.yaml").write_text(RECORDING)
+    package = make_triage(site)
+    assert trust_of("own.yaml").standing == "allowed"
+    file = package / "flows" / "triage.yaml"
+    file.write_text(changed(**USING))
+    trust = trust_of("own.yaml")
+    # What the person's own file uses is not asked about.
+    assert {use.what for use in trust.authority.asked} == {"TOKEN", "example.com"}
+    assert trust.standing == "unanswered"
+    assert REF in trust.authority.foreign
+    trust.keep()
+    assert trust_of("own.yaml").standing == "allowed"
+    file.write_text(
+        changed(**{**USING, "tools": {"http_executors": [{**EXECUTOR, "base_url": "https://example.org"}]}})
+    )
+    assert trust_of("own.yaml").standing == "unanswered"
+
+
 def test_the_host_of_models_is_asked_about_unless_the_command_line_names_it(site: Path) -> None:
     from strands_cli.planning import RunRequest
 

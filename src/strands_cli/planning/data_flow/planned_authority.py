@@ -27,7 +27,8 @@ class Authority:
     `writers` are the tools that may write files, each with whether it says so. `digest` is that of all that its files
     say of this, and of where links lead; it is the same on every machine and in every folder. `places` are the files
     and folders that are meant on this one. `foreign` says why the workflow is not the person's own, so that they are
-    asked about all that it uses, and `whole` is the digest of that; both are empty for their own.
+    asked about all that it uses, and `whole` is the digest of that; both are empty for their own. Of their own with a
+    packaged workflow as a tool, that is so for what the tool uses.
     """
 
     uses: tuple[Use, ...]
@@ -62,17 +63,33 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     named = [(part, use) for part in parts for use in uses_in(part)]
     written = [_written(use, part) for part, use in named if use.exact]
     places = tuple(use.place for _, use in named if use.exact)
-    uses = [
-        use for part in parts for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}", whole)
+    planned = [
+        (part, use)
+        for part in parts
+        for use in _planned(part, "" if part is plan else f" of {Path(part.file).name}", whole)
     ]
     outgoing = find_outgoing(plan, os.environ if environ is None else environ)
     digest = f"sha256:{digest_of(written)}"
-    uses, foreign, of_all = list(dict.fromkeys(uses)), foreign_reason(plan, digest) if named else "", ""
-    if foreign:
-        uses = [replace(use, asks=use.asks or not (use.is_idle or _is_of_person(use, plan))) for use in uses]
-        every = [[use.kind, use.what, use.by, use.exact] for _, use in named if not _is_typed(use, plan)]
+    foreign, of_all = foreign_reason(plan, digest) if named else "", ""
+    # Of a person's own workflow those parts are asked about whole that are files of packages.
+    strange = [part for part, _ in named if foreign or part.packaged]
+    if strange:
+        foreign = foreign or f"has the workflow of a package, {strange[0].packaged}, as a tool"
+        files = {part.file for part in strange}
+        planned = [(part, _asked(use, part) if part.file in files else use) for part, use in planned]
+        every = [
+            [use.kind, use.what, use.by, use.exact]
+            for part, use in named
+            if part.file in files and not _is_typed(use, part)
+        ]
         of_all = f"sha256:{digest_of(every)}"
-    return Authority(tuple(uses), outgoing, find_writers(plan), digest, places, foreign, of_all)
+    uses = tuple(dict.fromkeys(use for _, use in planned))
+    return Authority(uses, outgoing, find_writers(plan), digest, places, foreign, of_all)
+
+
+def _asked(use: Use, plan: Plan) -> Use:
+    """Return a use of a workflow that is not their own: asked about, unless it is their word or idle."""
+    return replace(use, asks=use.asks or not (use.is_idle or _is_of_person(use, plan)))
 
 
 def _is_of_person(use: Use, plan: Plan) -> bool:
