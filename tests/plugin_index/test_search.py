@@ -13,7 +13,7 @@ from strands_cli.errors import InvalidInput, StrandsCliError
 from strands_cli.indexes import Place, read_part
 from strands_cli.indexes.formats import MAX_BYTES, SEARCHED
 from strands_cli.indexes.searching import SearchLine, find_lines
-from strands_cli.indexes.searching.search_file import has_release, owners_of
+from strands_cli.indexes.searching.search_file import find_release_line, owners_of
 from tests.plugin_index.made_indexes import a_tool, write_searched
 from tests.wordings import Wording
 
@@ -67,10 +67,10 @@ def test_lines_without_the_words_are_not_parsed(tmp_path: Path) -> None:
 
 def test_the_owner_of_a_tool_has_a_tool_of_exactly_that_name(index: Path) -> None:
     raw = (index / SEARCHED).read_bytes()
-    assert owners_of(raw, "forecast", "f") == ["strands-tool-weather"]
-    assert owners_of(raw, "fore", "f") == owners_of(raw, "strands-tool-weather", "f") == []
-    assert has_release(raw, "strands-flow-triage", "f")
-    assert not has_release(raw, "forecast", "f")
+    assert [one.name for one in owners_of(raw, "forecast", "f")] == ["strands-tool-weather"]
+    assert [*owners_of(raw, "fore", "f"), *owners_of(raw, "strands-tool-weather", "f")] == []
+    assert find_release_line(raw, "strands-flow-triage", "f") is not None
+    assert find_release_line(raw, "forecast", "f") is None
 
 
 NOT_INDEXES = {

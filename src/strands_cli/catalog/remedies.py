@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from strands_cli.catalog.tool_record import ToolRecord
 
@@ -17,14 +17,21 @@ LOOK = "see what is installed: strands list-tools"
 ELSEWHERE = f"correct the name ({LOOK}), or install what provides it from a source that you trust"
 
 
+class IndexedOwner(NamedTuple):
+    """A distribution that is not installed, and whether its tools have to be adopted, as it declares none."""
+
+    name: str
+    to_adopt: bool = False
+
+
 class Elsewhere(Protocol):
     """The plugin indexes that this person uses, as far as they are known without the network."""
 
-    def distribution_with(self, tool: str) -> str | None:
+    def distribution_with(self, tool: str) -> IndexedOwner | None:
         """Return a distribution with a tool of this name."""
 
-    def has_distribution(self, name: str) -> bool:
-        """Return whether there is a distribution of this normalised name."""
+    def distribution_named(self, name: str) -> IndexedOwner | None:
+        """Return the distribution of this normalised name."""
 
 
 @cache
@@ -39,16 +46,23 @@ def install_tool(name: str, elsewhere: Elsewhere | None = None) -> str:
     """Return how to get a tool that no installed distribution provides."""
     indexed = elsewhere.distribution_with(name) if elsewhere else None
     if indexed:  # an index that the person has chosen
-        return f"strands plugin install {indexed}"
+        return _from_index(indexed, name)
     owner = first_party().get(name)
     return f"pip install {owner}" if owner else ELSEWHERE
 
 
-def install_distribution(name: str, elsewhere: Elsewhere | None = None) -> str:
-    """Return how to get a distribution that a workflow names."""
-    if elsewhere and elsewhere.has_distribution(name):
-        return f"strands plugin install {name}"
+def install_distribution(name: str, elsewhere: Elsewhere | None = None, tool: str | None = None) -> str:
+    """Return how to get a distribution that a workflow names, for one of its tools."""
+    indexed = elsewhere.distribution_named(name) if elsewhere else None
+    if indexed:
+        return _from_index(indexed, tool)
     return f"pip install {name}" if name in first_party().values() else ELSEWHERE
+
+
+def _from_index(owner: IndexedOwner, tool: str | None) -> str:
+    if not owner.to_adopt:
+        return f"strands plugin install {owner.name}"
+    return f"strands plugin adopt {owner.name} --install" + (f" --tool {tool}" if tool else "")
 
 
 def adopt_again(record: ToolRecord) -> str:

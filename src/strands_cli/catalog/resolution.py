@@ -183,9 +183,8 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
         if owner not in catalog.seen.records:
-            return Finding(
-                UNKNOWN_TOOL, f"{message}: it is not installed", None, install_distribution(owner, catalog.elsewhere)
-            )
+            way = install_distribution(owner, catalog.elsewhere, ref.name)
+            return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, way)
         names = [record.name for record in catalog.tools if record.distribution == owner]
         if command := _adopt(catalog, ref.name, owner):
             return Finding(UNKNOWN_TOOL, message, None, command)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from strands_cli.catalog import IndexedOwner
 from strands_cli.errors import StrandsCliError
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
+    from strands_cli.indexes.searching import SearchLine
 
 
 def with_indexes(catalog: Catalog, config: Path | None) -> Catalog:
@@ -28,19 +30,19 @@ class KnownNames:
 
     config: Path | None
 
-    def distribution_with(self, tool: str) -> str | None:
+    def distribution_with(self, tool: str) -> IndexedOwner | None:
         """Return the distribution with a tool of this name, in the first index that has one."""
         from strands_cli.indexes.searching import owners_of
 
-        return self._first(lambda raw, file: next(iter(owners_of(raw, tool, file)), None))
+        return self._first(lambda raw, file: next(owners_of(raw, tool, file), None))
 
-    def has_distribution(self, name: str) -> bool:
-        """Return whether an index has a distribution, by its normalised name."""
-        from strands_cli.indexes.searching import has_release
+    def distribution_named(self, name: str) -> IndexedOwner | None:
+        """Return the distribution of this normalised name, in the first index that has it."""
+        from strands_cli.indexes.searching import find_release_line
 
-        return self._first(lambda raw, file: name if has_release(raw, name, file) else None) is not None
+        return self._first(lambda raw, file: find_release_line(raw, name, file))
 
-    def _first(self, look: Callable[[bytes, str], str | None]) -> str | None:
+    def _first(self, look: Callable[[bytes, str], SearchLine | None]) -> IndexedOwner | None:
         # Only what names something unknown needs these.
         from strands_cli.indexes.formats import SEARCHED
         from strands_cli.indexes.index_copies import read_known
@@ -57,5 +59,5 @@ class KnownNames:
             except StrandsCliError:
                 continue
             if found:
-                return found
+                return IndexedOwner(found.name, found.to_adopt)
         return None

@@ -29,6 +29,10 @@ RUN = Annotated[
     typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.", autocompletion=completions.runs),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+INDEX = Annotated[
+    list[str] | None,
+    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip' is that of pip."),
+]
 
 # What typer reads for the inputs, which no command line has in the type of their field.
 _INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}

@@ -28,6 +28,7 @@ class SearchLine:
         packaged: Names of its workflows, agents and skills, by group.
         publisher: What the index states: `github:acme/tools`, or empty for unverified.
         check: What the static check found, as a phrase.
+        to_adopt: Whether it declares none of its tools, so that they have to be adopted.
     """
 
     name: str
@@ -38,6 +39,7 @@ class SearchLine:
     packaged: Mapping[str, tuple[str, ...]]
     publisher: str
     check: str
+    to_adopt: bool = False
 
 
 def search_text(entries: Sequence[Mapping[str, Any]]) -> str:
@@ -75,25 +77,26 @@ def find_lines(raw: bytes, words: Sequence[str], file: str) -> list[SearchLine]:
     return found
 
 
-def owners_of(raw: bytes, tool: str, file: str) -> list[str]:
-    """Return the distributions of an index that have a tool of exactly this name.
+def owners_of(raw: bytes, tool: str, file: str) -> Iterator[SearchLine]:
+    """Yield the distributions of an index that have a tool of exactly this name.
 
     Raises:
         InvalidInput: It is not the file of an index.
     """
     needle = f'"name":{json.dumps(tool, ensure_ascii=False)}'
-    lines = [_parsed(line, Where(file, number)) for number, line in _lines(raw, file) if needle in line]
-    return [one.name for one in lines if any(held["name"] == tool for held in one.tools)]
+    lines = (_parsed(line, Where(file, number)) for number, line in _lines(raw, file) if needle in line)
+    return (one for one in lines if any(held["name"] == tool for held in one.tools))
 
 
-def has_release(raw: bytes, name: str, file: str) -> bool:
-    """Return whether an index has a distribution, by its normalised name.
+def find_release_line(raw: bytes, name: str, file: str) -> SearchLine | None:
+    """Return the distribution of an index that has this normalised name; None if there is none.
 
     Raises:
         InvalidInput: It is not the file of an index.
     """
     needle = f'"name":{json.dumps(name, ensure_ascii=False)}'
-    return any(_parsed(line, Where(file, number)).name == name for number, line in _lines(raw, file) if needle in line)
+    lines = (_parsed(line, Where(file, number)) for number, line in _lines(raw, file) if needle in line)
+    return next((one for one in lines if one.name == name), None)
 
 
 def _lines(raw: bytes, file: str) -> Iterator[tuple[int, str]]:
@@ -133,7 +136,9 @@ def _parsed(line: str, where: Where) -> SearchLine:
     if not all(isinstance(text, str) for text in texts) or not all(map(_is_texts, packaged.values())):
         raise refused_index(f"a text of '{name}' is not one", where)
     groups = {group: tuple(names) for group, names in packaged.items()}
-    return SearchLine(name, versions[0], tuple(versions), texts[0], tuple(tools), groups, *texts[1:])
+    publisher, check = texts[1:]
+    to_adopt = found.get("adopt") is True
+    return SearchLine(name, versions[0], tuple(versions), texts[0], tuple(tools), groups, publisher, check, to_adopt)
 
 
 def _is_version(value: Any) -> bool:

@@ -85,8 +85,9 @@ def check_words(check: Mapping[str, Any] | None) -> str:
 
 def _plugin_page(name: str, versions: Sequence[Mapping[str, Any]]) -> str:
     newest = versions[0]
+    command = "strands plugin adopt {} --install" if newest["adopt"] else "strands plugin install {}"
     pairs = [
-        ("Install", f"<code>strands plugin install {escape(name)}</code>"),
+        ("Install", f"<code>{command.format(escape(name))}</code>"),
         ("Publisher", publisher_words(newest["publisher"])),
         ("Check", check_words(newest["check"])),
         ("Licence", _text(newest["licence"])),

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import MISSING_MODULE, ToolRecord, scan_tools
+from strands_cli.catalog import MISSING_MODULE, Catalog, ToolRecord, join_records, scan_tools
+from strands_cli.catalog.adopted import AdoptedFile
 from strands_cli.catalog.distributions import Scan, normalise, read_entry_points, read_header
 from strands_cli.catalog.files import open_distribution
+from strands_cli.catalog.source import SourceTool
 from strands_cli.errors import Finding, StrandsCliError, Where
 from strands_cli.hooks import GROUP as HOOKS
 from strands_cli.indexes.searching import GROUPS
 from strands_cli.phrases import counted
 from strands_cli.planning.sentences import describe_permissions
+from strands_cli.plugins.adopt import survey
 from strands_cli.plugins.check import PluginProject, check_plugin
 from strands_cli.plugins.index.wheel_tree import WheelTree
 
@@ -29,7 +33,7 @@ _SUFFIXES = (".yaml", ".yml")
 
 def describe_wheel(wheel: WheelTree) -> dict[str, Any]:
     """Return what the index states of a wheel besides its file, importing nothing; the same on every machine."""
-    records, _ = scan_tools([str(wheel.tree)])
+    records, seen = scan_tools([str(wheel.tree)])
     own = [one for one in records if one.distribution == wheel.name and one.path == str(wheel.tree)]
     tools = [_tool(one, wheel) for one in own if _is_inside(one, wheel)]
     dist_info = str(wheel.dist_info)
@@ -37,6 +41,9 @@ def describe_wheel(wheel: WheelTree) -> dict[str, Any]:
     hooks = sorted(point.name for point in read_entry_points(dist_info, wheel.name, Scan(), HOOKS))
     packaged = {group: _packaged(wheel, group) for group in GROUPS}
     declares = bool(own or hooks or any(packaged.values()))
+    adopt = not declares and any(_name_in(text) == _SDK for text in required)
+    if adopt:
+        tools = list(_adoptable(wheel, join_records(records, seen)))
     return {
         "summary": " ".join((read_header(dist_info, "Summary") or "").split())[:500],
         "requires_python": read_header(dist_info, "Requires-Python"),
@@ -45,9 +52,26 @@ def describe_wheel(wheel: WheelTree) -> dict[str, Any]:
         "tools": sorted(tools, key=lambda tool: str(tool["name"])),
         "hooks": hooks,
         **packaged,
-        "adopt": not declares and any(_name_in(text) == _SDK for text in required),
+        "adopt": adopt,
         "check": _check(wheel) if own else None,
     }
+
+
+def _adoptable(wheel: WheelTree, catalog: Catalog) -> Iterator[dict[str, Any]]:
+    """Yield the tools of a wheel that declares none, with the names that they have where nothing else is installed."""
+    found = survey(wheel.name, catalog, AdoptedFile())
+    for one in found.candidates:
+        record = one.record(found.found)
+        members = tuple(
+            replace(record, name=member.name or "?", **_described(member)) for member in one.tool.members or ()
+        )
+        tool = _tool(replace(record, members=members) if members else record, wheel)
+        yield {**tool, "broken": _relative(one.problem, wheel.tree) if one.problem else None}
+
+
+def _described(tool: SourceTool) -> dict[str, Any]:
+    names = ("description", "input_schema", "output_schema", "annotations", "strands_cli")
+    return {"kind": "function", **{name: getattr(tool, name) for name in names}}
 
 
 def is_plugin(entry: Mapping[str, Any]) -> bool:

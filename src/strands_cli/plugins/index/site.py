@@ -216,6 +216,7 @@ def search_lines(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             **{group: [name for folder in one[group] for name in _names_of(folder)] for group in GROUPS},
             "publisher": publisher,
             "check": check_phrase(one["check"]),
+            "adopt": one["adopt"],
         }
     return list(lines.values())
 
@@ -232,9 +233,13 @@ def _names_of(folder: Mapping[str, Any]) -> list[str]:
 def summary_lines(built: Built) -> list[str]:
     """Return one line for each release, and the sum."""
     releases, libraries = built.document["releases"], built.document["libraries"]
-    lines = [f"{one['name']} {one['version']}: {check_phrase(one['check'])}" for one in releases]
+    lines = [f"{one['name']} {one['version']}: {_state(one)}" for one in releases]
     others = f", {counted(len(libraries), 'other distribution')}" if libraries else ""
     return [*lines, counted(len(releases), "release") + others]
+
+
+def _state(release: Mapping[str, Any]) -> str:
+    return f"{counted(len(release['tools']), 'tool')} to adopt" if release["adopt"] else check_phrase(release["check"])
 
 
 def _replace(site: Path, made: Path) -> None:

@@ -92,6 +92,7 @@ def _of_line(line: SearchLine, place: Place, catalog: Catalog) -> dict[str, Any]
         **{group: list(line.packaged[group]) for group in _GROUPS},
         "publisher": line.publisher or None,
         "check": line.check or None,
+        "adopt": line.to_adopt,
         "index": str(place),
         "installed": catalog.version_of(line.name),
     }
@@ -99,18 +100,39 @@ def _of_line(line: SearchLine, place: Place, catalog: Catalog) -> dict[str, Any]
 
 def _installed_only(words: Sequence[str], catalog: Catalog, listed: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the distributions of this machine that have the words and are in no index that has them."""
+    from strands_cli.catalog.distributions import read_header
+
     owners: dict[str, list[ToolRecord]] = {}
     for record in catalog.tools:
         owners.setdefault(record.distribution, []).append(record)
+    groups = _packaged_here()
     folded = [word.casefold() for word in words]
-    for name in sorted(owners.keys() - listed):
-        records = [one for held in owners[name] for one in (held, *(held.members or ()))]
-        text = "\n".join([name, *(f"{one.name}\n{one.description or ''}" for one in records)]).casefold()
+    for name in sorted((owners.keys() | groups.keys()) - listed):
+        records = [one for held in owners.get(name, ()) for one in (held, *(held.members or ()))]
+        packaged = groups.get(name) or {group: [] for group in _GROUPS}
+        copies = catalog.seen.records.get(name)
+        summary = (read_header(copies[0][1], "Summary") or "") if copies else ""
+        texts = [name, summary, *(name for names in packaged.values() for name in names)]
+        text = "\n".join([*texts, *(f"{one.name}\n{one.description or ''}" for one in records)]).casefold()
         if all(word in text for word in folded):
-            yield _of_records(name, records, catalog)
+            yield _of_records(name, records, packaged, summary, catalog)
 
 
-def _of_records(name: str, records: Sequence[ToolRecord], catalog: Catalog) -> dict[str, Any]:
+def _packaged_here() -> dict[str, dict[str, list[str]]]:
+    """Return the names of installed workflows, agents and skills, by distribution and group."""
+    from strands_cli.catalog.packaged import files_in, scan_packaged
+
+    found: dict[str, dict[str, list[str]]] = {}
+    for folder in scan_packaged()[0]:
+        groups = found.setdefault(folder.distribution, {group: [] for group in _GROUPS})
+        names = groups[folder.group.rpartition(".")[2]]
+        names += [name for name in (folder.name, *(one.name for one in files_in(folder)[0])) if name not in names]
+    return found
+
+
+def _of_records(
+    name: str, records: Sequence[ToolRecord], packaged: Mapping[str, list[str]], summary: str, catalog: Catalog
+) -> dict[str, Any]:
     from strands_cli.planning.sentences import describe_permissions
 
     version = catalog.version_of(name)
@@ -118,10 +140,9 @@ def _of_records(name: str, records: Sequence[ToolRecord], catalog: Catalog) -> d
         {"name": one.ref_name, "description": one.description or "", "permissions": describe_permissions(one)}
         for one in records
     ]
-    empty: dict[str, list[str]] = {group: [] for group in _GROUPS}
     unknown = dict.fromkeys(("publisher", "check", "index"))
-    known = {"name": name, "version": version, "versions": [version] if version else [], "summary": ""}
-    return {**known, "tools": tools, **empty, **unknown, "installed": version}
+    known = {"name": name, "version": version, "versions": [version] if version else [], "summary": summary}
+    return {**known, "tools": tools, **packaged, **unknown, "adopt": False, "installed": version}
 
 
 def _rank(found: Mapping[str, Any], words: Sequence[str]) -> int:
@@ -154,7 +175,8 @@ def _lines(found: Mapping[str, Any], words: Sequence[str], *, is_named: bool) ->
         yield f"    in {found['index']}; publisher: {_flat(by)}; check: {_flat(found['check'] or '?')}"
         if installed is None:
             option = f" --index {shlex.quote(found['index'])}" if is_named else ""
-            yield f"    strands plugin install {found['name']}{option}"
+            command = "strands plugin adopt {} --install" if found["adopt"] else "strands plugin install {}"
+            yield f"    {command.format(found['name'])}{option}"
 
 
 def _tools_to_show(tools: Sequence[Mapping[str, str]], words: Sequence[str]) -> list[Mapping[str, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.command_options import JSON, with_run_options
+from strands_cli.cli.commands.command_options import INDEX, JSON, with_run_options
 from strands_cli.cli.commands.plugin.adopt_lines import as_json_object, candidate_lines, heading
 from strands_cli.cli.commands.running import json_on_failure
 from strands_cli.cli.output import print_json, print_result, say, say_findings, write_error
@@ -56,6 +56,7 @@ class AdoptOptions:
     """What to adopt, and how."""
 
     install: Annotated[bool, typer.Option("--install", help="Install it first, if it is not installed.")] = False
+    index: INDEX = None
     tools: Annotated[
         list[str] | None,
         typer.Option("--tool", metavar="NAME[=ALIAS]", help="Adopt this tool, under this name; may be repeated."),
@@ -174,7 +175,7 @@ def _installed(named: str, catalog: Catalog, options: AdoptOptions) -> tuple[str
     if not name or name not in catalog.seen.records:
         if not options.install:
             raise _not_installed(name or named, catalog)
-        _install(named, yes=options.yes)
+        _install(named, options.index, yes=options.yes)
         before, catalog = set(catalog.seen.records), discover_catalog()
         name = name or next(iter(sorted(set(catalog.seen.records) - before)), named)
     own = [one for one in catalog.seen.distributions if one.name == name]
@@ -187,11 +188,11 @@ def _installed(named: str, catalog: Catalog, options: AdoptOptions) -> tuple[str
     return name, catalog
 
 
-def _install(named: str, *, yes: bool) -> None:
+def _install(named: str, indexes: list[str] | None, *, yes: bool) -> None:
     from strands_cli.cli.commands.plugin.plugin_install import install
 
     with contextlib.redirect_stdout(sys.stderr):
-        install(named, yes=yes, force=True)
+        install(named, index=indexes, yes=yes, force=True)
 
 
 def _not_installed(name: str, catalog: Catalog) -> InvalidInput:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.command_options import JSON
+from strands_cli.cli.commands.command_options import INDEX, JSON
 from strands_cli.cli.commands.plugin.hook_consent import ENABLE, answers_yes, switch_on_hooks
 from strands_cli.cli.commands.plugin.publisher_lines import keep_installed, publisher_lines, publisher_of_fetched
 from strands_cli.cli.commands.running import json_on_failure
@@ -41,10 +42,6 @@ PLUGIN_EMPTY = Code(
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Accept a distribution without tools and hooks.")]
-INDEX = Annotated[
-    list[str] | None,
-    typer.Option("--index", metavar="URL|DIR", help="Look here, not in the configured indexes; 'pip' is that of pip."),
-]
 WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
 OURS = "strands-cli"
 _DESCRIPTION = 100
@@ -176,7 +173,7 @@ def _install(target: InstallTarget, chosen: Chosen, known: dict[str, Any], *, is
         known |= _proposed(proposal)
         for line in (*_proposal_lines(proposal), *publisher_lines(fetched.name, attested, catalog)):
             say(line)
-        _require_fit(proposal, force=chosen.force)
+        _require_fit(proposal, chosen)
         _confirm(f"install {fetched.name} {fetched.version} with {installer.kind}?", yes=chosen.yes)
         install_fetched(fetched, installer, Path(folder), lacks=bool(proposal.requires))
         known["changed"] = True
@@ -211,7 +208,7 @@ def _proposed(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def _require_fit(proposal: Proposal, *, force: bool) -> None:
+def _require_fit(proposal: Proposal, chosen: Chosen) -> None:
     from strands_cli.plugins.install import require_one_allowed
 
     name = proposal.fetched.name
@@ -222,13 +219,13 @@ def _require_fit(proposal: Proposal, *, force: bool) -> None:
             f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == PLUGIN_REPLACES]
         )
     require_one_allowed(proposal)
-    if not (proposal.tools or proposal.hooks or proposal.packaged or force):
+    if not (proposal.tools or proposal.hooks or proposal.packaged or chosen.force):
         message = f"'{name}' provides neither tools nor hooks nor workflows"
-        finding = Finding(PLUGIN_EMPTY, message, None, _way_without_entry_points(proposal))
+        finding = Finding(PLUGIN_EMPTY, message, None, _way_without_entry_points(proposal, chosen.indexes))
         raise InvalidInput(message, findings=[finding])
 
 
-def _way_without_entry_points(proposal: Proposal) -> str:
+def _way_without_entry_points(proposal: Proposal, indexes: Sequence[str]) -> str:
     """Return how to use a distribution that declares nothing: adopt its tools, if it has any, else as a library."""
     from strands_cli.plugins.install import find_plain_tools
 
@@ -236,7 +233,8 @@ def _way_without_entry_points(proposal: Proposal) -> str:
     if not find_plain_tools(fetched.tree):
         return f"pip install {fetched.name}, or pass --force"
     if fetched.is_indexed:
-        return f"strands plugin adopt {fetched.name} --install"
+        options = "".join(f" --index {shlex.quote(index)}" for index in indexes)
+        return f"strands plugin adopt {fetched.name} --install{options}"
     return f"install it with --force, then: strands plugin adopt {fetched.name}"
 
 
