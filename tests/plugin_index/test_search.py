@@ -58,7 +58,11 @@ def test_every_word_is_in_what_a_person_reads(words: tuple[str, ...], names: lis
 
 
 def test_lines_without_the_words_are_not_parsed(tmp_path: Path) -> None:
-    text = HEAD + "this is not JSON at all\n" + '{"name":"strands-tool-a","tools":[],"versions":["1"]}\n'
+    text = (
+        HEAD.replace("1}", "2}")
+        + "this is not JSON at all\n"
+        + '{"name":"strands-tool-a","tools":[],"versions":["1"]}\n'
+    )
     assert [one.name for one in find_lines(text.encode(), ["strands-tool-a"], "f")] == ["strands-tool-a"]
     with pytest.raises(InvalidInput) as raised:
         find_lines(text.encode(), ["json"], "f")
@@ -91,6 +95,8 @@ NOT_INDEXES = {
     "tools no list": HEAD + '{"name":"a","versions":["1"],"tools":{}}\n',
     "tool no text": HEAD + '{"name":"a","versions":["1"],"tools":[{"name":1}]}\n',
     "summary no text": HEAD + '{"name":"a","versions":["1"],"tools":[],"summary":[]}\n',
+    "cut off": HEAD,
+    "cut off in a line": HEAD + '{"name":"a","versions":["1"],"tools":[]}',
     "workflows no texts": HEAD + '{"name":"a","versions":["1"],"tools":[],"workflows":[1]}\n',
 }
 
@@ -178,6 +184,16 @@ def test_one_index_that_cannot_be_read_does_not_hide_the_others(
     printed = json.loads(out)
     assert [one["name"] for one in printed["plugins"]] == ["strands-tool-shout"]
     assert [one["code"] for one in printed["findings"]] == ["bad-index", "index-unreachable"]
+
+
+def test_only_indexes_that_were_read_are_named_where_nothing_is_found(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = tmp_path / "none"
+    _, err = search(capsys, "zeppelin", "--index", str(none), "--index", str(index), code=18)
+    last = err.splitlines()[-1]
+    assert str(index) in last
+    assert str(none) not in last
 
 
 def test_nothing_found_is_an_exit_code_of_its_own(index: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,16 @@ def test_without_a_server_the_copy_is_used_with_a_remark(tmp_path: Path, wording
     assert raised.value.findings[0].code == "index-unreachable"
 
 
+def test_the_page_of_a_proxy_does_not_replace_the_copy(tmp_path: Path) -> None:
+    site = write_searched(tmp_path / "site", {"name": "a"})
+    with serving(of_folder(site)) as server:
+        place = Place(url=server.url)
+        first = read_part(place, SEARCHED)
+        server.answer = lambda path: (200, {"ETag": '"login"'}, b"<html>Log in.</html>")
+        assert read_part(place, SEARCHED).raw == b"<html>Log in.</html>"
+    assert read_part(place, SEARCHED).raw == first.raw
+
+
 def test_a_damaged_copy_is_as_good_as_none(tmp_path: Path) -> None:
     site = write_searched(tmp_path / "site", {"name": "a"})
     with serving(of_folder(site)) as server:

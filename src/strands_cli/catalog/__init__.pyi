@@ -15,7 +15,6 @@ from strands_cli.catalog.record_builder import BAD_ENTRY_POINT as BAD_ENTRY_POIN
 from strands_cli.catalog.record_builder import BAD_TOOL_NAME as BAD_TOOL_NAME
 from strands_cli.catalog.record_builder import MISSING_MODULE as MISSING_MODULE
 from strands_cli.catalog.record_builder import build_record as build_record
-from strands_cli.catalog.remedies import IndexedOwner as IndexedOwner
 from strands_cli.catalog.resolution import BAD_TOOL_REF as BAD_TOOL_REF
 from strands_cli.catalog.resolution import TOOL_BROKEN as TOOL_BROKEN
 from strands_cli.catalog.resolution import TOOL_UNMET as TOOL_UNMET

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from strands_cli.catalog.tool_record import ToolRecord
 
@@ -17,11 +17,8 @@ LOOK = "see what is installed: strands list-tools"
 ELSEWHERE = f"correct the name ({LOOK}), or install what provides it from a source that you trust"
 
 
-class IndexedOwner(NamedTuple):
-    """A distribution that is not installed, and whether its tools have to be adopted, as it declares none."""
-
-    name: str
-    to_adopt: bool = False
+# A distribution that is not installed, and whether its tools have to be adopted, as it declares none.
+IndexedOwner = tuple[str, bool]
 
 
 class Elsewhere(Protocol):
@@ -60,9 +57,10 @@ def install_distribution(name: str, elsewhere: Elsewhere | None = None, tool: st
 
 
 def _from_index(owner: IndexedOwner, tool: str | None) -> str:
-    if not owner.to_adopt:
-        return f"strands plugin install {owner.name}"
-    return f"strands plugin adopt {owner.name} --install" + (f" --tool {tool}" if tool else "")
+    distribution, to_adopt = owner
+    if not to_adopt:
+        return f"strands plugin install {distribution}"
+    return f"strands plugin adopt {distribution} --install" + (f" --tool {tool}" if tool else "")
 
 
 def adopt_again(record: ToolRecord) -> str:

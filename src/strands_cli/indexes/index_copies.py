@@ -12,7 +12,7 @@ from strands_cli.atomic_file import write_atomically
 from strands_cli.catalog.files import read_start
 from strands_cli.config import user_cache_dir
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, Where
-from strands_cli.indexes.formats import INDEX_UNREACHABLE, MAX_BYTES, refused_index
+from strands_cli.indexes.formats import INDEX_UNREACHABLE, KIND, MAX_BYTES, refused_index
 from strands_cli.indexes.index_places import Place
 from strands_cli.quick_dataclass import dataclass
 
@@ -55,7 +55,8 @@ def read_part(place: Place, name: str) -> Part:
         if held is None:
             raise refused_index("its server answers that a file has not changed which it never sent", Where(url))
         return Part(held, url)
-    _write_copy(copy, answer.etag, answer.raw)
+    if _may_be_index(answer.raw):  # the page of a proxy must not replace a good copy
+        _write_copy(copy, answer.etag, answer.raw)
     return Part(answer.raw, url)
 
 
@@ -98,6 +99,11 @@ def _read_copy(copy: Path | None) -> tuple[str | None, bytes | None]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None, None
     return (etag if isinstance(etag, str) else None), raw
+
+
+def _may_be_index(raw: bytes) -> bool:
+    """Return whether a file looks whole: a name for its kind, and the end that is written last."""
+    return KIND.encode() in raw and raw.rstrip().endswith(b"}")
 
 
 def _write_copy(copy: Path | None, etag: str | None, raw: bytes) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import IndexedOwner
 from strands_cli.errors import StrandsCliError
 from strands_cli.quick_dataclass import dataclass
 
@@ -30,19 +29,19 @@ class KnownNames:
 
     config: Path | None
 
-    def distribution_with(self, tool: str) -> IndexedOwner | None:
-        """Return the distribution with a tool of this name, in the first index that has one."""
+    def distribution_with(self, tool: str) -> tuple[str, bool] | None:
+        """Return a distribution with a tool of this name in the first index that has one, and whether to adopt it."""
         from strands_cli.indexes.searching import owners_of
 
         return self._first(lambda raw, file: next(owners_of(raw, tool, file), None))
 
-    def distribution_named(self, name: str) -> IndexedOwner | None:
-        """Return the distribution of this normalised name, in the first index that has it."""
+    def distribution_named(self, name: str) -> tuple[str, bool] | None:
+        """Return the distribution of this normalised name, in the first index that has it, and whether to adopt it."""
         from strands_cli.indexes.searching import find_release_line
 
         return self._first(lambda raw, file: find_release_line(raw, name, file))
 
-    def _first(self, look: Callable[[bytes, str], SearchLine | None]) -> IndexedOwner | None:
+    def _first(self, look: Callable[[bytes, str], SearchLine | None]) -> tuple[str, bool] | None:
         # Only what names something unknown needs these.
         from strands_cli.indexes.formats import SEARCHED
         from strands_cli.indexes.index_copies import read_known
@@ -59,5 +58,5 @@ class KnownNames:
             except StrandsCliError:
                 continue
             if found:
-                return IndexedOwner(found.name, found.to_adopt)
+                return found.name, found.to_adopt
         return None

@@ -106,7 +106,11 @@ def _lines(raw: bytes, file: str) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError as error:
         raise refused_index("it is not UTF-8", Where(file, raw.count(b"\n", 0, error.start) + 1)) from None
     head, _, rest = text.partition("\n")
-    require_format(_loaded(head, Where(file, 1)), Where(file, 1))
+    stated = _loaded(head, Where(file, 1))
+    require_format(stated, Where(file, 1))
+    count = stated.get("releases")
+    if type(count) is int and rest.count("\n") != count:  # cut off, as by a server that was interrupted
+        raise refused_index(f"it was cut off: the lines that it has are not the {count:,} that it states", Where(file))
     for number, line in enumerate(rest.split("\n"), start=2):
         if line:
             yield number, line

@@ -37,6 +37,7 @@ def search_plugins(words: Sequence[str], indexes: Sequence[str], *, as_json: boo
     found: list[dict[str, Any]] = []
     findings: list[Finding] = []
     remarks: list[str] = []
+    unread: list[Place] = []
     code: int = ExitCode.OK
     for place in places:
         try:
@@ -44,6 +45,7 @@ def search_plugins(words: Sequence[str], indexes: Sequence[str], *, as_json: boo
         except StrandsCliError as error:
             findings += error.findings
             code = code or error.exit_code
+            unread.append(place)
     found += _installed_only(words, catalog, {one["name"] for one in found})
     found.sort(key=lambda one: (_rank(one, words), one["name"]))
     if as_json:
@@ -56,14 +58,15 @@ def search_plugins(words: Sequence[str], indexes: Sequence[str], *, as_json: boo
         if found:
             print_result("\n".join(line for one in found for line in _lines(one, words, is_named=bool(indexes))))
         else:
-            say(_nothing(words, places))
+            say(_nothing(words, places, unread))
     return code or (ExitCode.OK if found else ExitCode.NO)
 
 
-def _nothing(words: Sequence[str], places: Sequence[Place]) -> str:
+def _nothing(words: Sequence[str], places: Sequence[Place], unread: Sequence[Place]) -> str:
     what = f"no plugin has {' '.join(words)!r}" if words else "there is no plugin"
     if places:
-        return f"{what} in {', '.join(map(str, places))} or on this machine"
+        searched = [*(f"in {place}" for place in places if place not in unread), "on this machine"]
+        return f"{what} {' or '.join(searched)}"
     fix = "pass --index URL, or see: strands explain plugin-indexes"
     return f"{what} on this machine, and no index is configured\n  fix: {fix}"
 
