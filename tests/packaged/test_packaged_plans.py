@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from strands_cli import Workflow, app
-from strands_cli.errors import StrandsCliError, UsageError
+from strands_cli.errors import Denied, StrandsCliError, UsageError
 from strands_cli.planning.data_flow import Trust
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.watch import workspace_of
@@ -234,6 +234,26 @@ def test_a_packaged_workflow_that_is_a_tool_is_asked_about_whole(site: Path, mon
         changed(**{**USING, "tools": {"http_executors": [{**EXECUTOR, "base_url": "https://example.org"}]}})
     )
     assert trust_of("own.yaml").standing == "unanswered"
+
+
+def test_a_program_runs_no_packaged_workflow_that_a_person_has_not_allowed(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "any-secret-value")
+    make_triage(site, **{"flows/triage.yaml": changed(**USING)})
+    agents = {"sorter": {"prompt": "Sort.", "tools": ["triage"]}}
+    Path("own.yaml").write_text(changed(agents=agents, tools={"python": [f"workflow:package:{REF}"]}))
+    Path("triage.recording.yaml").write_text(RECORDING)
+    for source in (REF, "own.yaml"):
+        with pytest.raises(Denied) as raised:
+            Workflow.from_file(source).run({"report": "It burns."})
+        assert {finding.code for finding in raised.value.findings} == {"untrusted-workflow"}
+        assert f"strands trust {source}" in str(raised.value.findings[0].fix)
+        trust_of(source).keep()
+        assert Workflow.from_file(source).run({"report": "It burns."}).response == "urgent"
+    # What a program names by its path it has read.
+    Path("own.yaml").write_text(changed(**USING))
+    assert Workflow.from_file("own.yaml").run({"report": "It burns."}).response == "urgent"
 
 
 def test_the_host_of_models_is_asked_about_unless_the_command_line_names_it(site: Path) -> None:

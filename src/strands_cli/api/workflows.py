@@ -27,6 +27,7 @@ from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.events import Event, RunWarning
 from strands_cli.planning import RunRequest
 from strands_cli.planning.plan import Plan
+from strands_cli.planning.sentences import require_trust_in_package
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
 from strands_cli.workflow.yaml import FileSnapshot
 
@@ -302,6 +303,7 @@ class Workflow:
             async with opened_python_tools(choices, emit) as python_tools:
                 request = new_request(inputs, choices, python_tools)
                 planned = self._planned(request, choices)
+                require_trust_in_package(planned)
                 return await app.run(planned, request, ProgramHuman(answer), emit, python_tools=python_tools)
 
     async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
@@ -355,6 +357,7 @@ async def _rerun(
             with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"), hold=False)) as journal:
                 require_same_directory(journal)
                 new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
+            require_trust_in_package(new.planned)
             return await app.rerun(new, human, emit, python_tools)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,18 +9,11 @@ import typer
 from strands_cli.cli.commands.command_options import SPEC
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.planning.sentences import file_to_trust, trust_refusal
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow import Trust
     from strands_cli.planning.plan import Plan
-
-UNTRUSTED_WORKFLOW = Code(
-    "untrusted-workflow",
-    "The workflow starts a program, or opens a folder, a file or a private network, which no person has allowed.",
-    "Read what it does (strands explain FILE), then allow it: strands trust FILE",
-    21,
-)
 
 
 def trust(
@@ -43,7 +35,7 @@ def trust(
         found.forget()
     elif asked or own:
         if is_interactive() and not as_json and not _agreed(found):
-            raise _refusal(found)
+            raise trust_refusal(found)
         found.keep()
     if as_json:
         uses = [use.as_dict() for use in asked]
@@ -92,7 +84,7 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
     if found.standing == "allowed" and not (may_ask and found.unconfirmed_python):
         return
     if found.standing == "denied" or not may_ask or not _agreed(found):
-        raise _refusal(found)
+        raise trust_refusal(found)
     found.keep()
 
 
@@ -111,7 +103,7 @@ def _agreed(found: Trust) -> bool:
     from strands_cli.planning.sentences import authority_sections, python_lines
 
     plan, keyboard = found.plan, Keyboard()
-    say(one_line(f"? May {_file_of(plan)} do this? You are asked once, and again when it changes."))
+    say(one_line(f"? May {file_to_trust(plan)} do this? You are asked once, and again when it changes."))
     if found.authority.foreign:
         say(one_line(f"  You are asked about all of it, since it {found.authority.foreign}."))
     for title, sentences in authority_sections(found.authority, is_complete=plan.is_complete).items():
@@ -128,31 +120,3 @@ def _agreed(found: Trust) -> bool:
         say("  answer yes or no")
     say("")
     return False
-
-
-def _file_of(plan: Plan) -> str:
-    """Return the argument that names the file of a plan; that of an agent is a part of the workflow around it."""
-    if plan.packaged:
-        return plan.packaged
-    if not plan.file.startswith("<"):
-        return plan.file
-    return next(iter(plan.files), "-") if plan.file.startswith("<atomic ") else "-"
-
-
-def _refusal(found: Trust) -> Denied:
-    from strands_cli.planning.sentences import python_lines, use_lines
-
-    plan, is_denied = found.plan, found.standing == "denied"
-    file = shlex.quote(_file_of(plan))
-    # Another client's list of servers has nothing that `explain` could tell.
-    how = "" if file.endswith(".json") else f" (strands explain {file})"
-    fix = f"read it{how}, then allow it: strands trust {file}"
-    if file == "-":  # a command that is typed next has other standard input
-        fix = "save it as FILE, read it (strands explain FILE), then allow it: strands trust FILE"
-    if is_denied:
-        fix = f"have the rule changed that denies workflow:{file}"
-    unanswered = found.authority.asked if found.standing != "allowed" else ()
-    lines = [line.removesuffix(".") for line in use_lines(unanswered, is_marked=False)] + python_lines(found)
-    findings = [Finding(UNTRUSTED_WORKFLOW, line, Where(_file_of(plan)), fix) for line in lines]
-    message = "a rule denies" if is_denied else "no person has allowed"
-    return Denied(f"{_file_of(plan)} does not run: {message} what it starts and opens", findings=findings)
