@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.adopted import AdoptedFile
 from strands_cli.catalog.definitions import parse_manifest
+from strands_cli.errors import InvalidInput
+from strands_cli.plugins.adopt import adopt, survey
 from tests.adoption.kit import install
 from tests.cli.strands import Folder
 
@@ -157,6 +162,30 @@ def test_a_project_file_is_written_beside_the_workflows(acme: Folder) -> None:
     assert acme.strands("plugin", "adopt", "acme-tools", "--all", "--project").code == 0
     assert (acme.work / "strands-adopted.json").is_file()
     assert acme.strands("plugin", "unadopt", "acme-tools", "--project").code == 0
+
+
+def test_two_adoptions_at_once_are_both_kept(acme: Folder) -> None:
+    names = [f"other-{number}" for number in range(6)]
+    for name in names:
+        package = name.replace("-", "_")
+        record = install(acme.site, name, files={f"{package}/__init__.py": HEAD + TOOL.format(package)})
+        with (record / "METADATA").open("a", encoding="utf-8") as stream:
+            stream.write(REQUIRES)
+    with ThreadPoolExecutor(len(names)) as pool:
+        ran = list(pool.map(lambda name: acme.strands("plugin", "adopt", name, "--all"), names))
+    assert [one.code for one in ran] == [0] * len(names)
+    assert set(adopted(acme)) == set(names)
+
+
+def test_a_name_that_was_given_in_the_meantime_is_not_given_twice(tmp_path: Path) -> None:
+    install(tmp_path / "site")
+    install(tmp_path / "site", "other-tools", files={"other_tools/__init__.py": HEAD + TOOL.format("hello")})
+    catalog = discover_catalog(path=[str(tmp_path / "site")])
+    both = [survey(name, catalog, AdoptedFile()) for name in ("acme-tools", "other-tools")]
+    for found in both[:1]:
+        adopt(tmp_path / "a.json", found.found.distribution, found.adoptable, catalog.seen, adds=False)
+    with pytest.raises(InvalidInput, match="by now"):
+        adopt(tmp_path / "a.json", "other-tools", both[1].adoptable, catalog.seen, adds=False)
 
 
 def test_what_policy_denies_is_not_adopted(acme: Folder) -> None:

@@ -198,6 +198,29 @@ def test_a_default_that_is_code_is_left_out_and_named() -> None:
     assert "required" not in found.tool.input_schema
 
 
+@pytest.mark.parametrize(
+    ("default", "reason"),
+    [
+        ("os.cpu_count()", ""),
+        ("os.environ.get('A', 'b').strip()", ""),
+        ("dict(a=1)", ""),
+        ("' '.join(['a'])", ""),
+        ("Field(description='How many')", "Field"),
+        ("made_elsewhere()", "made_elsewhere"),
+        ("Body(text='a')", "Body"),
+    ],
+)
+def test_a_default_that_is_called_is_left_out_unless_it_may_be_pydantics(default: str, reason: str) -> None:
+    (found,) = _read(f"{HEAD}import os\nfrom acme import made_elsewhere\n@tool\ndef made(a: Any = {default}): 'Do.'")
+    assert found.computed == ("a",)
+    assert found.unknown == () if not reason else reason in found.unknown[0]
+
+
+def test_of_two_definitions_of_one_name_the_later_one_is_the_tool() -> None:
+    (found,) = _read(f"{HEAD}@tool\ndef made(a: int): 'First.'\n@tool\ndef made(b: int): 'Second.'")
+    assert (found.tool.description, found.unknown) == ("Second.", ())
+
+
 def test_another_librarys_tool_is_not_one() -> None:
     assert _read("from langchain.tools import tool\n@tool\ndef made(a: int): 'Do.'") == []
 

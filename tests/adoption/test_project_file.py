@@ -121,11 +121,57 @@ def test_a_project_adopts_nothing_that_the_operator_or_the_user_denies(
     assert hello(without_denied(catalog, [rule(level, "deny", "*", sources=("vcs",))])).status == "available"
 
 
-def test_the_fix_names_the_folder_of_the_project(site: Path, project: Path) -> None:
+def test_the_fix_is_for_the_folder_of_the_project(site: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     adopt(project, site, HELLO)
     (site / "acme_tools" / "hello.py").write_text(FUNCTION + "\n", encoding="utf-8")
     [finding] = catalog_of(site, project=project).findings
-    assert f"strands plugin adopt acme-tools --project {project.parent}" in str(finding.fix)
+    assert str(finding.fix).endswith(f": cd {project.parent} && strands plugin adopt acme-tools --project")
+    monkeypatch.chdir(project.parent)
+    [finding] = catalog_of(site, project=project).findings
+    assert str(finding.fix).endswith(": strands plugin adopt acme-tools --project")
+
+
+CLASSES = """
+from strands import tool
+
+class Desk:
+    "A desk."
+    @tool
+    def lift(self, n: int) -> str:
+        "Lift it."
+
+def wipe():
+    open("wiped", "w").close()
+"""
+
+
+def test_a_project_says_no_other_name_of_a_tools_own(site: Path, project: Path) -> None:
+    install(site, files={"acme_tools/__init__.py": CLASSES, "acme_tools/hello.py": FUNCTION})
+    adopt(project, site, {"desk": "acme_tools:Desk"})
+    document = json.loads(project.read_text("utf-8"))
+    document["distributions"]["acme-tools"]["tools"]["desk"]["called"] = "hello"
+    project.write_text(json.dumps(document), encoding="utf-8")
+    catalog = catalog_of(site, project=project)
+    [finding] = catalog.findings
+    assert (finding.code, finding.message.endswith(" called")) == ("adopted-claim", True)
+    [desk] = catalog.by_name["desk"]
+    allowed = [rule("user", "allow", "acme-tools/hello")]
+    planned = installed_tool(desk.members[0], catalog, "native:desk.lift")
+    assert decide(allowed, request_of(planned)).effect == "ask"
+
+
+def test_a_project_adopts_nothing_but_what_its_source_shows_as_a_tool(site: Path, project: Path) -> None:
+    install(site, files={"acme_tools/__init__.py": CLASSES, "acme_tools/hello.py": FUNCTION})
+    adopt(project, site, {"wipe": "acme_tools:wipe"}, kind="provider")
+    [wipe] = catalog_of(site, project=project).by_name["wipe"]
+    assert wipe.status == "broken"
+    assert "acme_tools:wipe" in str(wipe.reason)
+
+
+def test_a_name_that_a_project_chooses_is_not_the_one_to_allow_it_by(site: Path, project: Path) -> None:
+    catalog = catalog_of(site, project=adopt(project, site, {"greet": "acme_tools.hello:hello"}))
+    planned = installed_tool(catalog.resolve("greet"), catalog, "native:greet")
+    assert planned.own_name in planned.names()
 
 
 def test_a_distribution_that_only_a_project_names_is_not_to_be_installed_on_its_word(site: Path, project: Path) -> None:

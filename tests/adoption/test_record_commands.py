@@ -90,6 +90,12 @@ def test_the_file_of_the_folder_counts_in_it(machine: Machine) -> None:
     assert "unknown-tool" in machine.run("plan", "other/w.yaml").err
 
 
+def test_an_alias_of_a_project_is_allowed_by_the_tools_own_name(machine: Machine) -> None:
+    adopt(machine.project, machine.site, ALIASED)
+    [greet] = json.loads(machine.run("explain", "policy", "native:greet", "--json").out)["tools"]
+    assert "--allow acme-tools/hello or --yes" in greet["changes"][0]
+
+
 def test_unknown_safety_asks_and_rules_may_name_the_source(machine: Machine) -> None:
     adopt(machine.user, machine.site, ALIASED)
     asked = json.loads(machine.run("explain", "policy", "native:greet", "--json").out)["tools"][0]

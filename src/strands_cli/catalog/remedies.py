@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Protocol
 
 from strands_cli.catalog.tool_record import ToolRecord
@@ -69,9 +67,8 @@ def adopt_again(record: ToolRecord) -> str:
     if not record.path:  # the distribution is not installed; the word of a workflow's author is not enough for that
         by_user = adopted is not None and adopted.level == "user"
         return f"pip install {record.distribution}" if by_user else ELSEWHERE
-    is_project = adopted is not None and adopted.level == "project"
-    place = f" --project {shlex.quote(str(Path(adopted.file).parent))}" if adopted and is_project else ""
-    return f"read the change, then adopt it again: strands plugin adopt {record.distribution}{place}"
+    command = adopted.command(record.distribution, imports=adopted.imported) if adopted else ""
+    return f"read the change, then adopt it again: {command}"
 
 
 def meet(missing: Iterable[str]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
+from pathlib import Path
 from typing import Any, Literal
 
 from strands_cli.errors import Code
@@ -44,6 +46,15 @@ class Adopted:
     since: str
     called: str
     imported: bool = False
+
+    def command(self, distribution: str, *, imports: bool) -> str:
+        """Return the command that adopts the tools of the distribution again, into the file that has them."""
+        command = f"strands plugin adopt {distribution}{' --import' if imports else ''}"
+        if self.level != "project":
+            return command
+        folder = Path(self.file).parent
+        there = folder.absolute() == Path.cwd()
+        return f"{'' if there else f'cd {shlex.quote(str(folder))} && '}{command} --project"
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,8 +188,13 @@ def _name_for_files(request: Request) -> str | None:
     return next((one for one in request.names if "/" in one), next(iter(request.names), None))
 
 
+def _name_for_options(name: str, request: Request) -> str:
+    """Return the name by which `--allow` answers: a name that a workflow or the file of a project chose does not."""
+    return name if name in (*request.names, *request.typed_names) else _name_for_files(request) or name
+
+
 def _changes(name: str, request: Request, load: Decision, call: Decision) -> list[str]:
-    by = call.by
+    by, own = call.by, _name_for_options(name, request)
     if load.effect == "deny" and load.by is None:
         rule = f"a rule of a policy file, `allow: {request.custom}`"
         return [f"STRANDS_CUSTOM_TOOL_ALLOWLIST={request.custom}, or {rule}, would let it be imported"]
@@ -198,8 +203,8 @@ def _changes(name: str, request: Request, load: Decision, call: Decision) -> lis
     if call.effect == "ask" and is_managed(call):
         return ["only a person who is asked at a terminal can say yes; no option, file or program can"]
     if call.effect == "ask" and by is not None:
-        return [f"--allow {name} or --yes answers it for one run; {by.origin} asks again in the next"]
+        return [f"--allow {own} or --yes answers it for one run; {by.origin} asks again in the next"]
     if call.effect == "ask":
         rule = f"`allow: {request.custom or _name_for_files(request) or name}` in a policy file for every run"
-        return [f"--allow {name} or --yes answers it for one run, {rule}"]
+        return [f"--allow {own} or --yes answers it for one run, {rule}"]
     return ["a rule that asks or denies, at any level"]

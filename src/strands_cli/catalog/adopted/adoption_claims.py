@@ -33,6 +33,13 @@ class DefinitionsNow:
         self._modules: dict[str, dict[str, SourceTool]] = {}
         self._parsed = 0
 
+    def listed(self, tool: AdoptedTool, package: Package) -> SourceTool | None:
+        """Return the tool that the module's source has at the entry; None for none, or if too much was read already."""
+        try:
+            return self._listed(tool.module, package).get(tool.entry)
+        except SourceError:
+            return None
+
     def of(self, tool: AdoptedTool, package: Package) -> dict[str, Any]:
         """Return the definition of a tool; {} where its source cannot be read, or too much was read already."""
         try:

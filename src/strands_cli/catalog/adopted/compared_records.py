@@ -125,6 +125,15 @@ class _Reader:
             self.wrong[tool.module] = self._misplaced(tool.module, package)
         if (wrong := self.wrong[tool.module]) is not None:
             return self._broken(tool, package, wrong)
+        if self.level == "project":
+            shown = self._now.listed(tool, package)
+            if shown is None:
+                return self._broken(
+                    tool, package, f"its source shows no tool '{tool.entry}', and a project adopts no other"
+                )
+            if shown.name is not None and shown.name != tool.called:
+                self._ignored(tool, ["called"], "")
+                tool = replace(tool, called=shown.name)
         definition = tool.definition if self.level == "user" else self._proven(tool, package)
         record = self._record(tool, package, kind=definition["kind"], **_fields_of(definition))
         return _with_members(record, definition["members"]) if definition.get("members") else record
@@ -147,10 +156,13 @@ class _Reader:
 
         definition, ignored = proven(tool, self._now.of(tool, package))
         if ignored:
-            message = f"'{tool.name}' of '{self.adopted.name}': its source does not say {', '.join(ignored)}"
-            where = Where(self.file, pointer=f"{_pointer(self.adopted.name, tool.name)}/definition")
-            self.seen.findings.append(Finding(ADOPTED_CLAIM, message, where, severity="warning"))
+            self._ignored(tool, ignored, "/definition")
         return definition
+
+    def _ignored(self, tool: AdoptedTool, fields: Sequence[str], below: str) -> None:
+        message = f"'{tool.name}' of '{self.adopted.name}': its source does not say {', '.join(fields)}"
+        where = Where(self.file, pointer=f"{_pointer(self.adopted.name, tool.name)}{below}")
+        self.seen.findings.append(Finding(ADOPTED_CLAIM, message, where, severity="warning"))
 
     @cached_property
     def _now(self) -> DefinitionsNow:

@@ -60,7 +60,10 @@ def tools_of_module(module: str, read_module: ReadModule) -> list[ModuleTool]:
     if source is None:
         return []
     reader = _Reader(source, ModuleNames(source, read_module))
-    return sorted(reader.tools(), key=lambda found: (found.tool.line or 0, found.entry))
+    found = sorted(reader.tools(), key=lambda one: (one.tool.line or 0, one.entry))
+    # Of two definitions of one name in a module the later one stays.
+    last = {one.entry: one for one in found}
+    return [one for one in found if last[one.entry] is one]
 
 
 class _Reader:

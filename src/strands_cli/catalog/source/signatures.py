@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -56,7 +58,7 @@ def read_signature(node: Function, decorator: ast.expr, names: ModuleNames) -> S
             try:
                 value = {"default": names.value(default)}
             except ValueError:
-                if isinstance(default, ast.Call):  # it may be pydantic's `Field`, which changes the type
+                if not _is_plain(default, names):
                     unknown.append(f"the default of '{name}' is {ast.unparse(default)[:60]}")
                 computed.append(name)
         else:
@@ -74,6 +76,19 @@ def _typed(parameter: ast.arg, names: ModuleNames) -> tuple[dict[str, Any], str 
         return {}, None
     node, text = without_metadata(parameter.annotation, names)
     return schema_of(node, names), text
+
+
+def _is_plain(default: ast.expr, names: ModuleNames) -> bool:
+    """Return whether a default is surely a value: a call may be pydantic's `Field`, which changes the type."""
+    if not isinstance(default, ast.Call):
+        return True
+    root = default.func
+    while isinstance(root, (ast.Attribute, ast.Call)):
+        root = root.value if isinstance(root, ast.Attribute) else root.func
+    meaning = names.meaning(root.id) if isinstance(root, ast.Name) else None
+    if not isinstance(meaning, str):
+        return isinstance(root, ast.Constant)
+    return meaning.partition(".")[0] in sys.stdlib_module_names or hasattr(builtins, meaning)
 
 
 def _parameters(node: Function) -> Iterator[tuple[ast.arg, ast.expr | None]]:

@@ -140,7 +140,10 @@ class AnyTool:
     @property
     def own_name(self) -> str:
         """Return the name by which a rule may allow it: what the model calls it, unless another chose that name."""
-        return self.name if self.name in (*self.names(), *self.typed_names) else self.reference
+        names = self.names()
+        if self.name in (*names, *self.typed_names):
+            return self.name
+        return self.reference if self.reference in names else names[0]
 
     @property
     def reference(self) -> str:

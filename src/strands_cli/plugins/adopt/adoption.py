@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +60,11 @@ def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], seen: Scan
         InvalidInput: The file has a fault.
         ArtifactError: It cannot be written.
     """
+    with _alone(path):
+        return _adopted(path, distribution, chosen, seen, adds=adds)
+
+
+def _adopted(path: Path, distribution: str, chosen: Sequence[Candidate], seen: Scan, *, adds: bool) -> Adoption:
     file = read_for_change(path)
     before = file.distributions.get(distribution)
     tools = {one.name: AdoptedTool(one.name, one.entry, one.called, one.definition) for one in chosen}
@@ -66,6 +74,7 @@ def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], seen: Scan
         kept = {name: tool for name, tool in before.tools.items() if name not in tools and tool.entry not in entries}
         tools = {**kept, **tools}
         imported = imported or (bool(kept) and before.imported)
+    _require_free(path, distribution, tools, file)
     files = digests_of([tool.module for tool in tools.values()], distribution, seen)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     made = AdoptedDistribution(distribution, seen.version(distribution), today, imported, files, tools)
@@ -92,6 +101,11 @@ def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
         InvalidInput: The file has a fault.
         ArtifactError: It cannot be written.
     """
+    with _alone(path):
+        return _taken_out(path, names)
+
+
+def _taken_out(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     file = read_for_change(path)
     left: dict[str, AdoptedDistribution] = {}
     removed: dict[str, list[str]] = {}
@@ -108,10 +122,50 @@ def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     return removed
 
 
+def _require_free(path: Path, distribution: str, names: Iterable[str], file: AdoptedFile) -> None:
+    """Refuse names that another process has given in the meantime.
+
+    Raises:
+        InvalidInput: Another distribution has one.
+    """
+    for key, one in file.distributions.items():
+        taken = sorted(set(names) & set(one.tools)) if key != distribution else []
+        if taken:
+            message = f"'{key}' has a tool '{taken[0]}' in {path} by now; nothing was adopted"
+            raise InvalidInput(message, fix=f"strands plugin adopt {distribution} --tool {taken[0]}=ALIAS")
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes from changing the file between reading and writing it: one of the changes would be lost."""
+    if sys.platform == "win32":
+        import filelock
+
+        with filelock.FileLock(f"{path.resolve()}.lock"):  # removed with its release there
+            yield
+        return
+    import fcntl
+
+    folder = path.resolve().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)  # of the folder, so that no other file is left in it
+        yield
+    finally:
+        os.close(handle)
+
+
 def _write(path: Path, file: AdoptedFile) -> None:
     try:
         write_adopted(path, file)
     except OSError as error:
-        raise ArtifactError(
-            f"{path} cannot be written: {error.strerror or error}", fix="choose another place"
-        ) from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> ArtifactError:
+    return ArtifactError(f"{path} cannot be written: {error.strerror or error}", fix="choose another place")

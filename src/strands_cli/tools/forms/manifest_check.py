@@ -68,7 +68,8 @@ def check_against_manifest(planned: PlannedTool, found: Sequence[RawTool]) -> li
 
 
 def _adopt_imported(record: ToolRecord) -> str:
-    return f"adopt it again as it is once loaded: strands plugin adopt {record.distribution} --import"
+    command = record.adopted.command(record.distribution, imports=True) if record.adopted else ""
+    return f"adopt it again as it is once loaded: {command}"
 
 
 def _wanted(planned: PlannedTool, found: Sequence[RawTool]) -> RawTool:
