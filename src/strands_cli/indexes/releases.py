@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -230,7 +231,8 @@ def _require_agreement(chosen: Release, others: Sequence[Release]) -> None:
                 f"{other.publisher}"
             )
         if message:
-            fix = f"strands plugin install {chosen.name} --index {chosen.place}, if that is the one that you trust"
+            command = f"strands plugin install {chosen.name} --index {shlex.quote(str(chosen.place))}"
+            fix = f"if you trust {chosen.place}: {command}"
             raise Denied(message, findings=[Finding(INDEX_CONFLICT, message, None, fix)])
 
 

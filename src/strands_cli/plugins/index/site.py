@@ -26,6 +26,11 @@ WHEEL_LEFT_OUT = Code(
     "A file of a wheelhouse is not in the index that was built: it is not a wheel, or states another one than it is.",
     "Build or download it again, or remove it from the folder.",
 )
+PROOF_UNREAD = Code(
+    "proof-unread",
+    "An index states wheels as unverified, since what lies beside them as proof cannot be verified on this machine.",
+    'Install what verifies it, and build again: pip install "strands-cli[attestations]"',
+)
 
 MAX_WHEELS = 20_000
 _DIVIDE = "divide the wheels between two folders, and make an index of each"
@@ -108,13 +113,19 @@ def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Findi
             message = f"{path.name} is a source archive, and an index is made from wheels"
             fix = f"build it: pip wheel -w {wheelhouse} {path}"
             findings.append(Finding(WHEEL_LEFT_OUT, message, Where(str(path)), fix, "warning"))
+    unread: dict[str, str] = {}
     for path in wheels:
         try:
-            _add(path, made, entries)
+            if reason := _add(path, made, entries):
+                unread[path.name] = reason
         except UnfitWheelError as error:
             for copy in (made / WHEELS).glob(f"{glob.escape(path.name)}*"):
                 copy.unlink()
             findings.append(Finding(WHEEL_LEFT_OUT, f"{path.name} is left out: {error}", Where(str(path))))
+    if unread:
+        name, reason = next(iter(unread.items()))
+        message = f"{counted(len(unread), 'wheel')} beside which a proof lies, as {name}, cannot be verified: {reason}"
+        findings.append(Finding(PROOF_UNREAD, message, Where(str(wheelhouse)), severity="warning"))
     ordered = sorted(entries.values(), key=_order)
     releases = [one for one in ordered if is_plugin(one)]
     libraries = [
@@ -125,8 +136,8 @@ def _collected(wheelhouse: Path, made: Path) -> tuple[dict[str, Any], list[Findi
     return {"kind": KIND, "format": FORMAT, "releases": releases, "libraries": libraries}, findings
 
 
-def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """Copy a wheel into the site, and add it to the entry of its release.
+def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]]) -> str | None:
+    """Copy a wheel into the site, add it to the entry of its release, and return why its proof cannot be verified.
 
     Raises:
         UnfitWheelError: It is not added.
@@ -136,7 +147,7 @@ def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]])
         wheel = read_wheel(path, made / WHEELS / path.name, tree)
         _require_version(wheel)
         described = describe_wheel(wheel)
-        publisher, proof = state_publisher(path, made / WHEELS / path.name)
+        publisher, proof, reason = state_publisher(path, made / WHEELS / path.name)
     except (RecursionError, MemoryError, UnicodeError) as error:
         raise UnfitWheelError(f"it cannot be read ({type(error).__name__})") from None
     finally:
@@ -151,6 +162,7 @@ def _add(path: Path, made: Path, entries: dict[tuple[str, str], dict[str, Any]])
     if proof is not None:
         file["provenance"] = proof
     held["files"].append(file)
+    return reason
 
 
 def _require_version(wheel: WheelTree) -> None:

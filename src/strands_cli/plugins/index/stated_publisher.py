@@ -11,8 +11,8 @@ from strands_cli.plugins.index.wheel_tree import UnfitWheelError
 from strands_cli.plugins.publisher import attested_beside, provenance_beside
 
 
-def state_publisher(wheel: Path, copy: Path) -> tuple[dict[str, Any], str | None]:
-    """Return the publisher of a wheel, and the name of the file that proves it, which is copied too.
+def state_publisher(wheel: Path, copy: Path) -> tuple[dict[str, Any], str | None, str | None]:
+    """Return the publisher of a wheel, the name of the file that proves it, which is copied too, and why it does not.
 
     Args:
         wheel: The wheel in its folder.
@@ -23,14 +23,15 @@ def state_publisher(wheel: Path, copy: Path) -> tuple[dict[str, Any], str | None
     """
     proof = provenance_beside(wheel)
     if proof is None:
-        return _stated("unverified", None), None
+        return _stated("unverified", None), None, None
     if proof.stat().st_size > MAX_BYTES:
         raise UnfitWheelError(f"{proof.name} is larger than {MAX_BYTES:,} bytes")
     shutil.copyfile(proof, copy.with_name(proof.name))
     found = attested_beside(copy)
     if found.status == "wrong":
         raise UnfitWheelError(f"{proof.name} does not prove its publisher: {found.reason}")
-    return _stated(found.status, found.publisher.as_dict() if found.publisher else None), proof.name
+    stated = _stated(found.status, found.publisher.as_dict() if found.publisher else None)
+    return stated, proof.name, found.reason or None
 
 
 def _stated(status: str, publisher: dict[str, Any] | None) -> dict[str, Any]:
