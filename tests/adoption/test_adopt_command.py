@@ -224,8 +224,26 @@ def test_a_thousand_tools_and_broken_modules_are_reported(folder: Folder) -> Non
     install(folder.site, files={"acme_tools/__init__.py": many, "acme_tools/bad.py": "from strands import tool\ndef ("})
     ran = folder.strands("plugin", "adopt", "acme-tools", "--all", "--json")
     assert len(ran.document["adopted"]) == 1_000
-    assert {finding["code"] for finding in ran.document["findings"]} <= {"too-much-to-adopt", "unreadable-source"}
-    assert ran.document["findings"]
+    found = ran.document["findings"]
+    assert {finding["code"] for finding in found} <= {"too-much-to-adopt", "unreadable-source"}
+    assert any("strands plugin adopt acme-tools --tool NAME" in str(finding["fix"]) for finding in found)
+    assert folder.strands("plugin", "adopt", "acme-tools", "--tool", "t1000").code == 0
+
+
+def test_what_was_adopted_can_be_adopted_again_without_a_terminal(acme: Folder) -> None:
+    acme.strands("plugin", "adopt", "acme-tools", "--tool", "bye")
+    assert "pass --yes for those" in acme.strands("plugin", "adopt", "acme-tools").err
+
+
+def test_a_tool_to_adopt_is_closer_than_one_of_a_similar_name(acme: Folder) -> None:
+    acme.strands("plugin", "adopt", "acme-tools", "--tool", "hello=byes")
+    assert "strands plugin adopt acme-tools --tool bye" in acme.strands("tools", "show", "native:bye").err
+
+
+def test_where_only_code_can_make_the_tools_a_plugin_is_the_way(folder: Folder) -> None:
+    needy = f"{HEAD}class Needy:\n    def __init__(self, key):\n        ...\n    @tool\n    def use(self): 'Use.'\n"
+    install(folder.site, files={"acme_tools/__init__.py": needy})
+    assert "strands plugin new acme-tools-tools" in folder.strands("plugin", "adopt", "acme-tools", "--all").err
 
 
 def test_nothing_that_a_package_says_reaches_the_terminal_as_it_is(folder: Folder) -> None:

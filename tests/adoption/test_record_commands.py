@@ -132,6 +132,7 @@ def test_a_lock_covers_it_and_a_changed_tool_is_a_difference_by_field(machine: M
     broken = machine.run("lock", "--check")
     assert broken.code == 18
     assert "description" in broken.err
+    assert "Send mail to a person." in machine.run("tools", "show", "greet").out
     assert "strands plugin adopt acme-tools" in broken.err
     adopt(machine.user, machine.site, ALIASED)
     changed = machine.run("lock", "--check")

@@ -206,13 +206,15 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
         return f"that is a distribution, and its tools are: {', '.join(f'native:{name}' for name in owned)}"
     if ref.member in catalog.by_name:
         return f"did you mean 'native:{ref.member}'?"
+    if folded not in catalog.by_name and (command := _adopt(catalog, ref.name)):
+        return command  # a tool of this very name is closer than one with a similar name
     close = folded if folded in catalog.by_name else did_you_mean(folded, catalog.by_name)
     if close:
         return f"did you mean '{prefix}{close}'? It comes with {catalog.by_name[close][0].distribution}"
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
     if owner:
         return f"did you mean 'native:{owner.name}.{ref.name}'?"
-    return _adopt(catalog, ref.name) or install_tool(folded, catalog.elsewhere)
+    return install_tool(folded, catalog.elsewhere)
 
 
 def _adopt(catalog: Installed, name: str, of: str | None = None) -> str | None:

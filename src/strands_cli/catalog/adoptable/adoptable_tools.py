@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, python_files
 from strands_cli.catalog.distributions import Scan
@@ -47,12 +47,15 @@ class AdoptableTools:
     findings: tuple[Finding, ...]
 
 
-def find_adoptable(distribution: str, seen: Scan, only: str | None = None) -> AdoptableTools:
+def find_adoptable(
+    distribution: str, seen: Scan, only: str | None = None, named: Collection[str] = ()
+) -> AdoptableTools:
     """Return the tools of an installed distribution.
 
     Args:
         distribution: Its normalised name, which is among `seen.records`.
         only: A tool's name; modules that do not contain it are not parsed.
+        named: Names and entries of tools that are there also if there are more than `MAX_TOOLS` before.
     """
     files = python_files(distribution, seen)
     findings: list[Finding] = []
@@ -62,12 +65,14 @@ def find_adoptable(distribution: str, seen: Scan, only: str | None = None) -> Ad
     tools: list[ModuleTool] = []
     for file in files[:MAX_MODULES]:
         tools += _tools_in(file, distribution, seen, only, findings)
-        if len(tools) > MAX_TOOLS:
-            last = tools[MAX_TOOLS - 1].entry
-            message = f"'{distribution}' has more than {MAX_TOOLS:,} tools; those after {last} are left out"
-            findings.append(Finding(TOO_MUCH_TO_ADOPT, message, severity="warning"))
+        if len(tools) > MAX_TOOLS and not named:
             break
     kept = tools[:MAX_TOOLS]
+    if len(tools) > MAX_TOOLS:
+        message = f"'{distribution}' has more than {MAX_TOOLS:,} tools; those after {kept[-1].entry} are left out"
+        fix = f"name the tools that you need: strands plugin adopt {distribution} --tool NAME"
+        findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))
+        kept += [one for one in tools[MAX_TOOLS:] if {one.entry, one.attribute, one.tool.name} & set(named)][:MAX_TOOLS]
     findings += _twins(kept, distribution)
     site = seen.records[distribution][0][0]
     return AdoptableTools(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -84,7 +84,13 @@ class Survey:
 
 
 def survey(
-    distribution: str, catalog: Catalog, adopted: AdoptedFile, *, imports: bool = False, seconds: float = IMPORT_SECONDS
+    distribution: str,
+    catalog: Catalog,
+    adopted: AdoptedFile,
+    *,
+    imports: bool = False,
+    seconds: float = IMPORT_SECONDS,
+    named: Collection[str] = (),
 ) -> Survey:
     """Find the tools of an installed distribution and give each a name.
 
@@ -94,8 +100,9 @@ def survey(
         adopted: The file that will have the tools; names that it gives them are kept.
         imports: Whether to import what the source does not show, in a child process.
         seconds: The time limit for importing a module.
+        named: Names and entries of tools that are looked for also among more than are listed.
     """
-    found = find_adoptable(distribution, catalog.seen)
+    found = find_adoptable(distribution, catalog.seen, named=named)
     loaded = _loaded(found, seconds) if imports else {}
     names = _Names(found, catalog, adopted)
     candidates = [_candidate(one, loaded.get(one.entry), names, distribution) for one in found.tools]

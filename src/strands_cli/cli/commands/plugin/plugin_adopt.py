@@ -106,13 +106,14 @@ def adopt(
 def _adopt(named: str, options: AdoptOptions, known: dict[str, Any]) -> str:
     """Adopt, note in `known` what is found out of it, and return what was done."""
     from strands_cli.catalog import discover_catalog
+    from strands_cli.plugins.adopt import Choice, choose, names_of_others, read_for_change, survey, write_patch
     from strands_cli.plugins.adopt import adopt as write_adoption
-    from strands_cli.plugins.adopt import choose, names_of_others, read_for_change, survey, write_patch
 
     path, tools = adoption_file(project=options.project), options.tools or []
     distribution, catalog = _installed(named, discover_catalog(), options)
     adopted = read_for_change(path)
-    found = survey(distribution, catalog, adopted, imports=options.load)
+    words = [Choice.parse(text).named for text in tools]
+    found = survey(distribution, catalog, adopted, imports=options.load, named=words)
     known |= {"distribution": distribution, "version": found.found.version, "file": str(path)}
     _require_tools(found)
     denied = _denied(found, catalog)
@@ -253,7 +254,8 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
     if not proposed:
         return []
     if not is_interactive():
-        raise UsageError("there is no terminal to ask which tools to adopt", fix="pass --all, or --tool NAME")
+        again = "--yes for those that were adopted, " if len(proposed) < len(found.adoptable) else ""
+        raise UsageError("there is no terminal to ask which tools to adopt", fix=f"pass {again}--all, or --tool NAME")
     names = {one.entry: one.name for one in found.candidates}
     default = "all" if len(proposed) == len(found.adoptable) else ", ".join(names[entry] for entry in proposed)
     write_error(f"adopt which? (numbers or names, `all`, `none`) [{default}] ")
@@ -292,6 +294,8 @@ def _require_allowed(found: Survey, chosen: Sequence[Candidate], denied: dict[st
     if not chosen:
         message = f"'{found.found.distribution}' has tools, but none can be adopted as it is"
         fix = None
+        if all("its code must make it" in (one.problem or "") for one in found.candidates):
+            fix = f"write a small plugin that makes them: strands plugin new {found.found.distribution}-tools"
         if any("--import" in (one.problem or "") for one in found.candidates):
             fix = f"strands plugin adopt {found.found.distribution} --import"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from strands_cli.planning.machine import Installation
 
 MAX_LINE = 100
+# A page on one tool has room for what differs since it was adopted.
+MOST_OF_A_REASON = 1_000
 # The options without a value, with the parameter that each sets. A command line of only these needs no parser, whose
 # import takes as long as the listing itself.
 FLAGS = {
@@ -140,10 +142,10 @@ def summary(record: ToolRecord) -> str:
     return text
 
 
-def flat_line(text: str) -> str:
+def flat_line(text: str, width: int = MAX_LINE) -> str:
     """Return foreign text as one short line, so that it cannot imitate further rows of the table."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 3].rstrip() + "..."
+    return flat if len(flat) <= width else flat[: width - 3].rstrip() + "..."
 
 
 def _explain_empty_list(catalog: Catalog, wanted: Mapping[str, str]) -> None:

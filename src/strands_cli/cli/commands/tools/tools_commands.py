@@ -12,6 +12,7 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.tools.tool_list import (
+    MOST_OF_A_REASON,
     flat_line,
     list_installed,
     read_this_installation,
@@ -122,7 +123,7 @@ def _page(record: ToolRecord, catalog: Catalog) -> Iterable[str]:
     yield f"{record.ref_name}  ({record.kind}, {record.status})"
     yield f"  from {record.distribution} {record.version or '?'}: {record.entry}"
     if record.reason:
-        yield f"  {record.status}: {flat_line(record.reason)}"
+        yield f"  {record.status}: {flat_line(record.reason, MOST_OF_A_REASON)}"
     if record.description:
         yield from ("", *(f"  {line}" for line in record.description.strip().splitlines()))
     for title, value in _sections(record):
