@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -83,3 +84,21 @@ def test_a_model_larger_than_the_free_memory_is_refused_with_the_numbers(gguf: W
         require_memory(header, 4096, wanted - 1)
     assert "check_memory: false" in str(raised.value.fix)
     assert available() is None or available() > 0
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    with pytest.raises(InvalidInput, match="pipe or a device"):
+        read_header(str(tmp_path / "pipe.gguf"))
+    with pytest.raises(InvalidInput, match="no file") as raised:
+        read_header(str(tmp_path / "absent.gguf"))
+    assert "pipe.gguf" not in str(raised.value.fix)
+
+
+def test_a_header_that_ends_early_is_described_in_words(tmp_path: Path, gguf: Write) -> None:
+    whole = gguf("whole.gguf").read_bytes()
+    for cut in (8, 17, 26, 33, 60, 200):
+        path = tmp_path / f"cut{cut}.gguf"
+        path.write_bytes(whole[:cut])
+        with pytest.raises(InvalidInput, match="ends in the middle"):
+            read_header(str(path))

@@ -158,6 +158,12 @@ def test_the_signal_of_the_sdk_ends_an_answer(gguf: Write, runtime: Any) -> None
         {"gpu_layers": -1},
         {"tool_calls": "auto"},
         {"check_memory": "no"},
+        {"seed": "seven"},
+        {"top_k": [1]},
+        {"min_p": "low"},
+        {"repeat_penalty": -1},
+        {"top_p": True},
+        {"max_tokens": 0},
     ],
 )
 def test_a_wrong_setting_is_named_with_what_fits(settings: Any, gguf: Write, runtime: Any) -> None:

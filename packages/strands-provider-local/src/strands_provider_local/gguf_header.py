@@ -6,6 +6,7 @@ The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 from __future__ import annotations
 
 import mmap
+import stat
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,6 +55,9 @@ def read_header(name: str) -> GgufHeader:
         found = path.stat()
         if path.is_dir():
             raise InvalidInput(f"{path} is a folder, not a GGUF file", fix=_files_in(path))
+        # A pipe would be waited for, and a device has no end.
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{path} is a pipe or a device, not a GGUF file", fix=_files_in(path.parent))
         return _read(path.resolve(), found.st_size, found.st_mtime_ns)
     except FileNotFoundError as error:
         raise InvalidInput(f"there is no file {path}", fix=_files_in(path.parent)) from error
@@ -63,7 +67,7 @@ def read_header(name: str) -> GgufHeader:
 
 def _files_in(folder: Path) -> str:
     """Return a fix that names the models of a folder."""
-    found = sorted(path.name for path in folder.glob("*.gguf"))[:5] if folder.is_dir() else []
+    found = sorted(path.name for path in folder.glob("*.gguf") if path.is_file())[:5] if folder.is_dir() else []
     named = f"those of {folder} are {', '.join(found)}" if found else "a path is relative to the current folder"
     return f"write the path of a GGUF file as model_id; {named}"
 
@@ -78,8 +82,9 @@ def _read(path: Path, size: int, _changed: int) -> GgufHeader:
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
             try:
                 values, end = _Reader(content).header()
-            except (struct.error, UnicodeDecodeError, ValueError) as error:
-                raise InvalidInput(f"the header of {path} is damaged: {error}", fix="download it again") from error
+            except ValueError as error:
+                reason = "it has a text that is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+                raise InvalidInput(f"the header of {path} is damaged: {reason}", fix="download it again") from error
     if end > size:
         message = f"{path} is not complete: it has {size:,} bytes, and its header describes at least {end:,}"
         raise InvalidInput(message, fix="download it again; its size is shown where it is offered")
@@ -167,8 +172,9 @@ class _Reader:
         return number
 
     def _number(self, form: str) -> Any:
-        (number,) = struct.unpack_from(f"<{form}", self._content, self._at)
-        self._at += struct.calcsize(f"<{form}")
+        start = self._at
+        self._skip(struct.calcsize(f"<{form}"))
+        (number,) = struct.unpack_from(f"<{form}", self._content, start)
         return number
 
     def _skip(self, count: int) -> None:

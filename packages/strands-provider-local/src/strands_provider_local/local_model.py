@@ -80,9 +80,19 @@ class LocalModel(Model):
             ("parallel", parallel, 1),
             ("threads", threads, 1),
             ("gpu_layers", gpu_layers, 0),
+            ("max_tokens", max_tokens, 1),
+            ("seed", seed, 0),
+            ("top_k", top_k, 0),
         ):
-            fits = value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= least)
+            fits = value is None or (_is_number(value, int) and value >= least)
             _require(fits, name, value, f"a whole number of at least {least}")
+        for name, share in (
+            ("temperature", temperature),
+            ("top_p", top_p),
+            ("min_p", min_p),
+            ("repeat_penalty", repeat_penalty),
+        ):
+            _require(share is None or (_is_number(share, int, float) and share >= 0), name, share, "a number from 0 on")
         header = read_header(model_id)
         length = context or min(CONTEXT, header.trained_context or CONTEXT)
         trained = header.trained_context
@@ -202,6 +212,10 @@ class LocalModel(Model):
                 f"the conversation and the answer filled the context of {length} tokens",
                 fix=f"set `max_tokens`, or a larger `options: {{context: {2 * length}}}`",
             )
+
+
+def _is_number(value: object, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 def _require(fits: bool, name: str, value: object, wanted: str) -> None:
