@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, SYNONYMS, Provider
+from strands_cli.provider_table import MAPPING_OPTIONS, OF_PLUGINS, PROVIDERS, SYNONYMS, Provider
 from strands_cli.providers import (
     SETTING_FIELDS,
     ModelSettings,
@@ -112,10 +112,7 @@ def check_provider(
     if provider is None and settings.provider in others:
         return []
     if provider is None:
-        known = [*PROVIDERS, *others]
-        meant = SYNONYMS.get(settings.provider.lower(), settings.provider)
-        fix = suggest(meant, known, f"use one of: {', '.join(known)}")
-        return [Finding(UNKNOWN_PROVIDER, f"there is no provider '{settings.provider}'", locate("provider"), fix)]
+        return [_unknown(settings.provider, [*PROVIDERS, *others], locate)]
     if provider.model_class is None:
         return []
     return [
@@ -125,6 +122,25 @@ def check_provider(
         *_check_host(provider, settings, locate),
         *_check_key(provider, settings, environ, locate),
     ]
+
+
+def _unknown(name: str, known: list[str], locate: Locate) -> Finding:
+    """Return the finding for a provider that is not known, with the command that brings it if a plugin of ours has it."""
+    message = f"there is no provider '{name}'"
+    if (plugin := OF_PLUGINS.get(name)) is None:
+        fix = suggest(SYNONYMS.get(name.lower(), name), known, f"use one of: {', '.join(known)}")
+    elif has_plugin_of(name):
+        message = f"the provider '{name}' is that of {plugin}, whose hooks are not in force"
+        fix = f"strands plugin enable {plugin}"
+    else:
+        message = f"the provider '{name}' is that of {plugin}, which is not installed"
+        fix = f"strands plugin install {plugin} --enable"
+    return Finding(UNKNOWN_PROVIDER, message, locate("provider"), fix)
+
+
+def has_plugin_of(provider: str) -> bool:
+    """Return whether the distribution is installed that brings a provider of `OF_PLUGINS`; it is not imported."""
+    return provider in OF_PLUGINS and bool(_field(OF_PLUGINS[provider], "Version"))
 
 
 def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:

@@ -282,6 +282,9 @@ MAPPING_OPTIONS = _words(
     " payload_config boto_client_config cache_config bedrock_mantle_config stream_options"
 )
 
+# Providers of plugins that strands-cli knows by name, so that a fix says how to get them: provider -> distribution.
+OF_PLUGINS: Mapping[str, str] = {"local": "strands-provider-local"}
+
 # Names under which people know a provider, its models or its servers.
 SYNONYMS: Mapping[str, str] = {
     "claude": "anthropic",

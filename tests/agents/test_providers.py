@@ -160,6 +160,20 @@ def test_an_unknown_provider_names_the_nearest_and_stops_there() -> None:
     assert "bedrock, openai" in far.fix
 
 
+def test_a_provider_of_a_known_plugin_comes_with_the_command_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    (absent,) = check_provider(settings("local", "m.gguf"), {})
+    assert (absent.code, absent.fix) == ("unknown-provider", "strands plugin install strands-provider-local --enable")
+    record = tmp_path / "strands_provider_local-0.1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-provider-local\nVersion: 0.1.0\n\n")
+    (switched_off,) = check_provider(settings("local", "m.gguf"), {})
+    assert switched_off.fix == "strands plugin enable strands-provider-local"
+    assert check_provider(settings("local", "m.gguf"), {}, others=("local",)) == []
+
+
 def test_a_missing_client_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     for name in ("openai", "google", "google.genai", "mistralai", "litellm"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,17 @@ def test_where_a_hook_plugin_is_installed_an_unknown_provider_is_a_warning(
     monkeypatch.syspath_prepend(str(site))
     (finding,) = found(site, provider="opnai")
     assert (finding.code, finding.severity) == ("unknown-provider", "warning")
+
+
+def test_a_provider_of_a_known_plugin_is_no_mistake_of_the_file(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(site)])
+    (finding,) = found(site, provider="local")
+    assert (finding.code, finding.severity) == ("unknown-provider", "warning")
+    assert finding.fix == "strands plugin install strands-provider-local --enable"
+    record = site / "strands_provider_local-0.1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-provider-local\nVersion: 0.1.0\n\n")
+    assert found(site, provider="local") == []
 
 
 def test_keys_and_clients_of_providers_are_left_to_the_plan(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

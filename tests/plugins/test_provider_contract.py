@@ -7,8 +7,12 @@ import json
 from typing import Any
 
 import pytest
+from strands.types.exceptions import ContextWindowOverflowException
 
+from strands_cli.agents.model.model_errors import explain_error
 from strands_cli.hooks import hookspecs
+from strands_cli.planning.plan import PlannedAgent
+from strands_cli.providers import ModelSettings
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 
@@ -121,8 +125,17 @@ def test_an_error_of_a_request_keeps_its_words_too(word: str, code: int, words: 
     assert words in ran.err
 
 
+def test_an_error_of_the_sdk_about_the_length_does_not_hide_that_of_the_provider() -> None:
+    agent = PlannedAgent("writer", "be brief", ModelSettings("recorder"), ())
+    error = ContextWindowOverflowException("the history is as short as it gets")
+    error.__cause__ = ContextWindowOverflowException("9000 tokens do not fit into 4096")
+    assert "9000 tokens" in explain_error(error, agent).message
+
+
 def test_a_provider_of_the_program_is_not_replaced(recorder: Folder) -> None:
-    (recorder.work / "none.yaml").write_text("recording: 1\nsteps: {}\n")
-    flow(recorder)
-    recorder.strands("run", "flow.yaml", "--provider", "replay", "--replay", "none.yaml")
+    (recorder.work / "played.yaml").write_text("recording: 1\nsteps:\n  steps.0: [{text: a}]\n  steps.1: [{text: b}]\n")
+    steps = [{"agent": "writer", "input": "a"}, {"agent": "writer", "input": "b"}]
+    recorder.workflow(steps, runtime={"provider": "replay", "recording": "played.yaml"})
+    ran = recorder.strands("run", "flow.yaml")
+    assert (ran.code, ran.out) == (0, "b\n"), ran.err
     assert made(recorder) == []

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding
-from strands_cli.provider_checks import UNKNOWN_PROVIDER
+from strands_cli.provider_checks import UNKNOWN_PROVIDER, has_plugin_of
+from strands_cli.provider_table import OF_PLUGINS
 from strands_cli.workflow import Loaded
 from strands_cli.workflow.yaml import FILE_UNREADABLE, folder_of
 
@@ -64,8 +65,12 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
     if of_variables:  # the values are known only where the workflow runs
         return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
-    findings = []
-    for finding in check_models(models, loaded.document, _ENVIRON):
+    of_plugins = {name: model for name, model in models.items() if model.provider in OF_PLUGINS}
+    absent = {name: model for name, model in of_plugins.items() if not has_plugin_of(model.provider)}
+    # The file is right, and another machine may have the plugin; whether its hooks are in force, the plan says.
+    findings = [replace(finding, severity="warning") for finding in check_models(absent, loaded.document, _ENVIRON)]
+    rest = {name: model for name, model in models.items() if name not in of_plugins}
+    for finding in check_models(rest, loaded.document, _ENVIRON):
         if finding.code == UNKNOWN_PROVIDER and _has_hook_plugins():
             message = finding.message.replace("there is no", "strands-cli itself has no", 1)
             fix = (
