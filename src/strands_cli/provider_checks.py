@@ -125,7 +125,7 @@ def check_provider(
 
 
 def _unknown(name: str, known: list[str], locate: Locate) -> Finding:
-    """Return the finding for a provider that is not known, with the command that brings it if a plugin of ours has it."""
+    """Return the finding for a provider that is not known, with the command that brings its plugin."""
     message = f"there is no provider '{name}'"
     if (plugin := OF_PLUGINS.get(name)) is None:
         fix = suggest(SYNONYMS.get(name.lower(), name), known, f"use one of: {', '.join(known)}")

@@ -123,7 +123,7 @@ def test_where_a_hook_plugin_is_installed_an_unknown_provider_is_a_warning(
     assert (finding.code, finding.severity) == ("unknown-provider", "warning")
 
 
-def test_a_provider_of_a_known_plugin_is_no_mistake_of_the_file(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_of_a_known_plugin_is_only_warned_of(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(site)])
     (finding,) = found(site, provider="local")
     assert (finding.code, finding.severity) == ("unknown-provider", "warning")
