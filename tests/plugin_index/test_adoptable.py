@@ -9,7 +9,12 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.cli.program import run_program
+from strands_cli.errors import Denied
+from strands_cli.hooks import open_hooks
 from strands_cli.indexes import with_indexes
+from strands_cli.plugins.install import parse_install_target, propose, require_one_allowed
+from strands_cli.plugins.install.download import unpack_wheel
+from strands_cli.policy.rules import Rule
 from tests.distributions import make_distribution
 from tests.distributions.wheels import make_wheel
 from tests.plugin_index.made_indexes import built, document_of
@@ -90,3 +95,29 @@ def test_installed_workflows_are_searched_too(
         (one,) = json.loads(capsys.readouterr().out)["plugins"]
         assert (one["name"], one["installed"]) == ("strands-flow-mail", "0.2")
         assert one["workflows"] == ["mail", "sorting"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "publisher", "allowed"),
+    [
+        (Rule("deny", "*", "managed", "here", publisher=("!github:acme/*",)), None, False),
+        (Rule("deny", "*", "managed", "here", publisher=("!github:acme/*",)), "github:acme/crm", True),
+        (Rule("deny", "*", "managed", "here", publisher=("github:evil/*",)), "github:evil/crm", False),
+        (Rule("deny", "*", "managed", "here", sources=("adopted",)), "github:acme/crm", False),
+        (Rule("deny", "other", "managed", "here"), None, True),
+    ],
+)
+def test_policy_is_asked_about_tools_to_adopt_before_anything_is_installed(
+    rule: Rule, publisher: str | None, allowed: bool, site: Path, tmp_path: Path
+) -> None:
+    (wheel,) = (site / "wheels").glob("*.whl")
+    (tmp_path / "tree").mkdir()
+    fetched = unpack_wheel(wheel, tmp_path / "tree", parse_install_target(str(wheel)))
+    proposal = propose(fetched, discover_catalog([]), [rule], open_hooks(), publisher)
+    assert [tool.record.name for tool in proposal.adoptable] == ["find_contact"]
+    if allowed:
+        require_one_allowed(proposal)
+        return
+    with pytest.raises(Denied) as caught:
+        require_one_allowed(proposal)
+    assert [finding.code for finding in caught.value.findings] == ["plugin-denied"]

@@ -2,6 +2,7 @@ from strands_cli.plugins.adopt.adoption import Adoption as Adoption
 from strands_cli.plugins.adopt.adoption import adopt as adopt
 from strands_cli.plugins.adopt.adoption import read_for_change as read_for_change
 from strands_cli.plugins.adopt.adoption import unadopt as unadopt
+from strands_cli.plugins.adopt.adoption_policy import SOURCE as SOURCE
 from strands_cli.plugins.adopt.adoption_policy import denying_rules as denying_rules
 from strands_cli.plugins.adopt.adoption_policy import names_of_others as names_of_others
 from strands_cli.plugins.adopt.candidates import Candidate as Candidate

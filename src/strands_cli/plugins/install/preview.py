@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord, discover_catalog
+from strands_cli.catalog.adopted import AdoptedFile
 from strands_cli.catalog.distributions import read_entry_points, read_header, search_path
 from strands_cli.catalog.files import open_distribution
 from strands_cli.errors import Code, Denied, Finding
@@ -16,6 +17,8 @@ from strands_cli.hooks import HookContext
 from strands_cli.lock import Difference
 from strands_cli.planning.planned_tools import request_of
 from strands_cli.planning.resolve import installed_tool
+from strands_cli.plugins.adopt import SOURCE as ADOPTED
+from strands_cli.plugins.adopt import survey
 from strands_cli.plugins.install.collisions import (
     PLUGIN_REPLACES,
     find_collisions,
@@ -66,6 +69,7 @@ class Proposal:
         changes: Differences between its tools and the installed ones.
         findings: Its faults; `refused` if it must not be installed.
         packaged: Its workflows, agents and skills, each as `workflow triage`.
+        adoptable: The tools that could be adopted from it, where it declares nothing.
     """
 
     fetched: Fetched
@@ -81,6 +85,7 @@ class Proposal:
     changes: tuple[Difference, ...]
     findings: tuple[Finding, ...]
     packaged: tuple[str, ...] = ()
+    adoptable: tuple[ProposedTool, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -102,6 +107,9 @@ def propose(
     dist_info = str(fetched.dist_info)
     programs = programs_of(fetched)
     points = read_entry_points(dist_info, fetched.name, after.seen, HOOKS)
+    packaged = packaged_names(packaged_folders(fetched.name, [str(fetched.tree), *search_path()]))
+    declares = bool(members or points or packaged)
+    undeclared = () if declares else _undeclared(fetched, after, publisher)
     return Proposal(
         fetched=fetched,
         summary=read_header(dist_info, "Summary") or "",
@@ -115,8 +123,20 @@ def propose(
         requires=tuple(_to_install(fetched, installed)),
         changes=(*_changes(fetched.name, installed, after), *packaged_changes(fetched, installed)),
         findings=(*_own_findings(fetched, after), *find_collisions(fetched, installed)),
-        packaged=packaged_names(packaged_folders(fetched.name, [str(fetched.tree), *search_path()])),
+        packaged=packaged,
+        adoptable=tuple(_tool(record, request, rules, hooks) for record, request in undeclared),
     )
+
+
+def _undeclared(fetched: Fetched, after: Catalog, publisher: str | None) -> Iterator[tuple[ToolRecord, Request]]:
+    """Yield the tools of a distribution that declares none, each with what policy is asked about adopting it."""
+    if fetched.name not in after.seen.records:
+        return
+    found = survey(fetched.name, after, AdoptedFile())
+    for one in found.adoptable:
+        record = one.record(found.found)
+        request = _as_fetched(record, fetched, after, publisher)
+        yield record, replace(request, sources=frozenset({*request.sources, ADOPTED}))
 
 
 def _as_fetched(record: ToolRecord, fetched: Fetched, after: Catalog, publisher: str | None) -> Request:
@@ -186,13 +206,14 @@ def require_allowed(name: str, rules: Sequence[Rule]) -> None:
 
 
 def require_one_allowed(proposal: Proposal) -> None:
-    """Refuse a distribution if policy denies every tool of it.
+    """Refuse a distribution if policy denies every tool of it, declared or to be adopted.
 
     Raises:
         Denied: Policy denies every tool.
     """
-    if proposal.tools and all(tool.decision.effect == "deny" for tool in proposal.tools):
-        raise _denied(proposal.fetched.name, proposal.tools[0].decision)
+    tools = proposal.tools or proposal.adoptable
+    if tools and all(tool.decision.effect == "deny" for tool in tools):
+        raise _denied(proposal.fetched.name, tools[0].decision)
 
 
 def _denied(name: str, decision: Decision) -> Denied:
