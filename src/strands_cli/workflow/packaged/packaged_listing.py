@@ -93,7 +93,7 @@ def _described_skill(file: Path) -> str | None:
     try:
         text = "" if file.is_symlink() else read_start(str(file), _MAX_SKILL).decode("utf-8-sig", "replace")
     except OSError as error:
-        raise InvalidInput(f"{SKILL} cannot be read: {error.strerror}") from error
+        raise InvalidInput(f"{SKILL} cannot be read: {error.strerror}", fix="correct its permissions") from error
     return described_in(text, str(file))
 
 
