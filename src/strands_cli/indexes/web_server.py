@@ -100,6 +100,7 @@ class _SameServer(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         old, new = urlsplit(req.full_url), urlsplit(newurl)
         if (old.scheme, old.netloc) != (new.scheme, new.netloc):
+            fp.close()  # urllib leaves the answer open where this raises
             raise urllib.error.URLError("it leads to another server, which is not followed")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

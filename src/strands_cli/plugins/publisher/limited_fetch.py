@@ -136,10 +136,14 @@ class _FewRedirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         """Return the next request."""
         scheme = urlsplit(newurl).scheme
+        reason = ""
         if scheme not in ("http", "https") or (scheme == "http" and req.type == "https"):
-            raise NotFetchedError("it redirects to an address that is not followed")
-        if len(getattr(req, "redirect_dict", {})) >= MAX_REDIRECTS:
-            raise NotFetchedError("it redirects too often")
+            reason = "it redirects to an address that is not followed"
+        elif len(getattr(req, "redirect_dict", {})) >= MAX_REDIRECTS:
+            reason = "it redirects too often"
+        if reason:
+            fp.close()  # urllib leaves the answer open where this raises
+            raise NotFetchedError(reason)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
