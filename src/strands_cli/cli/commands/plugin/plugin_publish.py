@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError
 from strands_cli.phrases import counted
@@ -31,7 +31,8 @@ def publish(
 ) -> int:
     """Say what is between a plugin's project and an index: name, readme, licence, wheel, manifest, attestations.
 
-    Nothing is uploaded, and no index is asked: CI publishes, with the file that --ci prints.
+    Nothing is uploaded: CI publishes, with the file that --ci prints. Without
+    --wheel, --check runs the code of the project's build.
 
     Example: strands plugin publish --check strands-tool-foo
     """
@@ -48,6 +49,8 @@ def publish(
         else:
             print_result(made.text.rstrip("\n"))
         return ExitCode.OK
+    if wheel is None:
+        say(f"building the wheel of {directory} in a temporary folder, which runs the code of its build")
     done = check_publishable(source, wheel)
     if as_json:
         print_json(_document(done))
