@@ -332,6 +332,23 @@ def test_an_own_file_that_differs_from_its_lock_is_asked_about(site: Path, monke
         assert trust_of("own.yaml").standing == standing
 
 
+@pytest.mark.parametrize("before", [{}, USING], ids=["that used nothing", "that used another address"])
+def test_what_a_workflow_uses_more_than_when_it_was_locked_is_asked_about(
+    before: dict[str, Any], site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from strands_cli.catalog import discover_catalog
+    from strands_cli.lock.format import lock_file, render_lock
+    from strands_cli.planning.machine import lock_of
+
+    monkeypatch.setenv("TOKEN", "any-secret-value")
+    Path("triage.recording.yaml").write_text(RECORDING)
+    Path("own.yaml").write_text(changed(**before))
+    lock_file(Path()).write_text(render_lock(lock_of([planned("own.yaml")], discover_catalog())))
+    assert trust_of("own.yaml").standing == "allowed"
+    Path("own.yaml").write_text(changed(**USING).replace("https://", "https://other."))
+    assert trust_of("own.yaml").standing == "unanswered"
+
+
 def test_a_stored_run_is_resumed_when_the_package_is_gone(site: Path) -> None:
     sections = {
         "agents": {"sorter": {"$ref": "package:strands-flow-triage/reader"}},

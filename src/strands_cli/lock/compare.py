@@ -90,12 +90,14 @@ def compare_locks(old: Lock, new: Lock) -> list[Difference]:
 
 
 def _compare_workflow(name: str, old: LockedWorkflow | None, new: LockedWorkflow | None) -> list[Difference]:
-    if old == new:
-        return []
+    if old is None and new is not None and not new.is_needed:
+        return []  # a lock of an earlier version has no workflows that only use variables and addresses
     if old is None or new is None:
-        message = f"what the workflow {name} starts and opens is {'not ' if old is None else ''}in the lock"
-        return [Difference(name, f"{message}{', but it uses nothing' if new is None else ''}", unlisted=old is None)]
-    message = f"what the workflow {name} starts and opens is not what is locked (strands explain {name})"
+        message = f"what the workflow {name} uses is {'not ' if old is None else ''}in the lock"
+        return [Difference(name, f"{message}{', but it is not here' if new is None else ''}", unlisted=old is None)]
+    if old.authority == new.authority:
+        return []
+    message = f"what the workflow {name} uses is not what is locked (strands explain {name})"
     return [Difference(name, message, field="authority", old=old.authority, new=new.authority)]
 
 

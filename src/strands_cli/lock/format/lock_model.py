@@ -84,10 +84,15 @@ class LockedServer(NamedTuple):
 
 
 class LockedWorkflow(NamedTuple):
-    """A workflow that starts or opens something of the machine: its file's name, and the digest of all of that."""
+    """A workflow: its file's name, and the digest of all that it uses of the machine and of addresses.
+
+    `is_needed`, which a lock file does not have, says that a lock without it is not complete: it is one of a package,
+    or starts or opens something of the machine.
+    """
 
     name: str
     authority: str
+    is_needed: bool = True
 
 
 class Lock(NamedTuple):

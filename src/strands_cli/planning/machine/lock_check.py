@@ -286,15 +286,15 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
 
 
 def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkflow]]:
-    """Yield the workflows that start or open something of the machine, wherever that is, and all packaged ones.
+    """Yield every workflow with the digest of what it uses, so that a file that later uses other things is noticed.
 
-    By these entries a lock knows which packaged workflows are run in its folder.
+    By these entries a lock knows also which packaged workflows are run in its folder.
     """
     from strands_cli.lock.format import LockedWorkflow
     from strands_cli.planning.data_flow import authority_of
 
     for plan in plans:
         authority = authority_of(plan)
-        if plan.packaged or any(use.kind in ("program", "file", "folder", "network") for use in authority.uses):
-            name = plan.packaged or Path(plan.file).name
-            yield name, LockedWorkflow(name, authority.digest)
+        opens = any(use.kind in ("program", "file", "folder", "network") for use in authority.uses)
+        name = plan.packaged or Path(plan.file).name
+        yield name, LockedWorkflow(name, authority.digest, is_needed=bool(plan.packaged) or opens)
