@@ -82,15 +82,6 @@ def _adopted(path: Path, distribution: str, chosen: Sequence[Candidate], seen: S
     return Adoption(path, tuple(sorted(tools)), tuple(sorted(before.tools)) if before else ())
 
 
-def is_as_adopted(path: Path, distribution: str, seen: Scan) -> bool:
-    """Return whether a distribution is still what it was when its tools were adopted; False if none was."""
-    before = read_for_change(path).distributions.get(distribution)
-    if before is None or before.version != seen.version(distribution):
-        return False
-    modules = [tool.module for tool in before.tools.values()]
-    return digests_of(modules, distribution, seen) == dict(before.files)
-
-
 def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     """Take distributions, or tools by their names, out of an adoption file.
 
