@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.strands import Folder
+from tests.cli.strands import Folder, empty_folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Folder]:
     """Return an empty folder to run commands in."""
-    made = Folder(tmp_path)
-    made.work.mkdir()
-    made.site.mkdir()
-    yield made
-    made.end_started()
+    with empty_folder(tmp_path) as made:
+        yield made

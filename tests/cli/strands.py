@@ -9,7 +9,8 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -222,6 +223,16 @@ class Started:
             self.process.communicate()
             raise
         return Ran(self.process.returncode, out, "".join(self._seen) + err)
+
+
+@contextmanager
+def empty_folder(root: Path) -> Iterator[Folder]:
+    """Make an empty folder to run commands in, and end the processes that were started in it."""
+    made = Folder(root)
+    made.work.mkdir()
+    made.site.mkdir()
+    yield made
+    made.end_started()
 
 
 def _start_cold(command: list[str], cwd: Path, environment: Mapping[str, str], given: str) -> subprocess.Popen[str]:

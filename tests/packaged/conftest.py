@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.strands import Folder
+from tests.cli.strands import Folder, empty_folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Folder]:
     """Return an empty folder to run commands in, with a directory for installed packages."""
-    made = Folder(tmp_path)
-    made.work.mkdir()
-    made.site.mkdir()
-    yield made
-    made.end_started()
+    with empty_folder(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

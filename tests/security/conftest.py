@@ -10,18 +10,15 @@ import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.doctor.sandbox_engines import find_engines
-from tests.cli.strands import Folder
+from tests.cli.strands import Folder, empty_folder
 from tests.security.outside import Outside, standing
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Folder]:
     """Return an empty folder to run commands in."""
-    made = Folder(tmp_path)
-    made.work.mkdir()
-    made.site.mkdir()
-    yield made
-    made.end_started()
+    with empty_folder(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
