@@ -54,7 +54,10 @@ def prepare(lock: str) -> None:
     if subprocess.run([str(PYTHON), "-c", "import pip"], stderr=subprocess.DEVNULL, check=False).returncode:
         subprocess.run([str(PYTHON), "-m", "ensurepip"], check=True)
     say(f"installing constraints/{lock}.txt (once; a minute or two)")
-    pip("--require-hashes", "-r", str(CLONE / "constraints" / f"{lock}.txt"))
+    locked = str(CLONE / "constraints" / f"{lock}.txt")
+    # Also as constraints: for a requirement with an extra (`pydantic[email]`) an older pip would take the newest
+    # version, for which the lock has no hash.
+    pip("--require-hashes", "-r", locked, "-c", locked)
     say("installing strands-cli and the first-party tools from this clone")
     pip("--no-deps", "--no-build-isolation", *editables())
     compile_sources()
