@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal.journal_files import DATABASE
-from strands_cli.engine.stored_runs.run_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import list_runs
 from tests.cli.strands import Folder, Ran
 from tests.wordings import Wording
 

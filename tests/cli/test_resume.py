@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal, hold_run
-from strands_cli.engine.stored_runs.run_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import list_runs
 from tests.cli.strands import SECONDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording

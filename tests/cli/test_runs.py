@@ -11,7 +11,7 @@ import time
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.run_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import list_runs
 from tests.cli.strands import Folder, Started
 from tests.wordings import Wording
 

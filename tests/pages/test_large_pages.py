@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.run_store import find_run
+from strands_cli.engine.stored_runs.folder_store import find_run
 from strands_cli.pages.html_text import anchor_of
 from strands_cli.pages.run_page import run_page_of
 from strands_cli.pages.run_parts import run_html

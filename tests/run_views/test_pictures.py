@@ -13,7 +13,7 @@ from strands_cli import app
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.engine.stored_runs.run_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import list_runs
 from strands_cli.engine.stored_runs.run_summary import summary_of
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Usage

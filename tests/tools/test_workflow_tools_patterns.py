@@ -9,7 +9,7 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.run_store import find_run
+from strands_cli.engine.stored_runs.folder_store import find_run
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "patterns"
 PATTERNS = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if "." not in path.stem)

@@ -8,3 +8,7 @@ from strands_cli.engine.ports.tracing_port import UNTRACED as UNTRACED
 from strands_cli.engine.ports.tracing_port import Traced as Traced
 from strands_cli.engine.ports.tracing_port import Tracing as Tracing
 from strands_cli.engine.ports.tracing_port import traced_step as traced_step
+from strands_cli.engine.ports.store_port import RunStore as RunStore
+from strands_cli.engine.ports.store_port import StoredJournal as StoredJournal
+from strands_cli.engine.ports.store_port import StoredRun as StoredRun
+from strands_cli.engine.ports.store_port import StoreOpener as StoreOpener

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs.run_store import require_begun
+from strands_cli.engine.stored_runs.folder_store import require_begun
 from strands_cli.engine.stored_runs.stored_secrets import hide_secrets_of
 from strands_cli.errors import UsageError
 

@@ -12,7 +12,7 @@ from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-from strands_cli.engine.stored_runs.run_store import damaged_facts, run_in
+from strands_cli.engine.stored_runs.folder_store import damaged_facts, run_in
 from strands_cli.engine.stored_runs.stored_run import StoredRun
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.events import Denials

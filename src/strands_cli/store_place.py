@@ -1,0 +1,66 @@
+"""Where runs are stored: a directory with a folder for each run, or the address of a store that a plugin opens."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from pathlib import Path
+
+from strands_cli.quick_dataclass import dataclass
+
+# A scheme as RFC 3986 (section 3.1) has it, and what follows it.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+# The user and the password in front of a host; a reference to a secret may contain `@`, `:` and `/`.
+_PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|[^/?#]*)@")
+_IN_QUERY = re.compile(r"(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)", re.IGNORECASE)
+# A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
+_REFERENCE = re.compile(r"\{(env|file|keyring|command):([^{}]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlace:
+    """Where runs are stored; exactly one of `directory` and `address` is set.
+
+    Attributes:
+        directory: An absolute path.
+        address: As it was given, so that it may contain a password; `str()` of the place does not.
+    """
+
+    directory: Path | None = None
+    address: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        """Return the place for a person: a path, or the address without its password."""
+        return str(self.directory) if self.directory is not None else without_password(self.address)
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of the address in lower case: the name of the entry point that opens it; empty for a directory."""
+        found = _ADDRESS.match(self.address)
+        return found[1].lower() if found else ""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The option that names the place on a command line; an address comes without its password."""
+        return ("--runs-dir", str(self.directory)) if self.directory is not None else ("--store", str(self))
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an address (`postgresql://...`) and not a path."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def without_password(address: str) -> str:
+    """Return an address without passwords; references to secrets stay, since they contain no value."""
+    scheme, _, rest = address.partition("://")
+    found = _PASSWORD.match(rest)
+    if found and not _REFERENCE.fullmatch(found["password"]):
+        rest = f"{found['user']}@{rest[found.end() :]}"
+    rest = _IN_QUERY.sub(lambda one: one[0] if _REFERENCE.fullmatch(one["password"]) else f"{one['name']}...", rest)
+    return f"{scheme}://{rest}"
+
+
+def secret_reference(address: str) -> tuple[str, str, str] | None:
+    """Return the first reference to a secret in an address: its text, its source and its name; None without one."""
+    found = _REFERENCE.search(address)
+    return (found[0], found[1], found[2]) if found else None
