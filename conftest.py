@@ -4,10 +4,14 @@ import signal
 
 from hypothesis import settings
 
+from tests.postgres.fixtures import database, make_postgres, postgres_server
 from tests.sandboxes import pytest_runtest_makereport, pytest_sessionfinish, pytest_terminal_summary
 from tests.sessions import pytest_collection, pytest_configure
 
 __all__ = [
+    "database",
+    "make_postgres",
+    "postgres_server",
     "pytest_collection",
     "pytest_configure",
     "pytest_runtest_makereport",

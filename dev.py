@@ -23,6 +23,9 @@ OLDEST = (3, 11)
 CLONE = Path(__file__).resolve().parent
 VENV = CLONE / ".venv"
 SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
+# Where a hook plugin is installed, commands say other things; the tests of providers import them from their sources.
+# A store and an engine need the client of a database, which only `nox -s postgres` installs.
+NOT_INSTALLED = ("strands-provider-", "strands-store-", "strands-engine-")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 
 
@@ -82,8 +85,7 @@ def compile_sources() -> None:
 def distributions() -> list[Path]:
     """Return the directories of this clone's own distributions, the core first."""
     packages = sorted(path.parent for path in CLONE.glob("packages/*/pyproject.toml"))
-    # Where a hook plugin is installed, commands say other things; the tests of these import them from their sources.
-    return [CLONE, *(place for place in packages if not place.name.startswith("strands-provider-"))]
+    return [CLONE, *(place for place in packages if not place.name.startswith(NOT_INSTALLED))]
 
 
 def editables() -> list[str]:

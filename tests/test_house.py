@@ -228,7 +228,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 # Groups of `pyproject.toml` with a lock of their own, for an environment of their own.
-OWN_LOCKS = ("browser", "coverage", "docs")
+OWN_LOCKS = ("browser", "coverage", "docs", "postgres")
 
 
 @pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
