@@ -16,8 +16,8 @@ import pytest
 
 from strands_cli.engine.journal.journal_files import DATABASE
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.run_index import INDEX, LEAST, SETTLED_NS
 from strands_cli.engine.stored_runs.folder_store import delete_run, list_runs
+from strands_cli.engine.stored_runs.run_index import INDEX, LEAST, SETTLED_NS
 
 REASON = "words that only this run has"
 

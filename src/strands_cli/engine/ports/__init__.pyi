@@ -4,11 +4,11 @@ from strands_cli.engine.ports.engine_ports import AgentRequest as AgentRequest
 from strands_cli.engine.ports.engine_ports import AgentRunner as AgentRunner
 from strands_cli.engine.ports.engine_ports import Ports as Ports
 from strands_cli.engine.ports.engine_ports import ToolCaller as ToolCaller
-from strands_cli.engine.ports.tracing_port import UNTRACED as UNTRACED
-from strands_cli.engine.ports.tracing_port import Traced as Traced
-from strands_cli.engine.ports.tracing_port import Tracing as Tracing
-from strands_cli.engine.ports.tracing_port import traced_step as traced_step
 from strands_cli.engine.ports.store_port import RunStore as RunStore
 from strands_cli.engine.ports.store_port import StoredJournal as StoredJournal
 from strands_cli.engine.ports.store_port import StoredRun as StoredRun
 from strands_cli.engine.ports.store_port import StoreOpener as StoreOpener
+from strands_cli.engine.ports.tracing_port import UNTRACED as UNTRACED
+from strands_cli.engine.ports.tracing_port import Traced as Traced
+from strands_cli.engine.ports.tracing_port import Tracing as Tracing
+from strands_cli.engine.ports.tracing_port import traced_step as traced_step

@@ -1,5 +1,4 @@
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary as EffectSummary
-from strands_cli.engine.stored_runs.open_run import opened_run as opened_run
 from strands_cli.engine.stored_runs.folder_store import cancel_run as cancel_run
 from strands_cli.engine.stored_runs.folder_store import delete_run as delete_run
 from strands_cli.engine.stored_runs.folder_store import find_run as find_run
@@ -7,6 +6,7 @@ from strands_cli.engine.stored_runs.folder_store import list_runs as list_runs
 from strands_cli.engine.stored_runs.folder_store import run_in as run_in
 from strands_cli.engine.stored_runs.folder_store import run_status as run_status
 from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
+from strands_cli.engine.stored_runs.open_run import opened_run as opened_run
 from strands_cli.engine.stored_runs.run_summary import RunSummary as RunSummary
 from strands_cli.engine.stored_runs.run_summary import summary_of as summary_of
 from strands_cli.engine.stored_runs.stored_run import StoredRun as StoredRun
