@@ -35,7 +35,7 @@ from strands.models.openai import OpenAIModel
 
 from bench.measure import spread_of
 from strands_cli import app
-from strands_cli.agents import assembly as assemble
+from strands_cli.agents import shared_runs
 from strands_cli.config import load_settings
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.planning.run_request import RunRequest
@@ -168,7 +168,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if in_process:
             # Where a run's models are built; an official way would be a provider that no other program needs.
-            stack.enter_context(patch.object(assemble, "model_of", lambda *_: FixedModel()))
+            stack.enter_context(patch.object(shared_runs, "model_of", lambda *_: FixedModel()))
         make = FixedModel if in_process else partial(REFERENCES[chosen.model], url)
         costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))
     if in_process:

@@ -8,21 +8,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 
 if TYPE_CHECKING:
+    from strands_cli.agents import SharedRuns
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine import RunResult
+    from strands_cli.engine.effects import Budget, ProviderLimits
     from strands_cli.engine.journal import Human, SqliteJournal
     from strands_cli.engine.run_start import Correction, Rerun
     from strands_cli.errors import Finding
     from strands_cli.events import Event
-    from strands_cli.planning import RunRequest
+    from strands_cli.planning import RowPlanner, RunRequest
     from strands_cli.planning.machine import Installation
     from strands_cli.planning.plan import Plan, PlannedTool
     from strands_cli.tools.loading import ObjectTools
@@ -80,27 +84,80 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    from strands_cli.planning import RunRequest, build_plan, check_names, installation_for, require_valid, with_findings
-    from strands_cli.planning.machine import with_lock
-    from strands_cli.tools.schema import faults_of_inputs
-    from strands_cli.workflow.yaml import stored_name
+    from strands_cli.planning import RunRequest, check_names, installation_for
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
     if loaded.valid is None:
         loaded = check_names(loaded, catalog)
-    spec = require_valid(loaded)
     request = request or RunRequest()
-    machine = installation or installation_for(loaded, request, catalog, settings)
-    built = build_plan(spec, loaded.document, machine, request, loaded.snapshot)
+    return _plan(loaded, installation or installation_for(loaded, request, catalog, settings), request)
+
+
+def plan_row(
+    planned: Plan,
+    values: Mapping[str, Any],
+    *,
+    texts: Mapping[str, str] = MappingProxyType({}),
+    out_dir: Path | None = None,
+) -> Plan:
+    """Return a plan with other inputs, equal to what `plan` returns for them, without planning again.
+
+    The workflow is planned again where the row differs in more than texts: a template can be rendered for one row and
+    not for another, or policy answers its call in another way. Of each such kind of row only the first is.
+
+    Args:
+        planned: The plan of the same workflow with any inputs, from `plan` or from here.
+        values: The inputs that have types already, in place of those that `planned` was made with.
+        texts: Inputs as text, which win over `values`.
+        out_dir: The directory of the row's artifacts, if it is another one.
+    """
+    if planned.rows is None:
+        raise ValueError("the plan does not come from `plan`")
+    where = {"out_dir": out_dir} if out_dir is not None else {}
+    return planned.rows.plan(planned, {"values": values, "variables": texts, **where})
+
+
+def _plan(loaded: Loaded, machine: Installation, request: RunRequest, rows: RowPlanner | None = None) -> Plan:
+    """Return the plan of a workflow on this machine; `rows` are those of an earlier plan of it."""
+    from strands_cli.planning import RowPlanner, require_valid, resolve_plan, with_findings
+    from strands_cli.planning.machine import with_lock
+    from strands_cli.tools.schema import faults_of_inputs
+    from strands_cli.workflow.yaml import stored_name
+
+    resolved = resolve_plan(require_valid(loaded), loaded.document, machine, request, loaded.snapshot)
+    built = resolved.plan
     named = {stored_name(document.file): document.text for document in loaded.files}
     built = dataclasses.replace(built, files={**built.files, **named, **loaded.packages})
     # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
     seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
-    built = with_findings(built, [*machine.hook_faults(), *seen, *faults_of_inputs(built, loaded)])
-    return with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
+    before, faults = [*machine.hook_faults(), *seen], faults_of_inputs(built, loaded)
+    built = with_findings(built, [*before, *faults])
+    planned = with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
+    again = partial(_plan, loaded, machine)
+    rows = rows or RowPlanner(resolved, request, again, lambda row: faults_of_inputs(row, loaded))
+    rows.learn(planned, resolved, before, faults)
+    return dataclasses.replace(planned, rows=rows)
 
 
 # -- plan -> events -> files
+
+
+def shared_runs(
+    *plans: Plan, budget: Budget | None = None, provider_limits: ProviderLimits | None = None
+) -> AbstractAsyncContextManager[SharedRuns]:
+    """Return the context of what many runs of one event loop share: models with their connections, secrets, and limits.
+
+    Args:
+        plans: Plans whose secrets are read at once, for all runs of them and of their rows.
+        budget: What all runs may spend together; see `Budget.of_many`.
+        provider_limits: How often all runs may ask each provider; see `ProviderLimits.of`.
+
+    Raises:
+        NotEquipped: The context is entered, and a secret of a plan has no value.
+    """
+    from strands_cli.agents import opened_runs
+
+    return opened_runs(plans, budget, provider_limits)
 
 
 async def run(
@@ -111,18 +168,20 @@ async def run(
     *,
     python_tools: ObjectTools | None = None,
     run_id: str | None = None,
+    shared: SharedRuns | None = None,
 ) -> RunResult:
     """Run a plan: load its tools, create its journal, execute it, and write its artifacts and its recording.
 
     Args:
         python_tools: The Python objects that a program passes as tools; not None if a program runs the plan.
         run_id: Its id, where that is known before.
+        shared: What it shares with other runs of this event loop.
 
     Raises:
         StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
     create = _new_journal(planned, request, python_tools, run_id)
-    return await _execute(planned, request, human, emit, create, python_tools)
+    return await _execute(planned, request, human, emit, create, python_tools, shared)
 
 
 # -- stored runs
@@ -196,13 +255,14 @@ async def resume(
     human: Human,
     emit: Emit,
     python_tools: ObjectTools | None = None,
+    shared: SharedRuns | None = None,
 ) -> RunResult:
     """Continue a stored run from its first effect that is not done; the journal is closed at the end.
 
     Raises:
         StrandsCliError: The run could not continue or complete; what it did is in its journal.
     """
-    return await _execute(planned, request, human, emit, lambda: journal, python_tools)
+    return await _execute(planned, request, human, emit, lambda: journal, python_tools, shared)
 
 
 def plan_rerun(
@@ -313,6 +373,7 @@ async def _execute(
     emit: Emit,
     open_journal: Callable[[], SqliteJournal],
     python_tools: ObjectTools | None,
+    shared: SharedRuns | None = None,
 ) -> RunResult:
     """Execute a plan from its first effect that is not done.
 
@@ -339,7 +400,7 @@ async def _execute(
 
     async with contextlib.AsyncExitStack() as stack:
         tell = None if python_tools is not None else warn
-        workers = await assemble(planned, workspace_of(planned), python_tools, tell, request.context)
+        workers = await assemble(planned, workspace_of(planned), python_tools, tell, request.context, shared=shared)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))
@@ -353,6 +414,8 @@ async def _execute(
         journal.redactor = redactor
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing)
+        if shared is not None:
+            ports = dataclasses.replace(ports, budget=shared.budget, provider_limits=shared.provider_limits)
         write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
         try:
             with recorded(request, journal, warn):

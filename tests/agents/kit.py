@@ -18,6 +18,7 @@ from strands_cli.config import Settings
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.engine.effects.provider_limits import UNLIMITED
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row, RowKind
 from strands_cli.engine.ports.clock import SystemClock
@@ -151,6 +152,8 @@ class RunContext:
         self.human = self
         self.journal: Journal = journal or MemoryJournal()
         self.budget = Budget(budgets or Budgets(), self.clock)
+        self.budgets = [self.budget]
+        self.provider_limits = UNLIMITED
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.problems: list[str] = []

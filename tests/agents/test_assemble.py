@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from strands_cli import app
-from strands_cli.agents import assembly as room
+from strands_cli.agents import shared_runs as room
 from strands_cli.agents.assembly import assemble
+from strands_cli.agents.run_models import RunModels, SharedModel
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import StandaloneRun
@@ -125,13 +127,18 @@ class Unclosable:
         def close() -> None:
             raise OSError("gone")
 
+    def update_config(self) -> None:
+        """Become one of the run's own."""
+
 
 def test_what_goes_wrong_at_the_end_is_reported_and_everything_else_is_let_go(site: Site) -> None:
     site.install(BOX, name="box", entry=":Box", manifest=False)
 
     async def work() -> list[str]:
         workers = await assemble(planned(site, "[native:box]"), {})
-        workers.models["a"] = Unclosable()  # type: ignore[index]
+        changed = SharedModel(Unclosable(), Unclosable)  # type: ignore[arg-type]
+        changed.update_config()
+        workers = replace(workers, models=RunModels({"a": changed}, {}))
         return await workers.close()
 
     (line,) = asyncio.run(work())

@@ -24,7 +24,9 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-@pytest.mark.parametrize("path", ["../a", "a/../../b", "a/..", "/etc/passwd", "", " ", ".", "./", "a\0b", "//a"])
+@pytest.mark.parametrize(
+    "path", ["../a", "a/../../b", "a/..", "/etc/passwd", "", " ", ".", "./", "a\0b", "a\ud800b", "//a"]
+)
 def test_a_path_that_names_no_file_inside_the_directory_is_refused(path: str, out: Path) -> None:
     with pytest.raises(ArtifactError) as raised:
         place_artifact(out, path)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from strands_cli.app import load
-from strands_cli.planning.checks.run_checks import check_variables
+from strands_cli.planning.checks.run_checks import check_variables, names_in_templates
 from strands_cli.workflow import template_sites
 from strands_cli.workflow.patterns import PATTERNS, reserved_names
 from strands_cli.workflow.template_scope import YIELDING
@@ -36,7 +36,7 @@ def test_a_name_of_the_runtime_is_never_proposed_as_a_variable(pattern: str, pla
         sites = [site for site in template_sites(loaded.spec) if f"{{{{ {name} }}}}" in site.text]
         assert sites
         missing = [site for site in sites if name not in site.scope]
-        before = check_variables(loaded.spec, loaded.document, {"topic": "bees"})
+        before = check_variables(names_in_templates(loaded.spec), loaded.document, {"topic": "bees"})
         found = [one for one in (*loaded.findings, *before) if one.severity == "error" or name in one.message]
         assert bool(found) == bool(missing), (name, found)
         assert {one.code for one in found} <= {"unknown-name", "undefined-variable"}
@@ -55,7 +55,7 @@ def test_every_name_of_a_pattern_is_known_as_one_of_the_runtime(pattern: str) ->
 def test_a_variable_that_only_the_command_line_gives_may_have_such_a_name(name: str) -> None:
     loaded = load("<text>", _with("chain", name, "prompt"))
     assert loaded.valid is not None
-    assert check_variables(loaded.valid, loaded.document, {"topic": "bees", name: "mine"}) == []
+    assert check_variables(names_in_templates(loaded.valid), loaded.document, {"topic": "bees", name: "mine"}) == []
 
 
 @pytest.mark.parametrize(

@@ -5,5 +5,7 @@ from strands_cli.agents.assembly import toolbox_caller as toolbox_caller
 from strands_cli.agents.mcp_definitions import ask_servers as ask_servers
 from strands_cli.agents.mcp_definitions import lock_servers as lock_servers
 from strands_cli.agents.mcp_definitions import servers_without_tools as servers_without_tools
+from strands_cli.agents.shared_runs import SharedRuns as SharedRuns
+from strands_cli.agents.shared_runs import opened_runs as opened_runs
 from strands_cli.agents.typed_calls import call_declared as call_declared
 from strands_cli.agents.typed_calls import typed_rules as typed_rules

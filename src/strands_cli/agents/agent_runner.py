@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,21 +32,26 @@ from strands_cli.secrets import Redactor
 from strands_cli.tools.calls import AgentTools, PermissionCheck
 from strands_cli.tools.loading import Toolbox
 from strands_cli.tools.messages import decode, encode
-from strands_cli.workflow.files import Recording
 
 # How often the model may correct a wrong structured answer.
 CORRECTION_TURNS = 1
-# Returns the model for an agent's plan and a step's key; a recording has other turns for each step.
-ModelSource = Callable[[PlannedAgent, str], Model]
 
 
 class SdkAgentRunner:
-    """Implements the engine's `AgentRunner` with the SDK's own event loop."""
+    """Implements the engine's `AgentRunner` with the SDK's own event loop.
+
+    Args:
+        model_for: Returns the model for an agent's plan and a step's key; a recording has other turns for each step.
+    """
 
     def __init__(
-        self, models: ModelSource, toolbox: Toolbox, check: PermissionCheck, context: Context | None = None
+        self,
+        model_for: Callable[[PlannedAgent, str], Model],
+        toolbox: Toolbox,
+        check: PermissionCheck,
+        context: Context | None = None,
     ) -> None:
-        self._models = models
+        self._model_for = model_for
         self._toolbox = toolbox
         self._check = check
         self._context = context or Context()
@@ -59,10 +64,10 @@ class SdkAgentRunner:
         """
         request = _without_secrets(request, self._check.redactor)
         require_input(request)
-        model = self._models(request.agent, scope.key)
+        model = self._model_for(request.agent, scope.key)
         schema = request.output_schema
         journaled = JournaledModel(model, request.agent.model, scope, self._check.redactor, schema)
-        journaled.of_step = lambda key: self._models(request.agent, key)
+        journaled.of_step = lambda key: self._model_for(request.agent, key)
         history = self._context.history(request.agent, model, scope, self._check.redactor, len(request.history))
         tools = AgentTools(scope, self._toolbox.offered(request.tools), self._check, lambda: journaled.broken_inputs)
         journaled.output_schemas = {one.tool_name: one.loaded.output_schema for one in tools.planned}
@@ -174,25 +179,6 @@ def _no_answer(request: AgentRequest, problem: str) -> InvalidAnswer:
 def response_text(result: Any) -> str:
     """Return the text of an agent's last message, without the trailing newline that `str()` adds."""
     return str(result).rstrip("\n")
-
-
-def model_source(
-    models: Mapping[str, Model], recordings: Mapping[str, Recording], *, below: bool = False
-) -> ModelSource:
-    """Return the source of models: one for each agent of the run, or a replay of a recording's turns for a step.
-
-    With `below` the workflow is a tool, and its recordings have its keys without the prefix of the call.
-    """
-
-    def source(agent: PlannedAgent, key: str) -> Model:
-        if agent.model.provider == "replay":
-            steps, known = recordings[str(agent.recording)].steps, key
-            while below and known not in steps and "/" in known:
-                known = known.partition("/")[2]
-            return ReplayModel(steps.get(known, ()), key)
-        return models[agent.id]
-
-    return source
 
 
 def restored(history: Sequence[Any]) -> list[Any]:

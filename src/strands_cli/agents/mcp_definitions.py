@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.agents.assembly import redactor_of
 from strands_cli.agents.remote_secrets import all_secrets
+from strands_cli.agents.shared_runs import redactor_of
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.lock.format import LockedServer, LockedTool

@@ -66,6 +66,9 @@ class Run:
         self._prefix = prefix
         spender = Spender(workflow=plan.file if within is not None else None, prefix=prefix)
         self.budget = Budget.resumed(plan.spec.runtime.budgets, ports.clock, ports.journal, spender)
+        of_many = ports.budget if within is None else None  # a workflow inside counts by the step that calls it
+        self.budgets: Sequence[Budget] = (self.budget,) if of_many is None else (self.budget, of_many)
+        self.provider_limits = ports.provider_limits
         self._agent_budgets = _agent_budgets(plan, ports, prefix)
         self.step_inputs = StepInputs(plan, ports, self.warn)
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
@@ -89,9 +92,10 @@ class Run:
     def _check_budget(self, kind: RowKind) -> None:
         if self._within is not None:
             self._within.require_nested(kind)
-        self.budget.require(kind)
-        for message in self.budget.warnings(kind):
-            self.warn(message)
+        for budget in self.budgets:
+            budget.require(kind)
+            for message in budget.warnings(kind):
+                self.warn(message)
 
     def _limits_of(self, step: Step) -> StepLimits:
         """Return what a step may spend."""
@@ -219,9 +223,10 @@ class Run:
                     effect.keep(agent=scope.who)
                     await effect.start()
                     with traced_step(self.ports.tracing, scope, *describe(step)):
-                        result, conversation = await self.budget.in_time(
-                            scope.limits.in_time(act(), scope.key, scope.who)
-                        )
+                        work = scope.limits.in_time(act(), scope.key, scope.who)
+                        for budget in self.budgets:
+                            work = budget.in_time(work)
+                        result, conversation = await work
         except RunFailed as error:
             if scope.began is None:
                 await effect.start()
@@ -233,7 +238,8 @@ class Run:
 
     def count_step(self) -> None:
         """Count a step that begins, also in the runs that this one is a part of."""
-        self.budget.count_step()
+        for budget in self.budgets:
+            budget.count_step()
         if self._within is not None:
             self._within.run.count_step()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from strands_cli.engine.effects import Budget, Effect, EffectSpec, StepScope
+from strands_cli.engine.effects import UNLIMITED, Budget, Effect, EffectSpec, StepScope
 from strands_cli.engine.journal import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.ports import SystemClock
 from strands_cli.errors import RunFailed, RunRecordError
@@ -81,7 +81,8 @@ class StandaloneRun:
         self._person = person
         self._emit = emit
         self.journal = MemoryJournal()
-        self.budget = Budget(Budgets(), self.clock)
+        self.budgets: Sequence[Budget] = (Budget(Budgets(), self.clock),)
+        self.provider_limits = UNLIMITED
         self.grants: set[str] = set()
 
     def scope(self) -> StepScope:
@@ -102,8 +103,7 @@ class StandaloneRun:
         return Effect(self.journal, self.clock, spec)
 
     def count_step(self) -> None:
-        """Count a step."""
-        self.budget.count_step()
+        """Count a step, of which nothing limits the number."""
 
     def rows_below(self, key: str, kind: RowKind | None = None) -> list[Row]:
         """Return nothing: outside a run no tool consists of others."""

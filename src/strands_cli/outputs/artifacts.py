@@ -39,7 +39,7 @@ def place_artifact(out_dir: Path, path: str, *, is_chosen: bool = False) -> Path
     """
     relative = Path(path)
     is_inside = not relative.is_absolute() and not relative.drive and not relative.root and ".." not in relative.parts
-    if not path.strip() or not relative.parts or not is_inside or "\0" in path:
+    if not path.strip() or not relative.parts or not is_inside or not _is_file_name(path):
         raise ArtifactError(
             f"the artifact path {path!r} does not name a file inside the output directory",
             fix="use a relative path without '..'; choose the directory with --out",
@@ -52,6 +52,14 @@ def place_artifact(out_dir: Path, path: str, *, is_chosen: bool = False) -> Path
     if is_chosen:
         _require_unprotected(target, out_dir, path)
     return target
+
+
+def _is_file_name(path: str) -> bool:
+    """Return whether a path can be one of the file system, which takes neither NUL nor half a surrogate pair."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def _require_unprotected(target: Path, out_dir: Path, path: str) -> None:

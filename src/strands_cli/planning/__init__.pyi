@@ -5,11 +5,13 @@ from strands_cli.planning.plan_builder import build_plan as build_plan
 from strands_cli.planning.plan_builder import installation_for as installation_for
 from strands_cli.planning.plan_builder import require_runnable as require_runnable
 from strands_cli.planning.plan_builder import require_valid as require_valid
+from strands_cli.planning.plan_builder import resolve_plan as resolve_plan
 from strands_cli.planning.plan_builder import with_findings as with_findings
 from strands_cli.planning.planned_steps import AGENT_PART as AGENT_PART
 from strands_cli.planning.planned_steps import agents_by_key as agents_by_key
 from strands_cli.planning.policy_explanation import Explanation as Explanation
 from strands_cli.planning.policy_explanation import explain_policy as explain_policy
+from strands_cli.planning.row_planner import RowPlanner as RowPlanner
 from strands_cli.planning.run_inputs import BAD_INPUT as BAD_INPUT
 from strands_cli.planning.run_inputs import MISSING_INPUT as MISSING_INPUT
 from strands_cli.planning.run_inputs import resolve_inputs as resolve_inputs

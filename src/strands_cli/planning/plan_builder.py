@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from strands_cli.canonical_json import digest_of
+from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import load_settings
 from strands_cli.errors import (
     ArtifactError,
@@ -25,9 +25,7 @@ from strands_cli.planning.checks import (
     check_context,
     check_limits,
     check_mounts,
-    check_outputs,
     check_recordings,
-    check_variables,
     prices_of,
     recorded_texts,
 )
@@ -38,7 +36,7 @@ from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, S
 from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
-from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
+from strands_cli.planning.row_planner import InputPlanner, Resolved, digest_of_plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools import agents_in, definitions_in, with_parts, workflows_in
 from strands_cli.workflow import NO_EFFECT, WorkflowSpec
@@ -67,6 +65,18 @@ def build_plan(
     snapshot: FileSnapshot = NO_SNAPSHOT,
     around: Surroundings | None = None,
 ) -> Plan:
+    """Resolve a workflow into a plan, as `resolve_plan`."""
+    return resolve_plan(spec, document, machine, request, snapshot, around).plan
+
+
+def resolve_plan(
+    spec: WorkflowSpec,
+    document: Document,
+    machine: Installation,
+    request: RunRequest,
+    snapshot: FileSnapshot = NO_SNAPSHOT,
+    around: Surroundings | None = None,
+) -> Resolved:
     """Resolve a workflow into a plan.
 
     The plan is always returned; `plan.findings` says what is wrong with it, and `require_runnable` raises for that.
@@ -86,8 +96,8 @@ def build_plan(
     rules = rules_of(spec, request, document, machine.catalog, replace(policy, rules=around.rules))
     context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
     resolver = ToolResolver(context, planned_agent, planned_workflow, request.tools)
-    inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
-    findings = [found for found in [*unset, *findings] if not (around.is_tool and found.code == MISSING_INPUT)]
+    planner = InputPlanner(spec, document, is_tool=around.is_tool)
+    inputs, of_inputs = planner.inputs(request)
     agents = resolver.composed.agents()
     overrides, call_tools = tools_of_steps(spec, resolver)
     plan = Plan(
@@ -113,12 +123,13 @@ def build_plan(
         packaged=snapshot.packaged,
         host_is_typed=bool(request.host),
     )
-    plan, unpriced = _priced(_with_what_tools_hold(plan), document, environ)
+    plan, rest = _with_what_tools_hold(plan)
+    plan, unpriced = _priced(plan, document, environ)
     plan, of_flow = checked_data_flow(plan, document, environ, is_tool=around.is_tool)
-    findings += check_models(_models_of(agents, unset), document, environ, hooks, request)
+    findings = [*of_inputs, *unset, *check_models(_models_of(agents, unset), document, environ, hooks, request)]
     findings += [*context.findings, *policy.findings, *unpriced]
     findings += [*_check_plan(plan, document, machine, request, around), *of_flow]
-    return replace(plan, findings=tuple(dict.fromkeys(findings)))
+    return Resolved(replace(plan, findings=tuple(dict.fromkeys(findings))), planner, tuple(of_inputs), rest)
 
 
 def _models_of(agents: Mapping[str, PlannedAgent], unset: Sequence[Finding]) -> dict[str, ModelSettings]:
@@ -126,11 +137,16 @@ def _models_of(agents: Mapping[str, PlannedAgent], unset: Sequence[Finding]) -> 
     return {} if unset else {name: agent.model for name, agent in agents.items()}
 
 
-def _with_what_tools_hold(plan: Plan) -> Plan:
-    """Return a plan with its bounds, its digest, and the texts of the workflows that are its tools."""
+def _with_what_tools_hold(plan: Plan) -> tuple[Plan, str]:
+    """Return a plan with its bounds, its digest, and the texts of the workflows that are its tools.
+
+    Returns:
+        The plan, and what its digest depends on besides the inputs.
+    """
     called = plan.called()
+    rest = _digested(plan.spec, plan.agents, called)
     parts = [file for inner in workflows_in(called).values() for file in inner.plan.files.items()]
-    return replace(
+    plan = replace(
         plan,
         bounds=bounds_of(
             plan.spec,
@@ -138,9 +154,10 @@ def _with_what_tools_hold(plan: Plan) -> Plan:
             leads_on=any(tool.is_composed for tool in called),
             calls_others=len(plan.call_tools) > len({step.who for step in plan.steps if step.kind == "call"}),
         ),
-        digest=_digest(plan.spec, plan.inputs, plan.agents, called),
+        digest=digest_of_plan(plan.inputs, rest),
         files={**plan.files, **dict(parts)},
     )
+    return plan, rest
 
 
 def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple[Plan, list[Finding]]:
@@ -168,10 +185,7 @@ def _check_plan(
     own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
     yield from check_rules(spec, document, own_rules, list(with_parts(plan.called())), machine.catalog)
     yield from check_mounts(spec, document, plan.project, plan.places)
-    yield from check_variables(spec, document, plan.inputs)
-    if not around.is_tool:
-        yield from check_outputs(spec, document, plan.inputs, request)
-    elif spec.outputs.artifacts:
+    if around.is_tool and spec.outputs.artifacts:
         message = f"{document.file} is called as a tool, and then writes no artifacts"
         fix = "write them by the workflow that calls it"
         yield Finding(NO_EFFECT, message, document.where("/outputs/artifacts", key=True), fix, "warning")
@@ -229,10 +243,8 @@ def planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveConte
     return build_plan(spec, document, machine, around.options, around.snapshot, around)
 
 
-def _digest(
-    spec: WorkflowSpec, inputs: Mapping[str, Any], agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]
-) -> str:
-    """Return what changes whenever the run could: the workflow with its files, the inputs, the models, the tools."""
+def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]) -> str:
+    """Return what changes whenever the run could, without its inputs: the workflow with its files, models and tools."""
     made = [tool for tool in tools if isinstance(tool, WorkflowTool)]
     inside = {tool.ref: [(part.name, part.describe()) for part in with_parts([tool])] for tool in made}
     parts = {file: inner.plan.digest for file, inner in workflows_in(tools).items()}
@@ -243,14 +255,13 @@ def _digest(
         if isinstance(definition, Skills)
         for folder in definition.folders
     }
-    return digest_of(
+    return canonical_json(
         {
             **({"skills": skills} if skills else {}),
             # Only where there are any, as above.
             **({"inside": inside, "workflows": sorted(parts.values())} if inside else {}),
             # Without defaults: a field that a later version adds must not make older runs another workflow's.
             "spec": spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-            "inputs": inputs,
             "models": {agent.id: astuple(agent.model) for agent in agents.values()},
             "tools": {agent.id: [(tool.name, tool.describe()) for tool in agent.tools] for agent in agents.values()},
         }

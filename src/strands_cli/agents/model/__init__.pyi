@@ -1,7 +1,9 @@
 from strands_cli.agents.model.journaled_model import JournaledModel as JournaledModel
 from strands_cli.agents.model.model_errors import explain_error as explain_error
-from strands_cli.agents.model.models import close_model as close_model
+from strands_cli.agents.model.models import failure_to_close as failure_to_close
+from strands_cli.agents.model.plugin_models import filled_settings as filled_settings
 from strands_cli.agents.model.plugin_models import model_of as model_of
+from strands_cli.agents.model.plugin_models import provider_plugin as provider_plugin
 from strands_cli.agents.model.replay import ReplayModel as ReplayModel
 from strands_cli.agents.model.structured_output import TOOL as TOOL
 from strands_cli.agents.model.structured_output import answer_class as answer_class

@@ -183,8 +183,6 @@ class JournaledModel(Model):
         self, effect: Effect, messages: Any, tool_specs: Any, system_prompt: str | None, kwargs: dict[str, Any]
     ) -> AsyncIterator[Any]:
         scope = self._scope
-        scope.emit(ModelCallStarted(scope.now(), effect.key, scope.who, self.label))
-        started = scope.monotonic()
         state = kwargs.get("model_state")
         failures: list[str] = []
         written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
@@ -194,8 +192,7 @@ class JournaledModel(Model):
         # From its start on, so that a call that fails or is killed is also one of its model.
         effect.keep(agent=scope.who, model=self.label, request=request)
         try:
-            await effect.start()
-            events = await self._answered(
+            events, seconds = await self._answered(
                 effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), messages, state, failures
             )
         except BaseException:
@@ -213,12 +210,14 @@ class JournaledModel(Model):
         # Only after the whole turn is recorded, so that the SDK never sees an incomplete attempt.
         for event in events:
             yield decode(event)
-        self._emit_finished(effect.key, events, usage, cost, seconds=scope.monotonic() - started)
+        self._emit_finished(effect.key, events, usage, cost, seconds=seconds)
 
     async def _answered(
         self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], messages: Any, state: Any, failures: list[str]
-    ) -> list[Any]:
-        """Return the events of a whole turn; retry as the failure policy allows.
+    ) -> tuple[list[Any], float]:
+        """Return the events of a whole turn, and the seconds it took; retry as the failure policy allows.
+
+        Each attempt waits for its turn at the provider, and that time does not count.
 
         Args:
             effect: The call; it counts each further attempt.
@@ -229,22 +228,35 @@ class JournaledModel(Model):
         scope = self._scope
         retries = Retries(scope.limits.retries)
         before = dict(state) if isinstance(state, dict) else None
+        started = 0.0
         while True:
-            try:
-                return await self._turn(effect, ask(), messages)
-            except Exception as error:
-                reason = shortened(self._redactor.text(f"{type(error).__name__}: {error}"), MAX_REASON)
-                wait = retries.wait_after(error, scope.now())
-                if wait is None:
-                    await effect.fail(reason)
-                    raise
+            async with scope.provider_turn(self._settings.provider) as waited:
+                started = await self._begin(effect, waited, started, is_first=not retries.failed)
+                try:
+                    return await self._turn(effect, ask(), messages), scope.monotonic() - started
+                except Exception as error:
+                    reason = shortened(self._redactor.text(f"{type(error).__name__}: {error}"), MAX_REASON)
+                    wait = retries.wait_after(error, scope.now())
+                    if wait is None:
+                        await effect.fail(reason)
+                        raise
             failures.append(reason)
             scope.emit(ModelRetried(scope.now(), effect.key, scope.who, self.label, retries.failed, wait, reason))
             if before is not None:
                 state.clear()
                 state.update(before)
             await scope.sleep(wait)
+
+    async def _begin(self, effect: Effect, waited: float, started: float, *, is_first: bool) -> float:
+        """Write that an attempt begins, whose turn it is; return when the call began, without what it waited for."""
+        if waited:
+            self._scope.require_still()
+        if not is_first:
             effect.again()
+            return started + waited
+        self._scope.emit(ModelCallStarted(self._scope.now(), effect.key, self._scope.who, self.label))
+        await effect.start()
+        return self._scope.monotonic()
 
     async def _turn(self, effect: Effect, stream: AsyncIterable[Any], messages: Any) -> list[Any]:
         """Return the events of one attempt in the journal's form; emit its text as it arrives."""

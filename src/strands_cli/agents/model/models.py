@@ -79,6 +79,15 @@ async def close_model(model: Model) -> None:
         await closing
 
 
+async def failure_to_close(who: str, model: Model) -> str | None:
+    """Close a model as `close_model` does; return what failed, since what its runs did is valid all the same."""
+    try:
+        await close_model(model)
+    except Exception as error:  # noqa: BLE001 - a provider's client may raise anything
+        return f"closing the model of '{who}' failed: {type(error).__name__}: {error}"
+    return None
+
+
 def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the keyword arguments of the provider's constructor, as plain values.
 

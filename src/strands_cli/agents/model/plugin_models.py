@@ -31,8 +31,8 @@ def model_of(settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str,
         NotEquipped: The plugin's code cannot be imported, raises, or does not return a model of the SDK.
         InvalidInput: The function does not accept one of the settings.
     """
-    settings = _with_values(settings, secrets)
-    found = None if settings.provider in PROVIDERS or hooks is None else hooks.providers().get(settings.provider)
+    settings = filled_settings(settings, secrets)
+    found = provider_plugin(settings, hooks)
     if found is None:
         return build_model(settings)
     reference, plugin = found
@@ -50,7 +50,14 @@ def model_of(settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str,
     return model
 
 
-def _with_values(settings: ModelSettings, secrets: Mapping[str, str]) -> ModelSettings:
+def provider_plugin(settings: ModelSettings, hooks: Hooks | None) -> tuple[str, str] | None:
+    """Return the function that makes the model of a provider, and its plugin; None for the SDK's own classes."""
+    return None if settings.provider in PROVIDERS or hooks is None else hooks.providers().get(settings.provider)
+
+
+def filled_settings(settings: ModelSettings, secrets: Mapping[str, str]) -> ModelSettings:
+    """Return settings with the values of the secrets that they name; they must not be shown or stored."""
+
     def in_address(name: str) -> str:
         return quote(secrets[name], safe="")
 

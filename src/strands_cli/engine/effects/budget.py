@@ -123,12 +123,39 @@ class Spender:
         workflow: File of a workflow that is used as a tool; one call of it counts.
         prefix: What the keys begin with that count.
         agents_of: Returns who acts at a key without the prefix: the step's agent, then the agents that are tools in it.
+        runs: What many runs are together that count, for messages: `the batch`.
+        fix: How the many runs go on after a limit of theirs; `{limit}` is its name.
     """
 
     agent: str | None = None
     workflow: str | None = None
     prefix: str = ""
     agents_of: Callable[[str], Sequence[str]] = lambda key: ()
+    runs: str | None = None
+    fix: str = ""
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is one run, of which the journal knows the time."""
+        return self.agent is None and self.workflow is None and self.runs is None
+
+    @property
+    def place(self) -> str:
+        """What comes before the name of a limit: where it is written in the workflow, or whose it is."""
+        if self.runs is not None:
+            return f"the limit of {self.runs} on "
+        return "runtime.budgets." if self.agent is None else f"agents.{self.agent}.budgets."
+
+    def reached(self, name: str, limit: float, run: str) -> BudgetExceeded:
+        """Return the error of a limit that is reached."""
+        if self.runs is not None:
+            fix = self.fix.replace("{limit}", name)
+            return BudgetExceeded(f"budget: {self.runs} reached {name}: {limit:g}", fix=fix)
+        if self.agent is None:
+            who, path = f"the workflow {self.workflow}" if self.workflow else "the run", name
+        else:
+            who, path = f"the agent '{self.agent}'", f"agents.{self.agent}.{name}"
+        return _stopped(f"budget: {who} reached {self.place}{name}: {limit:g}", path, run)
 
 
 # What may end a run before an effect of a kind begins.
@@ -163,6 +190,7 @@ class Budget:
     _reserved: Counter[RowKind] = field(init=False, default_factory=Counter)
     _started: float = field(init=False)
     _warned: set[str] = field(init=False, default_factory=set)
+    _counted: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._started = self.clock.monotonic()
@@ -202,14 +230,39 @@ class Budget:
                 budget.count_tool_call()
             elif row.is_step and (agent is None or is_own):
                 budget.count_step()
-        is_run = agent is None and spender.workflow is None
-        budget.earlier_s = worked_before(journal, budget.latest) if is_run else worked
+        budget.earlier_s = worked_before(journal, budget.latest) if spender.is_run else worked
         return budget
 
-    @property
-    def place(self) -> str:
-        """Where the limits are written in the workflow."""
-        return "runtime.budgets" if self.spender.agent is None else f"agents.{self.spender.agent}.budgets"
+    @classmethod
+    def of_many(cls, limits: Budgets, clock: Clock, runs: str, fix: str, *, earlier_s: float = 0.0) -> Budget:
+        """Return a budget that many runs spend together, for `SharedRuns`.
+
+        Args:
+            runs: What they are together, for messages: `the batch`.
+            fix: How they go on after a limit; `{limit}` is its name.
+            earlier_s: How long earlier processes worked on them.
+        """
+        return cls(limits, clock, spender=Spender(runs=runs, fix=fix), earlier_s=earlier_s)
+
+    def count_journal(self, journal: Journal) -> None:
+        """Count what the journal of one of many runs says was spent; see `count_run`."""
+        spent = Budget.resumed(self.limits, self.clock, journal)
+        calls = {"steps": spent.steps, "model_calls": spent.model_calls, "tool_calls": spent.tool_calls}
+        self.count_run(spent.run, spent.usage, spent.cost, **calls)
+
+    def count_run(
+        self, run: str, usage: Usage, cost: float | None, *, steps: int = 0, model_calls: int = 0, tool_calls: int = 0
+    ) -> None:
+        """Count what one of many runs spent in earlier processes; a run that was counted is not counted again."""
+        if run in self._counted:
+            return
+        self._counted.add(run)
+        self.steps += steps
+        self.model_calls += model_calls
+        self.tool_calls += tool_calls
+        self.usage += usage
+        self._known_cost += cost or 0.0
+        self._unpriced += cost is None
 
     def require(self, kind: RowKind) -> None:
         """Check that one more effect of this kind may begin.
@@ -219,33 +272,25 @@ class Budget:
         """
         for name, spent, limit in self._limits_on(kind):
             if spent >= limit:
-                raise self._reached(name, limit)
+                raise self.spender.reached(name, limit, self.run)
         if kind == "model" and self.limits.max_cost_usd is not None and self._unpriced:
             raise BudgetExceeded(
-                f"budget: {self.place}.max_cost_usd cannot be checked: the cost of {self._unpriced} of the run's model"
-                " calls is not known",
+                f"budget: {self.spender.place}max_cost_usd cannot be checked: the cost of {self._unpriced} of "
+                f"{self.spender.runs or 'the run'}'s model calls is not known",
                 fix="give all the model's prices; where a server reports no tokens, limit max_model_calls instead",
             )
-
-    def _reached(self, name: str, limit: float) -> BudgetExceeded:
-        agent, workflow = self.spender.agent, self.spender.workflow
-        if agent is None:
-            who, path = f"the workflow {workflow}" if workflow else "the run", name
-        else:
-            who, path = f"the agent '{agent}'", f"agents.{agent}.{name}"
-        return _stopped(f"budget: {who} reached {self.place}.{name}: {limit:g}", path, self.run)
 
     def warnings(self, kind: RowKind) -> list[str]:
         """Return warnings before an effect: limits of which `warn_threshold` is spent, each once."""
         if not (limits := self._limits_on(kind)):
             return []
         near = {
-            name: f"{spent:g} of {self.place}.{name}: {limit:g} are spent"
+            name: f"{spent:g} of {self.spender.place}{name}: {limit:g} are spent"
             for name, spent, limit in limits
             if limit * self.limits.warn_threshold <= spent < limit
         }
         if kind == "model" and self.limits.max_tokens is not None and self._unmeasured:
-            near["unmeasured"] = f"a model reports no tokens, so {self.place}.max_tokens cannot count its calls"
+            near["unmeasured"] = f"a model reports no tokens, so {self.spender.place}max_tokens cannot count its calls"
         new = {name: message for name, message in near.items() if name not in self._warned}
         self._warned |= new.keys()
         return list(new.values())
@@ -276,7 +321,7 @@ class Budget:
         try:
             if limit is None:
                 return await work
-            return await _within(limit - self.seconds, work, self._reached("max_duration_s", limit))
+            return await _within(limit - self.seconds, work, self.spender.reached("max_duration_s", limit, self.run))
         finally:
             if self.spender.agent is not None:
                 self.earlier_s += self.clock.monotonic() - began

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +17,7 @@ from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usa
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.effects.provider_limits import ProviderLimits
     from strands_cli.engine.journal import Clock, Human, Row, RowKind
     from strands_cli.policy.claims import Touched
     from strands_cli.policy.rules import Request
@@ -26,7 +28,8 @@ class RunContext(Protocol):
 
     clock: Clock
     human: Human
-    budget: Budget
+    budgets: Sequence[Budget]
+    provider_limits: ProviderLimits
 
     def emit(self, event: Event) -> None:
         """Send an event to the listeners."""
@@ -215,6 +218,24 @@ class StepScope:
                 self.emit(RunWarning(self.now(), message))
             budget.begin_call(kind)
 
+    def provider_turn(self, provider: str) -> AbstractAsyncContextManager[float]:
+        """Return the context of one request to a provider; it waits for its turn among those of the process."""
+        return self._run.provider_limits.turn(provider)
+
+    def require_still(self) -> None:
+        """Check the budgets again for a model call that has waited for its turn, since others have spent meanwhile.
+
+        Raises:
+            BudgetExceeded: A limit is reached.
+        """
+        self.release_call("model")
+        try:
+            for budget in self._budgets:
+                budget.require("model")
+        finally:
+            for budget in self._budgets:
+                budget.begin_call("model")
+
     def require_nested(self, kind: RowKind) -> None:
         """Check that an effect may begin inside one of this step's calls; stop this step where it may not.
 
@@ -226,7 +247,8 @@ class StepScope:
         try:
             if kind != "step":
                 self.limits.require(kind, self.key, self.who, self._state.tally, nested=True)
-            self._run.budget.require(kind)
+            for budget in self._run.budgets:
+                budget.require(kind)
         except BudgetExceeded as error:
             self._state.exceeded = error
             self.stop(error)
@@ -239,7 +261,7 @@ class StepScope:
 
     @property
     def _budgets(self) -> tuple[Budget, ...]:
-        own = (self._run.budget, *([self.limits.budget] if self.limits.budget is not None else []))
+        own = (*self._run.budgets, *([self.limits.budget] if self.limits.budget is not None else []))
         around = self.outer._budgets if self.outer is not None else ()
         return (*own, *(budget for budget in around if not any(budget is one for one in own)))
 

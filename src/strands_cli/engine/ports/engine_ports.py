@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from strands_cli.engine.effects import UNLIMITED, Budget, ProviderLimits
 from strands_cli.engine.journal import Clock, Human, Journal
 from strands_cli.engine.ports.tracing_port import UNTRACED, Tracing
 from strands_cli.events import Usage
@@ -66,7 +67,12 @@ class ToolCaller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything that a run needs from outside."""
+    """Everything that a run needs from outside.
+
+    Attributes:
+        budget: What many runs spend together; None for a run of its own.
+        provider_limits: How often the runs of this process may ask each provider.
+    """
 
     journal: Journal
     agents: AgentRunner
@@ -74,3 +80,5 @@ class Ports:
     human: Human
     clock: Clock
     tracing: Tracing = UNTRACED
+    budget: Budget | None = None
+    provider_limits: ProviderLimits = UNLIMITED

@@ -34,12 +34,12 @@ def check_outputs(
     """Return findings for files that the run cannot write, as far as their paths follow from the inputs."""
     if options.as_written:
         return []
+    if not spec.outputs.artifacts:
+        return _check_record(options)
     templates = spec.templates()
-    findings: list[Finding] = []
     targets: list[Path] = []
     names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
-    if spec.outputs.artifacts:
-        findings += _check_folder(options, document)
+    findings = _check_folder(options, document)
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:

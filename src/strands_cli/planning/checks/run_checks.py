@@ -85,23 +85,35 @@ def _unpriced(
             yield Finding(UNKNOWN_PRICE, message, document.where(pointer), fix)
 
 
-def check_variables(spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any]) -> list[Finding]:
-    """Return a finding for each variable that templates use and neither the run's inputs nor the pattern defines."""
-    templates = Templates()
-    findings: dict[str, Finding] = {}
+def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
+    """Return the names that templates use and only inputs can define, each with the pointer of its first use."""
+    templates, declared = Templates(), spec.inputs.declared()
+    found: dict[str, str] = {}
     for site in template_sites(spec):
         paths = templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
         for name in sorted(str(path[0]) for path in paths):
-            if name in site.scope or name in inputs or name in findings or name in hiding_names():
-                continue
-            if name in spec.inputs.declared():
-                continue  # declared and without a value: that has its own finding
-            fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`")
-            if name in reserved_names():
-                fix = "use it where the run has it, or declare an input of this name"
-            message = f"a template uses '{name}', which nothing defines"
-            findings[name] = Finding(UNDEFINED_VARIABLE, message, document.where(site.pointer), fix)
-    return list(findings.values())
+            # One that is declared and has no value has its own finding.
+            if name not in site.scope and name not in hiding_names() and name not in declared:
+                found.setdefault(name, site.pointer)
+    return found
+
+
+def check_variables(names: Mapping[str, str], document: Document, inputs: Mapping[str, Any]) -> list[Finding]:
+    """Return a finding for each variable that templates use and neither the run's inputs nor the pattern defines.
+
+    Args:
+        names: See `names_in_templates`.
+    """
+    findings = []
+    for name, pointer in names.items():
+        if name in inputs:
+            continue
+        fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`")
+        if name in reserved_names():
+            fix = "use it where the run has it, or declare an input of this name"
+        message = f"a template uses '{name}', which nothing defines"
+        findings.append(Finding(UNDEFINED_VARIABLE, message, document.where(pointer), fix))
+    return findings
 
 
 def check_mounts(

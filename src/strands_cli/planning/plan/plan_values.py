@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
@@ -184,6 +184,13 @@ def _no_prices() -> PriceTable:
     return PriceTable({}, "")
 
 
+class Rows(Protocol):
+    """Plans a workflow with other inputs."""
+
+    def plan(self, like: Plan, changes: Mapping[str, Any]) -> Plan:
+        """Return the plan of a row, like another plan but for some fields of the request."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything `run` needs and nothing it must look up: the value between checking and running.
@@ -196,6 +203,7 @@ class Plan:
     of secrets without links, by the path as written: a link that is moved later leads nowhere else.
     `variables` are the environment variables that `runtime` names. `packaged` is the name `DIST/NAME` of a workflow
     that an installed distribution brings. `host_is_typed` says that the command line names the host of the models.
+    `rows` plans the workflow with other inputs; a workflow that is a tool of another has none.
     """
 
     spec: WorkflowSpec
@@ -223,6 +231,7 @@ class Plan:
     variables: Mapping[str, str] = field(default_factory=dict)
     packaged: str = ""
     host_is_typed: bool = False
+    rows: Rows | None = field(default=None, compare=False, repr=False)
 
     @property
     def project(self) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import did_you_mean
@@ -27,7 +28,7 @@ def is_prompt_template(text: str) -> bool:
 
 
 class Templates:
-    """Compiles and renders the templates of one workflow; each text is compiled once.
+    """Compiles and renders the templates of one workflow; each text is compiled once for all workflows.
 
     Values from models and tools are names in a template, never templates: a rendered text is not rendered again.
     """
@@ -35,16 +36,11 @@ class Templates:
     def __init__(self, *, prints_yaml: bool = False) -> None:
         """Make the templates; with `prints_yaml` they print `true` and `false`, and not Python's words."""
         self._prints_yaml = prints_yaml
-        self._sandbox: Sandbox | None = None
 
     @property
     def sandbox(self) -> Sandbox:
         """The Jinja environment; made on first use, since workflows without templates need no Jinja."""
-        if self._sandbox is None:
-            from strands_cli.workflow.templates.sandbox import Sandbox
-
-            self._sandbox = Sandbox(prints_yaml=self._prints_yaml)
-        return self._sandbox
+        return _sandbox(prints_yaml=self._prints_yaml)
 
     def template_error(self, text: str) -> TemplateError | None:
         """Compile a template and return its error, with the line, or None."""
@@ -205,6 +201,14 @@ class Templates:
             explained = TemplateError(f"{error.message}{_hint(error.name, known)}", error.line)
             explained.is_unknown = True
             raise explained from None
+
+
+@cache
+def _sandbox(*, prints_yaml: bool) -> Sandbox:
+    """Return the sandbox of the process: it has no state but what it has compiled, which many runs use."""
+    from strands_cli.workflow.templates.sandbox import Sandbox
+
+    return Sandbox(prints_yaml=prints_yaml)
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

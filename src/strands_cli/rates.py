@@ -1,0 +1,47 @@
+"""A rate such as `60/m`: how often something may begin in a second, a minute, an hour or a day."""
+
+from __future__ import annotations
+
+import re
+
+from strands_cli.errors import UsageError
+from strands_cli.quick_dataclass import dataclass
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_RATE = re.compile(r"([1-9][0-9]{0,8})/([smhd])")
+# What people write for a rate: `60`, `60/min`, `60 per minute`, `60rpm`.
+_NEARLY = re.compile(
+    r"\s*0*(?P<count>[1-9][0-9]{0,8})\s*(?:/|per\b|rp(?=[smhd]))?\s*(?P<unit>[a-z]*)\s*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `count` in any `period_s` seconds."""
+
+    count: int
+    period_s: int
+
+    def __str__(self) -> str:
+        """Return the rate as it is written."""
+        unit = next(unit for unit, seconds in _SECONDS.items() if seconds == self.period_s)
+        return f"{self.count}/{unit}"
+
+    @classmethod
+    def parse(cls, text: str, option: str = "--rate") -> Rate:
+        """Return the rate that a text names.
+
+        Args:
+            option: What takes the text, for the message.
+
+        Raises:
+            UsageError: The text is not a rate.
+        """
+        if found := _RATE.fullmatch(text):
+            return cls(int(found[1]), _SECONDS[found[2]])
+        near = _NEARLY.fullmatch(text)
+        unit = near["unit"][:1].lower() if near else ""
+        fix = "write a number and s, m, h or d, for example 60/m"
+        if near and unit in ("", *_SECONDS):
+            fix = f"did you mean {near['count']}/{unit or 'm'}?"
+        raise UsageError(f"{option}: {text!r} is not a rate", fix=fix)

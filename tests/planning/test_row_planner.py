@@ -1,0 +1,175 @@
+"""A plan with other inputs is the plan that planning from the start makes of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strands_cli import app
+from strands_cli.errors import has_errors
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def is_workflow(path: Path) -> bool:
+    document = yaml.safe_load(path.read_text("utf-8"))
+    return isinstance(document, dict) and bool(document.keys() & {"agents", "pattern"})
+
+
+WORKFLOWS = [path for path in sorted(EXAMPLES.rglob("*.yaml")) if is_workflow(path)]
+OF_TYPE: dict[str, list[Any]] = {
+    "string": ["bees", "two words\nand a line", "{{ not a template }}", "", 7],
+    "integer": [3, "4", "many", 2.5],
+    "number": [1.5, "2", "x"],
+    "boolean": [True, "no", "perhaps"],
+    "array": [["a", "b"], '["c"]', "c", []],
+    "object": [{"a": 1}, '{"b": [2]}', "b"],
+}
+TEXTS = st.sampled_from(["bees", "", "3", "true", '["a"]', '{"a": {"b": null}}', "{{ x }}", "garden", "é\ud800"])
+VALUES = TEXTS | st.integers(0, 9) | st.booleans() | st.none() | st.lists(TEXTS, max_size=2)
+
+
+def same(row: Plan, whole: Plan) -> None:
+    assert row == whole
+    assert row.digest == whole.digest
+    assert [*row.inputs] == [*whole.inputs]
+    assert row.findings == whole.findings
+
+
+def rows_of(loaded: Loaded) -> Iterator[dict[str, Any]]:
+    """Yield inputs that fit and some that do not: absent, of another type, outside the enum, not declared."""
+    assert loaded.spec is not None
+    declared = loaded.spec.inputs.declared()
+    names = declared or dict.fromkeys(loaded.spec.inputs.values)
+    for number in range(5):
+        fitting = {}
+        for name, spec in names.items():
+            choices = (spec.enum if spec is not None else None) or OF_TYPE[spec.type if spec is not None else "string"]
+            fitting[name] = choices[number % len(choices)]
+        yield fitting
+    yield {}
+    for name in names:
+        yield {**fitting, name: None}
+        yield {**fitting, name: ["not", {"of": "the type"}]}
+    yield {**fitting, "undeclared": "bees", "last_response": "an earlier one"}
+
+
+@pytest.fixture(params=WORKFLOWS, ids=[path.relative_to(EXAMPLES).as_posix() for path in WORKFLOWS])
+def loaded(request: pytest.FixtureRequest) -> Loaded:
+    return app.load(request.param)
+
+
+def test_a_row_of_each_example_is_the_plan_of_its_inputs(loaded: Loaded) -> None:
+    first = app.plan(loaded)
+    planned = first
+    for values in rows_of(loaded):
+        whole = app.plan(loaded, RunRequest(values=values))
+        same(app.plan_row(first, values), whole)
+        planned = app.plan_row(planned, values)
+        same(planned, whole)
+
+
+def test_the_examples_have_every_pattern() -> None:
+    assert {app.load(path).valid.pattern.type for path in WORKFLOWS} == set(PATTERNS)  # type: ignore[union-attr]
+
+
+MANY_INPUTS = """
+version: 1
+name: many
+runtime: {provider: replay, recording: many.recording.yaml}
+inputs:
+  required: {place: string, count: {type: integer, enum: [1, 3]}}
+  optional: {tags: {type: array, default: [a]}, loud: {type: boolean}, about: {type: object}}
+  values: {fixed: 4}
+agents: {one: {prompt: "Answer about {{ place }}.", tools: []}}
+pattern:
+  type: chain
+  config:
+    steps:
+      - {agent: one, input: "{{ place }}: {{ tags | join(',') }}{% if loud %}!{% endif %} {{ about.a.b }}"}
+      - {agent: one, input: "{{ unknown_word }}{{ fixed }}"}
+outputs: {artifacts: [{path: "{{ place }}/{{ count }}.md", from: "{{ last_response }}"}, {path: a/3.md, from: x}]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("many.yaml").write_text(MANY_INPUTS)
+    Path("many.recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: ok}], steps.1: [{text: ok}]}\n")
+    return tmp_path
+
+
+def any_of(**given: Any) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=given)
+
+
+ROWS = any_of(
+    place=VALUES | st.sampled_from(["a", "..", "a b"]), count=VALUES, tags=VALUES, about=VALUES, unknown_word=VALUES,
+    fixed=VALUES, other=VALUES,
+)  # fmt: skip
+
+
+def test_any_row_is_the_plan_of_its_inputs(folder: Path) -> None:
+    loaded = app.load("many.yaml")
+    first = app.plan(loaded, RunRequest(values={"place": "a", "count": 3}))
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        ROWS, any_of(place=TEXTS, count=TEXTS, loud=TEXTS, fixed=TEXTS), st.sampled_from([None, Path("out"), Path("a")])
+    )
+    def check(values: Mapping[str, Any], texts: Mapping[str, str], out_dir: Path | None) -> None:
+        where = {} if out_dir is None else {"out_dir": out_dir}
+        whole = app.plan(loaded, RunRequest(values=values, variables=texts, **where))  # type: ignore[arg-type]
+        same(app.plan_row(first, values, texts=texts, out_dir=out_dir), whole)
+
+    check()
+
+
+def test_rows_share_what_does_not_depend_on_inputs(folder: Path) -> None:
+    first = app.plan("many.yaml", RunRequest(values={"place": "a", "count": 3, "about": {"a": {"b": 1}}}))
+    row = app.plan_row(first, {"place": "b", "count": 1, "about": {"a": {"b": 2}}})
+    assert row.digest != first.digest
+    for name in ("spec", "agents", "files", "rules", "policy", "hooks", "prices", "rows"):
+        assert getattr(row, name) is getattr(first, name), name
+
+
+def test_the_choices_of_the_first_plan_hold_for_its_rows(folder: Path) -> None:
+    request = RunRequest(values={"place": "a", "count": 3}, model="other", yes=True, out_dir=folder / "there")
+    row = app.plan_row(app.plan("many.yaml", request), {"place": "b", "count": "1", "unknown_word": "w"})
+    assert row.agents["one"].model.model_id == "other"
+    assert row.inputs == {"tags": ["a"], "loud": None, "about": None, "fixed": 4, "place": "b", "count": 1} | {
+        "unknown_word": "w"
+    }
+
+
+def test_a_row_of_one_step_takes_far_less_than_planning(folder: Path) -> None:
+    Path("one.yaml").write_text(
+        "version: 1\nname: one\nruntime: {provider: openai, model_id: m, host: 'http://127.0.0.1:9'}\n"
+        "inputs: {required: {text: string}}\nagents: {one: {prompt: Answer., tools: []}}\n"
+        "pattern: {type: chain, config: {steps: [{agent: one, input: 'About {{ text }}'}]}}\n"
+    )
+    loaded = app.load("one.yaml")
+    first = app.plan(loaded, RunRequest(values={"text": "a"}))
+
+    def spent(rows: int, plan: Any) -> float:
+        before = time.process_time()
+        for number in range(rows):
+            assert plan(f"text {number}").inputs["text"] == f"text {number}"
+        return (time.process_time() - before) / rows
+
+    whole = min(spent(3, lambda text: app.plan(loaded, RunRequest(values={"text": text}))) for _ in range(3))
+    row = min(spent(50, lambda text: app.plan_row(first, {"text": text})) for _ in range(3))
+    assert row < whole / 20, f"{row * 1000:.3f} ms a row, {whole * 1000:.1f} ms a plan"
+    assert not has_errors(app.plan_row(first, {"text": "b"}).findings) or first.findings
