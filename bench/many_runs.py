@@ -13,7 +13,7 @@ from pathlib import Path
 
 from strands_cli.engine.journal.journal_files import DATABASE
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.run_index import SETTLED_NS
 
 RUNS = 5_000
@@ -30,7 +30,7 @@ def make(runs_dir: Path) -> None:
         copy = runs_dir / f"20261101-{clock}-{number:06x}"
         copy.mkdir(mode=0o700)
         shutil.copyfile(first / DATABASE, copy / DATABASE)
-    found, problems = list_runs(runs_dir, lambda: time.time_ns() + SETTLED_NS)
+    found, problems = FolderStore(runs_dir, lambda: time.time_ns() + SETTLED_NS).runs()
     if len(found) != RUNS or problems:
         raise RuntimeError(f"{len(found)} of {RUNS} runs are listed")
 

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from strands_cli.config import Settings
     from strands_cli.engine import RunResult
     from strands_cli.engine.effects import Budget, ProviderLimits
-    from strands_cli.engine.journal import Human, SqliteJournal
+    from strands_cli.engine.journal import Human
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.engine.run_start import Correction, Rerun
     from strands_cli.errors import Finding
     from strands_cli.events import Event
     from strands_cli.planning import RowPlanner, RunRequest
     from strands_cli.planning.machine import Installation
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.store_place import StorePlace
     from strands_cli.tools.loading import ObjectTools
     from strands_cli.workflow import Loaded
     from strands_cli.workflow.yaml import FileSnapshot
@@ -187,21 +189,26 @@ async def run(
 # -- stored runs
 
 
-def open_run(run_id: str, runs_dir: Path | None = None, *, hold: bool = True) -> SqliteJournal:
+def open_run(run_id: str, place: StorePlace | None = None, *, hold: bool = True) -> StoredJournal:
     """Open the journal of a stored run; with `hold` no other process can continue it meanwhile.
+
+    Args:
+        run_id: Its id, the start of it, or `last`.
+        place: The store that has it; None means the one that is chosen by default.
 
     Raises:
         RunRecordError: There is no such run, its journal is not usable, or another process holds it.
         UsageError: The run was cancelled.
     """
-    from strands_cli.config import load_settings
-    from strands_cli.engine.stored_runs import find_run, opened_run
+    from strands_cli.engine.stored_runs import opened_run, store_at
+    from strands_cli.planning.stores import chosen_place
 
-    return opened_run(find_run(load_settings(runs_dir=runs_dir).runs_dir, run_id), hold=hold)
+    with contextlib.closing(store_at(place or chosen_place())) as store:
+        return opened_run(store, store.find(run_id), hold=hold)
 
 
 def plan_resume(
-    journal: SqliteJournal,
+    journal: StoredJournal,
     changes: Mapping[str, Any],
     *,
     budgets: Mapping[str, str] | None = None,
@@ -232,7 +239,7 @@ def plan_resume(
 
 
 def plan_correction(
-    journal: SqliteJournal, corrected: Loaded, changes: Mapping[str, Any], catalog: Catalog | None = None
+    journal: StoredJournal, corrected: Loaded, changes: Mapping[str, Any], catalog: Catalog | None = None
 ) -> Correction:
     """Plan a stored run with its corrected workflow; nothing is stored yet.
 
@@ -250,7 +257,7 @@ def plan_correction(
 
 async def resume(
     planned: Plan,
-    journal: SqliteJournal,
+    journal: StoredJournal,
     request: RunRequest,
     human: Human,
     emit: Emit,
@@ -266,7 +273,7 @@ async def resume(
 
 
 def plan_rerun(
-    journal: SqliteJournal, from_key: str, changes: Mapping[str, Any], catalog: Catalog | None = None
+    journal: StoredJournal, from_key: str, changes: Mapping[str, Any], catalog: Catalog | None = None
 ) -> Rerun:
     """Plan a new run of a stored run's workflow, which reuses the steps before a key.
 
@@ -299,7 +306,7 @@ async def rerun(
     Raises:
         StrandsCliError: The run could not start or complete, or the input of a reused step has changed.
     """
-    create = _new_journal(new.planned, new.request, python_tools, run_id, new.rows, new.origin)
+    create = _new_journal(new.planned, new.request, python_tools, run_id, new)
     return await _execute(new.planned, new.request, human, emit, create, python_tools)
 
 
@@ -358,12 +365,22 @@ async def run_tool(
 
 
 def _new_journal(
-    planned: Plan, request: RunRequest, python_tools: ObjectTools | None, run_id: str | None, *reused: Any
-) -> Callable[[], SqliteJournal]:
+    planned: Plan,
+    request: RunRequest,
+    python_tools: ObjectTools | None,
+    run_id: str | None,
+    reused: Rerun | None = None,
+) -> Callable[[], StoredJournal]:
     """Return what creates the journal of a run; a rerun has the rows that it reuses, and their origin."""
     from strands_cli.engine.run_start import create_journal
+    from strands_cli.engine.stored_runs import store_at
 
-    return partial(create_journal, planned, request, python_tools.places if python_tools else None, run_id, *reused)
+    def create() -> StoredJournal:
+        places = python_tools.places if python_tools else None
+        with contextlib.closing(store_at(planned.store)) as store:
+            return create_journal(store, planned, request, places, run_id, reused)
+
+    return create
 
 
 async def _execute(
@@ -371,7 +388,7 @@ async def _execute(
     request: RunRequest,
     human: Human,
     emit: Emit,
-    open_journal: Callable[[], SqliteJournal],
+    open_journal: Callable[[], StoredJournal],
     python_tools: ObjectTools | None,
     shared: SharedRuns | None = None,
 ) -> RunResult:
@@ -383,7 +400,7 @@ async def _execute(
     from strands_cli.engine import RedactedHuman, execute, redacted_emit, redacted_errors, redacted_writer
     from strands_cli.engine.ports import Ports, SystemClock
     from strands_cli.engine.run_start import recorded
-    from strands_cli.engine.stored_runs import session_facts
+    from strands_cli.engine.stored_runs import session_facts, while_held
     from strands_cli.engine.waiting import tell_of_questions
     from strands_cli.errors import WaitingForPerson
     from strands_cli.events import RunWarning
@@ -419,7 +436,8 @@ async def _execute(
         write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
         try:
             with recorded(request, journal, warn):
-                result = await execute(planned, ports, journal.directory.name, emit, redacted_writer(write, redactor))
+                work = execute(planned, ports, journal.run_id, emit, redacted_writer(write, redactor))
+                result = await while_held(journal, work)
         except WaitingForPerson:
             await tell_of_questions(planned, journal, redactor)
             raise

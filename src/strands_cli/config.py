@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 
 from strands_cli.errors import UsageError
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.store_place import is_address
 
 POLICY_FILE = "policy.yaml"
 CONFIG_FILE = "config.yaml"
@@ -21,7 +23,9 @@ ADOPTED_FILE = "strands-adopted.json"
 class Settings:
     """Settings from the environment; every field has a safe default.
 
-    `runs_dir` has one directory for each run. `custom_tools` are the patterns of `STRANDS_CUSTOM_TOOL_ALLOWLIST`.
+    `runs_dir` has one directory for each run, unless `store` is the address of another store. `is_chosen` tells whether
+    an option or a variable names one of them; if none does, the user's config file may name an address. `custom_tools`
+    are the patterns of `STRANDS_CUSTOM_TOOL_ALLOWLIST`.
     `managed_policy` and `user_policy` are the paths of the operator's and the user's policy files, `user_config` is the
     path of the user's further settings.
     """
@@ -31,21 +35,45 @@ class Settings:
     managed_policy: Path | None = None
     user_policy: Path | None = None
     user_config: Path | None = None
+    store: str = field(default="", repr=False)
+    is_chosen: bool = True
 
 
-def load_settings(environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None) -> Settings:
-    """Return the settings; `runs_dir` takes precedence over `STRANDS_RUNS_DIR`, and that over the default."""
+def load_settings(
+    environ: Mapping[str, str] | None = None, *, runs_dir: Path | None = None, store: str | None = None
+) -> Settings:
+    """Return the settings; options (`runs_dir`, `store`) take precedence over variables, and these over the default.
+
+    Raises:
+        UsageError: Both options are given, or both variables are set, or the store is not an address.
+    """
     environ = os.environ if environ is None else environ
-    chosen = runs_dir or (Path(environ["STRANDS_RUNS_DIR"]) if environ.get("STRANDS_RUNS_DIR") else None)
+    chosen, store = _chosen_store(environ, runs_dir, store)
     allowlist = environ.get("STRANDS_CUSTOM_TOOL_ALLOWLIST", "")
     folder = user_config_dir(environ)
     return Settings(
         runs_dir=(chosen or user_data_dir(environ) / "runs").absolute(),
+        store=store,
+        is_chosen=bool(chosen or store),
         custom_tools=tuple(pattern.strip() for pattern in allowlist.split(",") if pattern.strip()),
         managed_policy=managed_policy_path(),
         user_policy=folder / POLICY_FILE if folder else None,
         user_config=folder / CONFIG_FILE if folder else None,
     )
+
+
+def _chosen_store(environ: Mapping[str, str], runs_dir: Path | None, store: str | None) -> tuple[Path | None, str]:
+    """Return the directory or the address that options or variables name; at most one of them is set."""
+    names = ("--runs-dir", "--store")
+    if runs_dir is None and not store:
+        directory, store = environ.get("STRANDS_RUNS_DIR") or None, environ.get("STRANDS_STORE")
+        runs_dir, names = Path(directory) if directory else None, ("STRANDS_RUNS_DIR", "STRANDS_STORE")
+    if runs_dir is not None and store:
+        raise UsageError(f"{names[0]} and {names[1]} name two places for the runs", fix="leave one of them out")
+    if store and not is_address(store):
+        fix = f"write postgresql://USER@HOST/DATABASE, or name a directory with {names[0]}"
+        raise UsageError(f"{names[1]} is not the address of a store: {store!r}", fix=fix)
+    return runs_dir, store or ""
 
 
 def user_data_dir(environ: Mapping[str, str]) -> Path:

@@ -10,8 +10,8 @@ from strands_cli.quick_dataclass import dataclass
 
 # A scheme as RFC 3986 (section 3.1) has it, and what follows it.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-# The user and the password in front of a host; a reference to a secret may contain `@`, `:` and `/`.
-_PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|[^/?#]*)@")
+# The user and the password in front of a host; one that is not encoded may contain every character.
+_PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@", re.DOTALL)
 _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)", re.IGNORECASE)
 # A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
 _REFERENCE = re.compile(r"\{(env|file|keyring|command):([^{}]+)\}")
@@ -38,6 +38,10 @@ class StorePlace:
         """The scheme of the address in lower case: the name of the entry point that opens it; empty for a directory."""
         found = _ADDRESS.match(self.address)
         return found[1].lower() if found else ""
+
+    def record(self, run_id: str) -> str:
+        """Return where the journal of a run is, for a person."""
+        return str(self.directory / run_id) if self.directory is not None else f"{run_id} in {self}"
 
     @property
     def words(self) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal.journal_files import DATABASE
-from strands_cli.engine.stored_runs.folder_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.cli.strands import Folder, Ran
 from tests.wordings import Wording
 
@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         ran = folder.strands(*arguments)
         assert ran.code == code, ran.err
         known = set(ids.values())
-        (ids[name],) = [run.id for run in list_runs(folder.runs)[0] if run.id not in known]
+        (ids[name],) = [run.id for run in FolderStore(folder.runs).runs()[0] if run.id not in known]
 
     folder.workflow(STEPS, {"steps.1": [{"text": "Bees hum."}]}, inputs=INPUTS)
     keep("first", 0, "run", "flow.yaml")

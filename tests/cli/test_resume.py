@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal.sqlite_journal import SqliteJournal, hold_run
-from strands_cli.engine.stored_runs.folder_store import list_runs
+from strands_cli.engine.folder_lock import hold_run
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.cli.strands import SECONDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
@@ -41,7 +42,7 @@ def live(server: ModelServer) -> dict[str, str]:
 
 def run_id(folder: Folder) -> str:
     """Return the id of the newest run."""
-    readable, _ = list_runs(folder.runs)
+    readable, _ = FolderStore(folder.runs).runs()
     return readable[0].id if readable else max(entry.name for entry in folder.runs.iterdir())
 
 
@@ -213,7 +214,7 @@ def test_who_answers_second_gets_the_first_answer_also_while_the_run_goes_on_wit
     folder.workflow([GATE])
     folder.strands("run", "flow.yaml")
     assert folder.strands("approve", "last", "steps.0", "--no-resume").code == 0
-    lock = hold_run(list_runs(folder.runs)[0][0].directory)
+    lock = hold_run(folder.runs / FolderStore(folder.runs).runs()[0][0].id)
     try:
         late = folder.strands(verb, "last", "steps.0")
     finally:

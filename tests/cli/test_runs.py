@@ -11,7 +11,7 @@ import time
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.cli.strands import Folder, Started
 from tests.wordings import Wording
 
@@ -29,7 +29,7 @@ def hanging(folder: Folder) -> Started:
 
 
 def ids(folder: Folder) -> list[str]:
-    return [run.id for run in reversed(list_runs(folder.runs)[0])]
+    return [run.id for run in reversed(FolderStore(folder.runs).runs()[0])]
 
 
 def test_no_runs_are_an_empty_list(folder: Folder, wording: Wording) -> None:

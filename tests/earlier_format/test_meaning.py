@@ -12,6 +12,7 @@ from strands_cli import Workflow, discover_catalog
 from strands_cli.app import load, open_run
 from strands_cli.catalog import Catalog
 from strands_cli.errors import RunRecordError, WaitingForPerson
+from strands_cli.store_place import StorePlace
 from tests.wordings import Wording
 
 SRC = Path(__file__).parents[2] / "src" / "strands_cli"
@@ -74,7 +75,7 @@ def test_a_run_that_began_before_version_0_had_its_meaning_is_not_continued(
     folder: Path, catalog: Catalog, wording: Wording
 ) -> None:
     run = _asking("0", folder, catalog)
-    with closing(open_run(run, Path("runs"))) as journal:
+    with closing(open_run(run, StorePlace(Path("runs").absolute()))) as journal:
         assert journal.get("meaning") == "earlier"
         journal.put(meaning=None)
     with pytest.raises(RunRecordError) as caught:
@@ -84,6 +85,6 @@ def test_a_run_that_began_before_version_0_had_its_meaning_is_not_continued(
 
 def test_a_run_of_version_1_stores_no_meaning(folder: Path, catalog: Catalog) -> None:
     run = _asking("1", folder, catalog)
-    with closing(open_run(run, Path("runs"))) as journal:
+    with closing(open_run(run, StorePlace(Path("runs").absolute()))) as journal:
         assert journal.get("meaning") is None
     assert Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog).response == "yes"

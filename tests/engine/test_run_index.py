@@ -16,7 +16,7 @@ import pytest
 
 from strands_cli.engine.journal.journal_files import DATABASE
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import delete_run, list_runs
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.run_index import INDEX, LEAST, SETTLED_NS
 
 REASON = "words that only this run has"
@@ -38,7 +38,7 @@ def runs(tmp_path: Path) -> Path:
         copy = runs / f"20261101-0000{number:02}-00000a"
         copy.mkdir()
         shutil.copyfile(first / DATABASE, copy / DATABASE)
-    assert len(list_runs(runs, later)[0]) == LEAST + 1
+    assert len(FolderStore(runs, later).runs()[0]) == LEAST + 1
     return runs
 
 
@@ -48,7 +48,7 @@ def in_index(runs: Path, query: str, *values: str) -> list[tuple[object, ...]]:
 
 
 def workflows(runs: Path) -> dict[str, str]:
-    listed, problems = list_runs(runs, later)
+    listed, problems = FolderStore(runs, later).runs()
     assert problems == []
     return {run.id: run.workflow for run in listed}
 
@@ -59,8 +59,10 @@ def test_ended_runs_are_shown_from_the_index_only_while_their_journals_are_the_s
     name = "20261101-000007-00000a"
     with contextlib.closing(SqliteJournal.open(runs / name)) as journal:
         journal.put(status="waiting")
-        assert {run.id: run.status for run in list_runs(runs, later)[0]}[name] == "waiting", "it is in the log only"
-    listed = {run.id: run for run in list_runs(runs, later)[0]}
+        assert {run.id: run.status for run in FolderStore(runs, later).runs()[0]}[name] == "waiting", (
+            "it is in the log only"
+        )
+    listed = {run.id: run for run in FolderStore(runs, later).runs()[0]}
     assert (listed[name].workflow, listed[name].status) == ("bees", "waiting")
     (runs / name / DATABASE).write_bytes((runs / "20261101-000008-00000a" / DATABASE).read_bytes())
     assert workflows(runs)[name] == "bees", "also where a file of the same size is put there"
@@ -69,23 +71,23 @@ def test_ended_runs_are_shown_from_the_index_only_while_their_journals_are_the_s
 def test_what_was_written_a_moment_ago_is_not_indexed(runs: Path) -> None:
     (runs / INDEX).unlink()
     written = min(one.stat().st_ctime_ns for one in runs.glob(f"*/{DATABASE}"))
-    assert len(list_runs(runs, lambda: written + SETTLED_NS // 2)[0]) == LEAST + 1
+    assert len(FolderStore(runs, lambda: written + SETTLED_NS // 2).runs()[0]) == LEAST + 1
     assert not (runs / INDEX).exists()
 
 
 def test_few_runs_need_no_index(tmp_path: Path, runs: Path) -> None:
     shutil.copytree(runs / "20261101-000001-00000a", tmp_path / "few" / "20261101-000001-00000a")
-    assert len(list_runs(tmp_path / "few", later)[0]) == 1
+    assert len(FolderStore(tmp_path / "few", later).runs()[0]) == 1
     assert [entry.name for entry in (tmp_path / "few").iterdir()] == ["20261101-000001-00000a"]
 
 
 def test_nothing_of_a_deleted_run_stays_in_the_index(runs: Path) -> None:
     for directory in [entry for entry in runs.iterdir() if entry.is_dir()][1:]:
-        delete_run(directory)
+        FolderStore(directory.parent).delete(directory.name)
     (left,) = workflows(runs)
     assert (runs / INDEX).read_bytes().count(REASON.encode()) == 1
     shutil.rmtree(runs / left)
-    assert list_runs(runs, later) == ([], []), "by hand, too"
+    assert FolderStore(runs, later).runs() == ([], []), "by hand, too"
     assert REASON.encode() not in (runs / INDEX).read_bytes()
 
 
@@ -129,21 +131,21 @@ def other_bytes(runs: Path) -> None:
     "spoil", [of_another_version, with_values_of_other_types, a_link, a_directory, cut, empty, other_bytes]
 )
 def test_whatever_is_in_its_place_the_list_is_right(runs: Path, spoil: Callable[[Path], None]) -> None:
-    before = list_runs(runs, later)
+    before = FolderStore(runs, later).runs()
     spoil(runs)
-    assert list_runs(runs, later) == before
+    assert FolderStore(runs, later).runs() == before
     if spoil is not a_directory:
         assert in_index(runs, "SELECT count(*) FROM runs WHERE started_at = 5.0") == [(LEAST + 1,)], "made again"
 
 
 def test_another_process_that_writes_it_changes_nothing(runs: Path) -> None:
-    before = list_runs(runs, later)
+    before = FolderStore(runs, later).runs()
     with contextlib.closing(sqlite3.connect(runs / INDEX, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert list_runs(runs, later) == before
+        assert FolderStore(runs, later).runs() == before
     (runs / INDEX).unlink()
     found: list[object] = []
-    threads = [threading.Thread(target=lambda: found.append(list_runs(runs, later))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(FolderStore(runs, later).runs())) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -37,7 +37,7 @@ def test_the_last_answers_of_many_failed_steps_are_found_in_one_pass(tmp_path: P
 
         asyncio.run(fill())
         journal.put(file="f", base_dir=str(tmp_path), status="failed", started_at=1.0)
-        summary = summary_of(tmp_path / "run", journal)
+        summary = summary_of(journal)
         effects = Counted(summary.effects)
         document = summary_document(replace(summary, effects=effects), full=False)
     failed = [one for one in document["effects"] if one["kind"] == "step"]

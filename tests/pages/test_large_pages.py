@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import find_run
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.pages.html_text import anchor_of
 from strands_cli.pages.run_page import run_page_of
 from strands_cli.pages.run_parts import run_html
@@ -33,13 +33,13 @@ def run(tmp_path: Path) -> Iterator[Path]:
     folder.work.mkdir()
     folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "some words " * 20}]})
     assert folder.strands("run", "flow.yaml").code == 0
-    yield find_run(folder.runs, "last")
+    yield folder.runs / FolderStore(folder.runs).find("last")
     folder.end_started()
 
 
 def page_of(run: Path) -> tuple[str, Parsed]:
     with contextlib.closing(SqliteJournal.open(run, hold=False)) as journal:
-        text = run_html(run_page_of(run, journal))
+        text = run_html(run_page_of(journal))
     return text, Parsed(text)
 
 

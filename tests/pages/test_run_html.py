@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import find_run
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.pages.html_text import anchor_of
 from strands_cli.pages.page_frame import stylesheet
 from strands_cli.pages.run_page import RunPage, run_page_of
@@ -50,13 +50,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
 
 @pytest.fixture(scope="module")
 def page(folder: Folder) -> RunPage:
-    return page_of(find_run(folder.runs, "last"))
+    return page_of(folder.runs / FolderStore(folder.runs).find("last"))
 
 
 def test_a_page_has_no_secret_that_only_the_reader_of_the_run_knows(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory = find_run(folder.runs, "last")
+    directory = folder.runs / FolderStore(folder.runs).find("last")
     monkeypatch.setenv("FIRM_TOKEN", "alert(1)")
     text = run_html(page_of(directory))
     assert "alert(1)" not in text
@@ -65,7 +65,7 @@ def test_a_page_has_no_secret_that_only_the_reader_of_the_run_knows(
 
 def page_of(directory: Path) -> RunPage:
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        return run_page_of(directory, journal)
+        return run_page_of(journal)
 
 
 def test_a_page_is_sound_html_that_loads_nothing_whatever_a_model_has_written(page: RunPage) -> None:
@@ -121,7 +121,7 @@ def test_a_page_has_pictures_that_lead_to_effects_and_the_decisions_with_their_r
 
 
 def test_rows_that_cannot_be_read_are_shown_as_such(page: RunPage, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(page.summary.run.directory, tmp_path / "spoiled"))
+    run = Path(shutil.copytree(page.summary.run.record, tmp_path / "spoiled"))
     with contextlib.closing(sqlite3.connect(run / "journal.sqlite")) as database, database:
         database.execute("UPDATE effects SET output = '{' WHERE key = 'steps.0/tool.0.look'")
         database.execute("UPDATE effects SET detail = '[', usage = 7 WHERE key = 'steps.0/model.1'")

@@ -98,7 +98,7 @@ def test_an_effect_without_a_readable_start_has_not_lasted_since_1970(directory:
     with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database, database:
         database.execute("UPDATE effects SET ended_at = 1.8e9 WHERE key = 'steps.0/model.0'")
     with damaged(directory, "steps.0/model.0", "started_at", "soon") as journal:
-        (top, *_) = tree_of(summary_of(directory, journal))
+        (top, *_) = tree_of(summary_of(journal))
     assert {one.key: one.seconds for one in top.walk()}["steps.0/model.0"] == 0.0
     with contextlib.closing(sqlite3.connect(directory / "journal.sqlite")) as database, database:
         database.execute("UPDATE effects SET ended_at = NULL WHERE key = 'steps.0/model.0'")
@@ -109,7 +109,7 @@ def test_rows_that_were_read_leave_memory_with_the_last_reader(directory: Path) 
     gc.disable()
     try:
         with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-            assert summary_of(directory, journal).effects
+            assert summary_of(journal).effects
             seen = weakref.ref(journal)
         del journal
         assert seen() is None
@@ -120,12 +120,12 @@ def test_rows_that_were_read_leave_memory_with_the_last_reader(directory: Path) 
 @pytest.mark.parametrize("column", DAMAGE)
 def test_a_damaged_value_hides_nothing_of_the_other_rows(directory: Path, column: str) -> None:
     with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        sound = dict(everything(summary_of(directory, journal)))
+        sound = dict(everything(summary_of(journal)))
     values = DAMAGE[column]
     cases = {(key, values[0]) for key in KEYS} | {(KEYS[n % len(KEYS)], value) for n, value in enumerate(values)}
     for key, value in cases:
         with damaged(directory, key, column, value) as journal:
-            summary = summary_of(directory, journal)
+            summary = summary_of(journal)
             shown = dict(everything(summary))
             whole = effect_of(journal, key)
         assert {**shown, key: None} == {**sound, key: None}
@@ -148,7 +148,7 @@ def test_damaged_facts_of_a_run_are_an_error_for_a_person_or_none(tmp_path: Path
             before = journal.get(name)
             journal.put(**{name: value})
             with contextlib.suppress(RunRecordError):
-                summary = summary_of(copy, journal)
+                summary = summary_of(journal)
                 assert [*fact_lines(summary), *effects_lines(summary, columns=80, full=True)]
             journal.put(**{name: before})
 

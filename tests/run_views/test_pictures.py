@@ -13,7 +13,7 @@ from strands_cli import app
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.engine.stored_runs.folder_store import list_runs
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.run_summary import summary_of
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Usage
@@ -43,10 +43,10 @@ def of_examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pictures]
         with contextlib.suppress(WaitingForPerson):
             asyncio.run(app.run(planned, options, StandaloneRun(), lambda event: None))
     found = {}
-    for run in list_runs(folder / "runs")[0]:
-        with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
+    for run in FolderStore(folder / "runs").runs()[0]:
+        with contextlib.closing(SqliteJournal.open(folder / "runs" / run.id, hold=False)) as journal:
             name = "waiting" if run.status == "waiting" else run.pattern
-            found[name] = pictures_of(journal, summary_of(run.directory, journal))
+            found[name] = pictures_of(journal, summary_of(journal))
     return found
 
 
@@ -116,7 +116,7 @@ def pictures(tmp_path: Path, rows: Sequence[Row], status: str, *, text: str = ""
         asyncio.run(fill())
         facts = {"file": "flow.yaml", "text": text, "base_dir": str(tmp_path), "worked_s": 2.0}
         journal.put(status=status, started_at=100.0, **facts)
-        return pictures_of(journal, summary_of(tmp_path / "run", journal), now)
+        return pictures_of(journal, summary_of(journal), now)
 
 
 def chain_of(length: int) -> str:

@@ -9,14 +9,14 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import find_run
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "patterns"
 PATTERNS = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if "." not in path.stem)
 
 
 def keys_of(run_id: str) -> list[str]:
-    journal = SqliteJournal.open(find_run(Path("runs"), run_id), hold=False)
+    journal = SqliteJournal.open(Path("runs") / FolderStore(Path("runs")).find(run_id), hold=False)
     try:
         return [row.key for row in journal.rows() if row.kind != "artifacts"]
     finally:

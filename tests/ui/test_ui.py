@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from strands_cli.store_place import StorePlace
 from strands_cli.ui import UiOptions
 from tests.cli.strands import Folder
 from tests.ui.served import GATE, Browser, Served
@@ -114,7 +115,7 @@ def test_another_host_needs_the_consent_of_the_person_and_tls(folder: Folder, wo
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "LOCALHOST", "[::1]"])
 def test_the_page_takes_the_address_that_it_prints(host: str, tmp_path: Path) -> None:
-    options = UiOptions(tmp_path, tmp_path, host)
+    options = UiOptions(StorePlace(tmp_path), tmp_path, host)
     assert urlsplit(options.address(8765, "t"))._replace(path="", query="").geturl().lower() in options.origins(8765)
 
 

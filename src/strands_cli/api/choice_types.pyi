@@ -16,6 +16,7 @@ class StoredRunChoices(TypedDict, total=False):
     force: bool
     record: str | Path | None
     runs_dir: str | Path | None
+    store: str | None
     policy: str | Path | None
     locked: bool
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.api.choice_types import RunChoices, StoredRunChoices
 from strands_cli.events import Event, RunWarning
 from strands_cli.planning import RunRequest, converted
+from strands_cli.planning.stores import chosen_place
+from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
     from strands_cli.tools.loading import ObjectTools
@@ -40,6 +42,11 @@ def changes_of(choices: StoredRunChoices, python_tools: ObjectTools) -> dict[str
     require_known(choices, StoredRunChoices)
     _require_free(choices.get("context", {}))
     return _fields(choices, python_tools)
+
+
+def place_of(changes: Mapping[str, Any]) -> StorePlace:
+    """Return where the runs are that a program names."""
+    return chosen_place(changes.get("runs_dir"), changes.get("store"))
 
 
 def _fields(choices: RunChoices | StoredRunChoices, python_tools: ObjectTools | None) -> dict[str, Any]:

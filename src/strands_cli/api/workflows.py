@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
 from strands_cli.api.choice_types import RunChoices, StoredRunChoices
-from strands_cli.api.run_choices import changes_of, new_request, opened_python_tools
+from strands_cli.api.run_choices import changes_of, new_request, opened_python_tools, place_of
 from strands_cli.api.run_following import (
     Emit,
     Listen,
@@ -33,7 +33,7 @@ from strands_cli.workflow.yaml import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.catalog import Catalog
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.workflow import Loaded, WorkflowSpec
 
 
@@ -326,7 +326,7 @@ async def _resume(
     with reasons_in_traceback():
         async with opened_python_tools(choices, emit) as python_tools:
             changes = changes_of(choices, python_tools)
-            with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"))) as journal:
+            with contextlib.closing(app.open_run(run_id, place_of(changes))) as journal:
                 require_same_directory(journal)
                 if spec is not None:
                     await _correct(journal, spec, emit, changes, choices.get("catalog"))
@@ -335,7 +335,7 @@ async def _resume(
 
 
 async def _correct(
-    journal: SqliteJournal, spec: Workflow | str | Path, emit: Emit, changes: Mapping[str, Any], catalog: Catalog | None
+    journal: StoredJournal, spec: Workflow | str | Path, emit: Emit, changes: Mapping[str, Any], catalog: Catalog | None
 ) -> None:
     """Give a stored run its corrected workflow; nothing is stored unless the run can continue with it."""
     from strands_cli.engine.ports import SystemClock
@@ -354,7 +354,7 @@ async def _rerun(
     with reasons_in_traceback():
         async with opened_python_tools(choices, emit) as python_tools:
             changes = {**changes_of(choices, python_tools), "values": inputs}
-            with contextlib.closing(app.open_run(run_id, changes.get("runs_dir"), hold=False)) as journal:
+            with contextlib.closing(app.open_run(run_id, place_of(changes), hold=False)) as journal:
                 require_same_directory(journal)
                 new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
             require_trust_in_package(new.planned)

@@ -36,6 +36,10 @@ class MemoryJournal:
         rows = [row for row in self._rows.values() if kind in (None, row.kind) and row.key.startswith(start)]
         return map(_copied, rows)
 
+    async def begin(self, row: Row) -> None:
+        """Store that an effect begins."""
+        self.note(row)
+
     async def write(self, row: Row) -> None:
         """Store a row; raise `RunRecordError` where it is not JSON."""
         self._rows[row.key] = _copied(row)

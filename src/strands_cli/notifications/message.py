@@ -9,10 +9,9 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.stored_runs import StoredRun, stored_redactor, summary_of
 from strands_cli.engine.waiting import portable_command, sendable, waiting_questions
 from strands_cli.notifications.targets import occasion_of
@@ -53,12 +52,12 @@ class Message:
         }
 
 
-def message_of(directory: Path, journal: SqliteJournal) -> tuple[StoredRun, Message]:
+def message_of(journal: StoredJournal) -> tuple[StoredRun, Message]:
     """Return a run as it is stored now, and the message about it."""
-    summary = summary_of(directory, journal)
+    summary = summary_of(journal)
     run, spent = summary.run, summary.spent
     redact = stored_redactor(journal).union(Redactor.of_environment(os.environ)).text
-    questions = waiting_questions(journal, directory, redact) if occasion_of(run.status) == "waiting" else ()
+    questions = waiting_questions(journal, redact) if occasion_of(run.status) == "waiting" else ()
     data = {
         **_facts_of(run, redact),
         "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
@@ -68,7 +67,7 @@ def message_of(directory: Path, journal: SqliteJournal) -> tuple[StoredRun, Mess
         "denials": [{**asdict(one), "rule": sendable(one.rule, redact)} for one in summary.denials],
         "questions": [{**asdict(one), "commands": list(one.commands)} for one in questions[:MOST_QUESTIONS]],
         "more_questions": len(questions[MOST_QUESTIONS:]),
-        "commands": [redact(portable_command(*words, runs_dir=directory.parent)) for words in _next_steps(run)],
+        "commands": [redact(portable_command(*words, store=journal.place)) for words in _next_steps(run)],
     }
     text = _line_of(data, len(questions))
     return run, _message(f"run.{occasion_of(run.status)}", text, data, f"{run.id} {run.status} {run.ended_at}")
@@ -77,7 +76,7 @@ def message_of(directory: Path, journal: SqliteJournal) -> tuple[StoredRun, Mess
 def trial_message() -> Message:
     """Return a message that only shows whether messages arrive; it has the fields of a run that has ended."""
     now, nothing = time.time(), {"input_tokens": 0, "output_tokens": 0}
-    run = StoredRun("test", Path(), "test", "", "", "completed", now, now, "a test of strands doctor --notify", 0.0)
+    run = StoredRun("test", "", "test", "", "", "completed", now, now, "a test of strands doctor --notify", 0.0)
     data = {**_facts_of(run, str), "usage": nothing, "model_calls": 0, "tool_calls": 0, "cost_usd": 0.0}
     data |= {"denials": [], "questions": [], "more_questions": 0, "commands": []}
     return _message("test", "a test of strands doctor --notify", data, f"test {now} {os.getpid()}")

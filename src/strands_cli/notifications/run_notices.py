@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from strands_cli.config import Settings
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.stored_runs import store_at
 from strands_cli.errors import StrandsCliError
 from strands_cli.hooks import Check
 from strands_cli.notifications.config_file import read_targets
 from strands_cli.notifications.delivery import Delivery, deliver
 from strands_cli.notifications.message import message_of, trial_message
 from strands_cli.notifications.targets import Target
+from strands_cli.store_place import StorePlace
 
-# Takes the directory of a run, and returns a line for each message that was not sent.
-Notify = Callable[[Path], list[str]]
+# Takes the store and the id of a run, and returns a line for each message that was not sent.
+Notify = Callable[[StorePlace, str], list[str]]
 
 NAME = "notifications"
 
@@ -35,16 +35,18 @@ def notify_of(settings: Settings, *, detached: bool) -> Notify | None:
     if not targets:
         return None
     began = time.time()
-    return lambda directory: _notify(directory, targets, began, detached=detached)
+    return lambda place, run_id: _notify(place, run_id, targets, began, detached=detached)
 
 
-def _notify(directory: Path, targets: Sequence[Target], began: float, *, detached: bool) -> list[str]:
+def _notify(place: StorePlace, run_id: str, targets: Sequence[Target], began: float, *, detached: bool) -> list[str]:
     try:
-        journal = SqliteJournal.open(directory, hold=False)
+        with (
+            contextlib.closing(store_at(place)) as store,
+            contextlib.closing(store.open(run_id, hold=False)) as journal,
+        ):
+            run, message = message_of(journal)
     except StrandsCliError as error:
         return [_warning(error.message)]
-    with contextlib.closing(journal):
-        run, message = message_of(directory, journal)
     if run.status == "completed" and (run.ended_at or 0.0) < began:
         return []  # it was complete before: this process has only repeated its result
     wanted = [one.way for one in targets if one.wants(run.status, detached=detached)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.stored_runs import RunSummary, stored_redactor, summary_of
 from strands_cli.errors import RunRecordError
 from strands_cli.pages.html_text import escape
@@ -55,9 +54,7 @@ class RunPage:
         return self.redactor.text(str(value))
 
 
-def run_page_of(
-    directory: Path, journal: SqliteJournal, *, most_whole: int = MOST_WHOLE, has_pictures: bool = True
-) -> RunPage:
+def run_page_of(journal: StoredJournal, *, most_whole: int = MOST_WHOLE, has_pictures: bool = True) -> RunPage:
     """Return what a page of a run shows.
 
     Args:
@@ -67,15 +64,15 @@ def run_page_of(
     Raises:
         RunRecordError: The journal cannot be read.
     """
-    summary = summary_of(directory, journal)
+    summary = summary_of(journal)
     redactor, branches = stored_redactor(journal), tree_of(summary)
     return RunPage(
         summary=summary,
         branches=branches,
         whole={key: _whole(journal, key, redactor) for key in _chosen(branches, most_whole)},
         questions=redactor.json(questions_of(journal)),
-        commands=[redactor.text(one) for one in answer_commands(journal, directory.name, directory.parent)],
-        show_command=command("runs", "show", directory.name, runs_dir=directory.parent),
+        commands=[redactor.text(one) for one in answer_commands(journal)],
+        show_command=command("runs", "show", journal.run_id, store=journal.place),
         redactor=redactor,
         pictures=_pictures(journal, summary, redactor, branches) if has_pictures else None,
     )
@@ -88,7 +85,7 @@ def redacted_effect(whole: WholeEffect, redactor: Redactor) -> WholeEffect:
     return dataclasses.replace(redactor.record(whole), calls=calls, question=question)
 
 
-def _pictures(journal: SqliteJournal, summary: RunSummary, redactor: Redactor, tree: tuple[Branch, ...]) -> Pictures:
+def _pictures(journal: StoredJournal, summary: RunSummary, redactor: Redactor, tree: tuple[Branch, ...]) -> Pictures:
     made: Pictures = _without_secrets(pictures_of(journal, summary, redactor=redactor, tree=tree), redactor)
     return made
 
@@ -107,7 +104,7 @@ def _without_secrets(value: Any, redactor: Redactor) -> Any:
     return dataclasses.replace(value, **{name: _without_secrets(one, redactor) for name, one in fields.items()})
 
 
-def _whole(journal: SqliteJournal, key: str, redactor: Redactor) -> WholeEffect | str:
+def _whole(journal: StoredJournal, key: str, redactor: Redactor) -> WholeEffect | str:
     try:
         return redacted_effect(effect_of(journal, key), redactor)
     except RunRecordError as error:

@@ -31,13 +31,20 @@ from strands_cli.planning.checks import (
 )
 from strands_cli.planning.data_flow import checked_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
-from strands_cli.planning.machine import Installation, check_rules, load_policy, read_installation, rules_of
+from strands_cli.planning.machine import (
+    Installation,
+    check_rules,
+    load_policy,
+    read_installation,
+    rules_of,
+)
 from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, places_of
 from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
 from strands_cli.planning.row_planner import InputPlanner, Resolved, digest_of_plan
 from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.stores import store_place_of
 from strands_cli.planning.workflow_tools import agents_in, definitions_in, with_parts, workflows_in
 from strands_cli.workflow import NO_EFFECT, WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, folder_of
@@ -116,7 +123,7 @@ def resolve_plan(
         files={**recorded_texts(agents, snapshot), **skill_files(resolver.workflow_tools)},
         policy=policy,
         hooks=hooks,
-        runs_dir=machine.settings.runs_dir,
+        store=store_place_of(machine.settings),
         is_complete=context.is_complete,
         places=places_of(spec, Path.cwd() if snapshot.packaged else base_dir),
         variables=variables,
@@ -213,7 +220,7 @@ def installation_for(
     """
     require_valid(loaded)
     folder, policy = loaded.snapshot.folder or folder_of(loaded.document), None
-    settings = settings or load_settings(runs_dir=request.runs_dir)
+    settings = settings or load_settings(runs_dir=request.runs_dir, store=request.store)
     if loaded.snapshot.packaged:
         # The rules of the caller's folder hold; those of the package can only restrict.
         policy, folder = load_policy(settings, Path.cwd(), request.policy, folder), Path.cwd()

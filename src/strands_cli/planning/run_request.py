@@ -75,6 +75,7 @@ class RunRequest:
         detach: Whether questions wait instead of prompting.
         record: The file that gets the model's turns as a recording.
         runs_dir: The directory of journals.
+        store: The address of a store that has the journals instead.
         policy: A policy file that takes the place of the project's.
         locked: Whether a lock is required.
         no_plugins: Whether hook plugins of the user's policy file are left out.
@@ -164,6 +165,14 @@ class RunRequest:
         heading=FILES,
         help="Directory of the journals.",
         metavar="DIR",
+        again=True,
+    )
+    store: str | None = option(
+        None,
+        "--store",
+        heading=FILES,
+        help="Store of the runs, in place of a directory: postgresql://...",
+        metavar="ADDRESS",
         again=True,
     )
     policy: Path | None = option(

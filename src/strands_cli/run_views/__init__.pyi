@@ -3,7 +3,6 @@ from strands_cli.run_views.open_questions import command as command
 from strands_cli.run_views.open_questions import questions_of as questions_of
 from strands_cli.run_views.row_facts import BranchKind as BranchKind
 from strands_cli.run_views.row_facts import BranchStatus as BranchStatus
-from strands_cli.run_views.run_changes import RunChanges as RunChanges
 from strands_cli.run_views.run_diff import Change as Change
 from strands_cli.run_views.run_diff import Pair as Pair
 from strands_cli.run_views.run_diff import RunDiff as RunDiff

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from strands_cli.engine.journal import SqliteJournal
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Journal
+    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.store_place import StorePlace
 
 
-def answer_commands(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
+def answer_commands(journal: StoredJournal) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
     from strands_cli.engine.decisions import open_decisions, open_questions
     from strands_cli.engine.waiting import ways_to_answer
 
-    journal = _readable(journal)
-    rows = [*open_questions(journal), *open_decisions(journal)]
-    ways = [way for row in rows for way in ways_to_answer(run_id, row)]
-    return [command(verb, *words, runs_dir=runs_dir) for verb, *words in ways]
+    readable = journal.tolerant()
+    rows = [*open_questions(readable), *open_decisions(readable)]
+    ways = [way for row in rows for way in ways_to_answer(journal.run_id, row)]
+    return [command(verb, *words, store=journal.place) for verb, *words in ways]
 
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
@@ -40,12 +39,12 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
 
 def _readable(journal: Journal) -> Journal:
     """Return a journal whose damaged rows are no error."""
-    return journal.tolerant() if isinstance(journal, SqliteJournal) else journal
+    return cast("StoredJournal", journal).tolerant() if hasattr(journal, "tolerant") else journal
 
 
-def command(verb: str, *words: str, runs_dir: Path) -> str:
-    """Return a command line for a shell, with `--runs-dir` unless it is the default."""
-    from strands_cli.config import load_settings
+def command(verb: str, *words: str, store: StorePlace) -> str:
+    """Return a command line for a shell, with the option that names the store unless it is the default."""
+    from strands_cli.planning.stores import chosen_place
 
-    place = [] if load_settings().runs_dir == runs_dir else ["--runs-dir", str(runs_dir)]
+    place = [] if chosen_place() == store else store.words
     return shlex.join(["strands", verb, *words, *place])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from strands_cli.ui.children import Children
 from strands_cli.ui.frame import Ui
 from strands_cli.ui.live import ChangeHub, Changes
-from strands_cli.ui.runs_changes import ListChanges
+from strands_cli.ui.runs_changes import RunsChanges
 from strands_cli.ui.security import Admission, RequestGuard
 from strands_cli.ui.ui_options import UiOptions
 
@@ -39,7 +39,7 @@ async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
         port = listening.getsockname()[1]
         admission = Admission(lambda token: announce(options.address(port, token)))
         hub = ChangeHub(lambda topic: _changes(options, topic))
-        ui = Ui(options.folder, options.runs_dir, hub, Children(options.folder))
+        ui = Ui(options.folder, options.place, hub, Children(options.folder, options.place.address))
         server = _server(ui, admission, options, port)
         admission.renew()
         serving = asyncio.ensure_future(server.serve(sockets=[listening]))
@@ -53,9 +53,9 @@ async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
 
 def _changes(options: UiOptions, topic: str) -> Changes:
     """Return what notices changes of a run, or of the list of runs."""
-    from strands_cli.run_views import RunChanges
+    from strands_cli.engine.stored_runs import store_at
 
-    return RunChanges(options.runs_dir / topic) if topic else ListChanges(options.runs_dir)
+    return RunsChanges(store_at(options.place), topic)
 
 
 def _server(ui: Ui, admission: Admission, options: UiOptions, port: int) -> uvicorn.Server:

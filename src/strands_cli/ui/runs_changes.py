@@ -1,26 +1,27 @@
-"""Whether the list of stored runs has changed since it was last looked at."""
+"""Whether a stored run, or the list of runs, has changed since it was last looked at."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from strands_cli.engine.ports import RunStore
 
 
-class ListChanges:
-    """Looks at every run of a directory as the list of runs shows it."""
+class RunsChanges:
+    """Looks at one run of a store, or at every run as the list of runs shows it.
 
-    def __init__(self, runs_dir: Path) -> None:
-        self._runs_dir = runs_dir
+    Args:
+        run: The id of a run; empty for the list.
+    """
+
+    def __init__(self, store: RunStore, run: str) -> None:
+        self._store, self._run = store, run or None
         self._seen: object = None
 
     def changed(self) -> bool:
-        """Return whether a run came, went, or has another status; true for the first call.
+        """Return whether the run has changed, or a run came, went, or has another status; true for the first call.
 
         Raises:
-            RunRecordError: The directory cannot be read.
+            RunRecordError: The run does not exist any more, or the store cannot be read.
         """
-        from strands_cli.engine.stored_runs import list_runs
-
-        runs, problems = list_runs(self._runs_dir)
-        found = ([(run.id, run.status, run.ended_at) for run in runs], problems)
+        found = self._store.state(self._run)
         has_changed, self._seen = found != self._seen, found
         return has_changed

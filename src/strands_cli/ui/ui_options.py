@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.errors import UsageError
+from strands_cli.store_place import StorePlace
 
 LOOPBACK = "127.0.0.1"
 
@@ -19,7 +20,7 @@ class UiOptions:
     """How the page is served.
 
     Attributes:
-        runs_dir: The directory of the runs.
+        place: Where the runs are stored.
         folder: Whose workflows are shown, and where child processes work.
         host: A name or an address of this machine.
         port: Its port; 0 takes a free one.
@@ -28,7 +29,7 @@ class UiOptions:
         key: A file with its private key.
     """
 
-    runs_dir: Path
+    place: StorePlace
     folder: Path
     host: str = LOOPBACK
     port: int = 0

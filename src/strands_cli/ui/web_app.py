@@ -77,12 +77,11 @@ def _shown(view: Callable[[Ui, Any], Response], ui: Ui, request: Any) -> Respons
 
 async def _events(ui: Ui, request: Any) -> Any:
     """Return the stream of changes of a run, or of the list of runs."""
-    from strands_cli.engine.stored_runs import find_run
-
     topic = ""
     if "run" in request.path_params:
         try:
-            topic = find_run(ui.runs_dir, request.path_params["run"]).name
+            with ui.opened() as store:
+                topic = store.find(request.path_params["run"])
         except StrandsCliError as error:
             return _missing(error.message)
     return EventStream(ui.hub, topic)

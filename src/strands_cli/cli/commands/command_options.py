@@ -37,7 +37,7 @@ INDEX = Annotated[
 # What typer reads for the inputs, which no command line has in the type of their field.
 _INPUTS: dict[str, Any] = {"variables": list[str], "values": list[Path]}
 
-Command = Callable[..., int]
+Command = Callable[..., Any]
 
 
 class Log(StrEnum):
@@ -131,14 +131,15 @@ class Chosen:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
         from strands_cli.cli.output import say
         from strands_cli.cli.terminal import is_interactive
-        from strands_cli.config import load_settings
+        from strands_cli.planning.stores import chosen_place
 
         typed = converted({name: value for name, value in self.typed.items() if value is not None})
         changes = {name: value.absolute() if isinstance(value, Path) else value for name, value in typed.items()}
         # A run that was detached stays detached, so that its questions wait; but a person at a terminal can be asked.
         if is_interactive():
             changes.setdefault("detach", False)
-        return {**changes, "runs_dir": load_settings(runs_dir=changes.get("runs_dir")).runs_dir, "tell": say}
+        place = chosen_place(typed.get("runs_dir"), typed.get("store"))
+        return {**changes, "runs_dir": place.directory, "store": place.address or None, "tell": say}
 
 
 def option_of(name: str, *, again: bool = False) -> Any:
@@ -162,7 +163,7 @@ def option_of(name: str, *, again: bool = False) -> Any:
     ]
 
 
-POLICY, RUNS_DIR = option_of("policy"), option_of("runs_dir")
+POLICY, RUNS_DIR, STORE = option_of("policy"), option_of("runs_dir"), option_of("store")
 NO_PLUGINS, TRACE_HOOKS = option_of("no_plugins"), option_of("trace_hooks")
 
 
@@ -193,7 +194,7 @@ def with_run_options(
             groups["chosen"] = (lambda **typed: Chosen(typed), request)
 
         @functools.wraps(command)
-        def called(**arguments: Any) -> int:
+        def called(**arguments: Any) -> Any:
             for name, (make, fields) in groups.items():
                 arguments[name] = make(**{field.name: arguments.pop(field.name) for field in fields})
             flags = arguments.get("flags")

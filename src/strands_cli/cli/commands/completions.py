@@ -6,9 +6,12 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
 
 Names = Callable[[str, Mapping[str, Any]], Iterable[str]]
 
@@ -103,9 +106,8 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ids of stored runs, the newest first, and `last`."""
-    from strands_cli.engine.stored_runs import list_runs
-
-    found, _ = list_runs(_runs_dir(typed))
+    with _store(typed) as store:
+        found, _ = store.runs()
     yield from (*(run.id for run in found), *(["last"] if found else []))
 
 
@@ -121,12 +123,10 @@ def _keys(choose: Callable[[Any], Iterable[Any]]) -> Callable[[typer.Context, st
     """Return what offers keys of the run that was typed: those of the rows that `choose` takes from its journal."""
 
     def names(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
-        from strands_cli.engine.journal import SqliteJournal
-        from strands_cli.engine.stored_runs import find_run
-
-        directory = find_run(_runs_dir(typed), typed["run"] or typed["words"][0])
-        with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-            yield from (row.key for row in choose(journal))
+        with _store(typed) as store:
+            run = store.find(typed["run"] or typed["words"][0])
+            with contextlib.closing(store.open(run, hold=False)) as journal:
+                yield from (row.key for row in choose(journal))
 
     return completer(names)
 
@@ -143,10 +143,11 @@ def _decisions(journal: Any) -> Iterable[Any]:
     return open_decisions(journal)
 
 
-def _runs_dir(typed: Mapping[str, Any]) -> Path:
-    from strands_cli.config import load_settings
+def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunStore]:
+    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.planning.stores import chosen_place
 
-    return load_settings(runs_dir=typed.get("runs_dir")).runs_dir
+    return contextlib.closing(store_at(chosen_place(typed.get("runs_dir"), typed.get("store"))))
 
 
 def _of_tools(field: str) -> Callable[[typer.Context, str], list[str]]:

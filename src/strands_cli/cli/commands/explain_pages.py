@@ -12,6 +12,7 @@ PAGES = {
     "recordings": "reference/recordings.md",
     "secrets": "how-to/secrets.md",
     "notifications": "how-to/notifications.md",
+    "stores": "how-to/stores.md",
     "plugin-indexes": "how-to/plugin-index.md",
     "live-models": "how-to/live-model.md",
     "security": "explanation/security-model.md",

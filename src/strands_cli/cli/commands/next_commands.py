@@ -14,75 +14,79 @@ from strands_cli.run_views import answer_commands, command, questions_of
 MANY = 10
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from strands_cli.engine.journal import Journal
+    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.store_place import StorePlace
 
 
-def explain_ending(error: StrandsCliError, runs_dir: Path, run_id: str) -> list[dict[str, Any]]:
+def explain_ending(error: StrandsCliError, place: StorePlace, run_id: str) -> list[dict[str, Any]]:
     """Put the commands that continue a run into its error's fix, and return the open questions as JSON."""
-    from strands_cli.engine.journal import SqliteJournal
-
     try:
-        journal = SqliteJournal.open(runs_dir / run_id, hold=False)
+        with _opened(place, run_id) as journal:
+            if isinstance(error, WaitingForPerson):
+                error.fix = "\n        ".join(answer_commands(journal)) or error.fix
+                return questions_of(journal)
+            if isinstance(error, BudgetExceeded):
+                error.fix = "\n       ".join([_larger(error, run_id, place), *_done(journal)])
     except RunRecordError:  # the error reports the broken journal already
-        return []
-    with contextlib.closing(journal):
-        if isinstance(error, WaitingForPerson):
-            error.fix = "\n        ".join(answer_commands(journal, run_id, runs_dir)) or error.fix
-            return questions_of(journal)
-        if isinstance(error, BudgetExceeded):
-            error.fix = "\n       ".join([_larger(error, run_id, runs_dir), *_done(journal, run_id, runs_dir)])
+        pass
     return []
 
 
-def _larger(error: BudgetExceeded, run_id: str, runs_dir: Path) -> str:
+@contextlib.contextmanager
+def _opened(place: StorePlace, run_id: str) -> Iterator[StoredJournal]:
+    from strands_cli.engine.stored_runs import store_at
+
+    with contextlib.closing(store_at(place)) as store, contextlib.closing(store.open(run_id, hold=False)) as journal:
+        yield journal
+
+
+def _larger(error: BudgetExceeded, run_id: str, place: StorePlace) -> str:
     if error.limit is None:
         return error.fix or ""
-    resume = command("resume", run_id, "--budget", f"{error.limit}=LIMIT", runs_dir=runs_dir)
+    resume = command("resume", run_id, "--budget", f"{error.limit}=LIMIT", store=place)
     return f"to continue with a larger limit: {resume}"
 
 
-def _done(journal: Journal, run_id: str, runs_dir: Path) -> list[str]:
+def _done(journal: StoredJournal) -> list[str]:
     """Return which steps of a stopped run are done, and the command that shows their responses."""
     rows = [row for row in journal.rows() if row.is_step and row.status == "done"]
     # An effect inside a step belongs to the step.
     steps = [row.key for row in rows if "/" not in row.key]
     if not steps:
         return ["no step was finished"]
-    show = command("runs", "show", run_id, "--full", runs_dir=runs_dir)
+    show = command("runs", "show", journal.run_id, "--full", store=journal.place)
     return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
 
 
-def how_to_continue(error: StrandsCliError, run_id: str, runs_dir: Path, *, is_resumed: bool = False) -> str:
+def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, is_resumed: bool = False) -> str:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
     from strands_cli.engine.decisions import refused_gate
-    from strands_cli.engine.journal import SqliteJournal
 
-    resume = f"continue with: {command('resume', run_id, runs_dir=runs_dir)}"
+    resume = f"continue with: {command('resume', run_id, store=place)}"
     try:
-        journal = SqliteJournal.open(runs_dir / run_id, hold=False)
+        with _opened(place, run_id) as journal:
+            if isinstance(error, FileAtFault):
+                file = str(journal.get("file"))
+                # A run that is resumed works in its own directory, which need not be the one of the person.
+                whole = str(Path(file).absolute()) if is_resumed and not file.startswith("<") else file
+                return _after_correction(whole, error, run_id, place)
+            refused = refused_gate(journal)
     except RunRecordError:  # the error reports the broken journal already
+        refused = None
+    if refused is None:
         return resume
-    with contextlib.closing(journal):
-        if isinstance(error, FileAtFault):
-            file = str(journal.get("file"))
-            # A run that is resumed works in its own directory, which need not be the one of the person.
-            place = str(Path(file).absolute()) if is_resumed and not file.startswith("<") else file
-            return _after_correction(place, error, run_id, runs_dir)
-        refused = refused_gate(journal)
-        if refused is None:
-            return resume
-    again = command("rerun", run_id, "--from", refused.key, runs_dir=runs_dir)
+    again = command("rerun", run_id, "--from", refused.key, store=place)
     return f"the refusal is final; to ask again in a new run: {again}"
 
 
-def _after_correction(file: str, error: FileAtFault, run_id: str, runs_dir: Path) -> str:
+def _after_correction(file: str, error: FileAtFault, run_id: str, place: StorePlace) -> str:
     """Return how a run continues when its file is corrected; that of an agent is a part of the workflow around it."""
     if file.startswith("<atomic "):
-        again = command("rerun", run_id, "--from", error.step or "KEY", runs_dir=runs_dir)
+        again = command("rerun", run_id, "--from", error.step or "KEY", store=place)
         return f"after the correction, a new run reuses what was done: {again}"
-    again = command("resume", run_id, "--spec", "FILE" if file.startswith("<") else file, runs_dir=runs_dir)
+    again = command("resume", run_id, "--spec", "FILE" if file.startswith("<") else file, store=place)
     return f"after the correction, continue with: {again}"
 
 

@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.commands.command_options import RUNS_DIR
+from strands_cli.cli.commands.command_options import with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.output import OutputClosed, print_result, say
 from strands_cli.errors import ExitCode, Interrupted
 
 
+@with_run_options()
 def ui(
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 0,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Serve at another address of this machine.")
     ] = "127.0.0.1",
@@ -35,10 +37,9 @@ def ui(
     Example: strands ui --port 8765
     """
     from strands_cli.cli.process import run_to_end
-    from strands_cli.config import load_settings
     from strands_cli.ui import UiOptions, serve
 
-    options = UiOptions(load_settings(runs_dir=runs_dir).runs_dir, Path.cwd(), host, port, i_know, tls_cert, tls_key)
+    options = UiOptions(where.place, Path.cwd(), host, port, i_know, tls_cert, tls_key)
     options.require_allowed()
 
     def announce(address: str) -> None:

@@ -123,7 +123,7 @@ class Effect:
         began = self.waiting_since or since or self._clock.now()
         self._row = dataclasses.replace(self._row, started_at=began, output=begin_with)
         if self._repeatable and begin_with is None:
-            self._journal.note(self._row)
+            await self._journal.begin(self._row)
         else:
             await self._journal.write(self._row)
 

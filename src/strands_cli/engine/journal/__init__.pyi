@@ -12,4 +12,3 @@ from strands_cli.engine.journal.journal_rows import RowStatus as RowStatus
 from strands_cli.engine.journal.journal_rows import in_order_of_request as in_order_of_request
 from strands_cli.engine.journal.journal_rows import unanswered as unanswered
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal as SqliteJournal
-from strands_cli.engine.journal.sqlite_journal import hold_run as hold_run

@@ -124,6 +124,16 @@ class Journal(Protocol):
     async def write(self, row: Row) -> None:
         """Store a row and return when it is committed; raise `RunRecordError` where that fails."""
 
+    async def begin(self, row: Row) -> None:
+        """Store that an effect begins which may be repeated, and return when it may begin.
+
+        A journal that another process can take over stores the row first, so that a process which was stopped meanwhile
+        learns it before the effect. One whose process alone can write notes the row.
+
+        Raises:
+            RunRecordError: This process no longer holds the run, or the row cannot be stored.
+        """
+
     def note(self, row: Row) -> None:
         """Store a row with the next commit, without waiting."""
 

@@ -11,22 +11,23 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from strands_cli.engine.folder_lock import hold_run, is_run_held
 from strands_cli.engine.journal.damaged_rows import readable_row
 from strands_cli.engine.journal.journal_files import DATABASE, OUTPUTS
 from strands_cli.engine.journal.journal_rows import Row, RowKind, StoredRow
 from strands_cli.engine.journal.row_texts import json_text, read_usage, usage_text
+from strands_cli.engine.journal.storage_errors import StorageErrors
 from strands_cli.errors import RunRecordError
 from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.store_place import StorePlace
 
 FORMAT = 1
 LARGE_OUTPUT_BYTES = 64 * 1024
 ROWS_AT_ONCE = 256
-# A process that checks the lock takes it for a moment; another one that wants to work on the run must not fail then.
-LOOK_S = 0.5
 
 # `key` and the column names are compatibility data: a test pins them.
 _TABLES = """
@@ -67,11 +68,16 @@ class SqliteJournal:
     process; a power cut may lose the last commits.
 
     Attributes:
+        run_id: The name of the directory.
+        place: The directory of all runs.
+        record: The directory of the run, for a person.
         redactor: Hides secrets in every row and fact written from now on.
     """
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: Any) -> None:
         self.directory = directory
+        self.run_id, self.record = directory.name, str(directory)
+        self.place = StorePlace(directory.parent)
         self.redactor: Redactor = HIDE_NOTHING
         self._connection = connection
         self._lock = lock
@@ -175,6 +181,17 @@ class SqliteJournal:
                 yield self._read_row(columns, lazily=True)
             position = found[-1][-1]
 
+    def is_held(self) -> bool:
+        """Return whether a process works on the run now; this one too."""
+        return is_run_held(self.directory)
+
+    def on_stop(self, stop: Callable[[], None]) -> None:
+        """Do nothing: a process is asked to end its run by a signal, and cannot lose the lock."""
+
+    async def begin(self, row: Row) -> None:
+        """Store with the next commit that an effect begins: only this process can, as long as it has the lock."""
+        self._enqueue(row, None)
+
     async def write(self, row: Row) -> None:
         """Store a row and return when it is committed.
 
@@ -192,12 +209,12 @@ class SqliteJournal:
     def get(self, name: str) -> Any:
         """Return one fact about the run, or None."""
         found = self._query("SELECT value FROM facts WHERE name = ?", name)
-        with _StorageErrors(self.directory):
+        with StorageErrors(self.directory):
             return json.loads(found[0][0]) if found else None
 
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
-        with _StorageErrors(self.directory), self._transaction():
+        with StorageErrors(self.directory), self._transaction():
             rows = [(name, json_text(self.redactor.json(value))) for name, value in facts.items()]
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
@@ -213,7 +230,7 @@ class SqliteJournal:
         if self._broken is not None:
             raise self._broken
         # Here and not with the commit: a row that cannot be stored must not fail the others.
-        with _StorageErrors(self.directory):
+        with StorageErrors(self.directory):
             row, output, detail = self._written(row)
             columns = self._columns(row, output, detail)
         self._pending.append((columns, committed))
@@ -240,7 +257,7 @@ class SqliteJournal:
         if not pending:
             return
         try:
-            with _StorageErrors(self.directory), self._transaction():
+            with StorageErrors(self.directory), self._transaction():
                 self._connection.executemany(_UPSERT, [columns for columns, _ in pending])
         except RunRecordError as error:
             self._broken = error
@@ -290,7 +307,7 @@ class SqliteJournal:
         read = functools.partial(self._read_output, text, file)
         if self._is_tolerant:
             return readable_row(found, read)
-        with _StorageErrors(self.directory):
+        with StorageErrors(self.directory):
             facts = json.loads(detail) if detail != "{}" else {}
             spent = read_usage(usage)
         output = None if lazily else read()
@@ -298,7 +315,7 @@ class SqliteJournal:
         return StoredRow(*values, decode=read) if lazily else Row(*values)
 
     def _read_output(self, text: str | None, file: str | None) -> Any:
-        with _StorageErrors(self.directory):
+        with StorageErrors(self.directory):
             text = text if file is None else self._read_file(file)
             return None if text is None else json.loads(text)
 
@@ -310,7 +327,7 @@ class SqliteJournal:
         return encoded.decode()
 
     def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with _StorageErrors(self.directory):
+        with StorageErrors(self.directory):
             try:
                 return self._connection.execute(query, parameters).fetchall()
             except sqlite3.OperationalError:
@@ -343,50 +360,9 @@ def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = 
 @contextlib.contextmanager
 def _released_on_failure(directory: Path, *, hold: bool) -> Iterator[tuple[contextlib.ExitStack, Any]]:
     """Take the run's lock if `hold`; release it and close the stack if opening the journal fails."""
-    with contextlib.ExitStack() as stack, _StorageErrors(directory):
+    with contextlib.ExitStack() as stack, StorageErrors(directory):
         lock = hold_run(directory) if hold else None
         if lock is not None:
             stack.callback(lock.release)
         yield stack, lock
         stack.pop_all()
-
-
-def hold_run(directory: Path, *, wait_s: float = LOOK_S) -> Any:
-    """Take the run's lock, which the kernel releases when this process dies; wait for `wait_s` where it is taken.
-
-    Raises:
-        RunRecordError: Another process has it.
-    """
-    import filelock
-
-    lock = filelock.FileLock(directory / "lock")
-    try:
-        lock.acquire(timeout=wait_s, poll_interval=0.01)
-    except filelock.Timeout:
-        raise RunRecordError(
-            f"another process is working on the run in {directory}", fix="wait until it ends, or stop it"
-        ) from None
-    return lock
-
-
-class _StorageErrors:
-    """Turns errors of the database, the disk or a damaged row into `RunRecordError`.
-
-    A class, since a generator would cost more than the reading of a row.
-    """
-
-    __slots__ = ("_directory",)
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
-            raise RunRecordError(
-                f"the journal in {self._directory} cannot be used: {error}",
-                fix="check the disk (space, permissions); where the journal is damaged, remove it: "
-                f"strands runs delete {self._directory.name}",
-            ) from error

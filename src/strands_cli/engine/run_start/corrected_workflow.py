@@ -28,7 +28,8 @@ from strands_cli.workflow import load_spec
 from strands_cli.workflow.yaml import FileSnapshot, escape, read_document
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Journal, SqliteJournal
+    from strands_cli.engine.journal import Journal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
     from strands_cli.workflow import Loaded, WorkflowSpec
@@ -67,7 +68,7 @@ class Correction:
         before, after = (_values_of(plan.spec) for plan in (self.before, self.after))
         return (name for name in after if name in self.before.inputs and before.get(name, _ABSENT) != after[name])
 
-    def store(self, journal: SqliteJournal) -> None:
+    def store(self, journal: StoredJournal) -> None:
         """Store the corrected workflow, in one transaction: from now on the run is resumed with it."""
         # What a run begins with contains no secret, and must stay as planned.
         hiding, journal.redactor = journal.redactor, HIDE_NOTHING

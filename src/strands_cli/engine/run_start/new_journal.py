@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.journal import Journal, Row, SqliteJournal
-from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.journal import Journal, Row
+from strands_cli.engine.ports import RunStore, StoredJournal, SystemClock
 from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts
 from strands_cli.errors import StrandsCliError
 from strands_cli.outputs import write_recording
@@ -40,21 +40,21 @@ class Rerun:
 
 
 def create_journal(
+    store: RunStore,
     planned: Plan,
     request: RunRequest,
     python_tools: Mapping[str, str] | None,
     run_id: str | None = None,
-    rows: Sequence[Row] = (),
-    origin: Mapping[str, str] | None = None,
-) -> SqliteJournal:
+    rerun: Rerun | None = None,
+) -> StoredJournal:
     """Create the journal of a new run and hold it.
 
     Args:
+        store: Where it is created.
         python_tools: The tools that a program gives, each with its file; None where no program runs it. The journal
             stores those that the plan may call.
         run_id: Its id; None makes one.
-        rows: What another run has done, for this one to begin with.
-        origin: The other run, and the key from which on everything is done again.
+        rerun: What another run has done, for this one to begin with.
 
     Raises:
         RunRecordError: it cannot be created.
@@ -66,11 +66,11 @@ def create_journal(
         called = with_parts(planned.called(), of_others=False)
         names = [tool.record.name for tool in called if isinstance(tool, ObjectTool)]
         facts["given"] = {name: python_tools[name] for name in names}
-    if origin is not None:
-        facts["rerun_of"] = dict(origin)
-    journal = SqliteJournal.create(planned.runs_dir / run_id)
+    if rerun is not None:
+        facts["rerun_of"] = dict(rerun.origin)
+    journal = store.create(run_id)
     journal.put(**facts)
-    for row in rows:
+    for row in rerun.rows if rerun is not None else ():
         journal.note(row)
     return journal
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs.folder_store import require_begun
+from strands_cli.engine.ports import RunStore, StoredJournal
+from strands_cli.engine.stored_runs.described_run import require_begun
 from strands_cli.engine.stored_runs.stored_secrets import hide_secrets_of
 from strands_cli.errors import UsageError
 
 
-def opened_run(directory: Path, *, hold: bool) -> SqliteJournal:
-    """Open the journal in a run's directory; with `hold` no other process can continue the run meanwhile.
+def opened_run(store: RunStore, run_id: str, *, hold: bool) -> StoredJournal:
+    """Open the journal of a run; with `hold` no other process can continue the run meanwhile.
 
     Raises:
         RunRecordError: The journal is not usable, or another process holds it.
         UsageError: The run was cancelled.
     """
-    journal = SqliteJournal.open(directory, hold=hold)
+    journal = store.open(run_id, hold=hold)
     try:
-        require_begun(directory, journal)
+        require_begun(journal)
         if hold and journal.get("status") == "cancelled":
-            fix = f"strands rerun {directory.name} --from KEY"
-            raise UsageError(f"the run {directory.name} was cancelled", fix=fix)
+            fix = f"strands rerun {run_id} --from KEY"
+            raise UsageError(f"the run {run_id} was cancelled", fix=fix)
         if hold:
             hide_secrets_of(journal)
     except BaseException:

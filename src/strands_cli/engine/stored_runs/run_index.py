@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.journal import DATABASE
-from strands_cli.engine.stored_runs.stored_run import StoredRun
+from strands_cli.engine.ports import StoredRun
 
 # The name begins with a point, as that of a run never does; another version of the format is another file.
 INDEX = ".index-1.sqlite"
@@ -69,7 +69,7 @@ class RunIndex:
         found = self._known.get(name)
         now = _journal_at(f"{self._runs_dir}/{name}")
         if found is not None and now == found[1] and found[5] in ENDED:
-            return StoredRun(name, self._runs_dir / name, *found[2:])
+            return StoredRun(name, str(self._runs_dir / name), *found[2:])
         if now is not None:
             self._seen[name] = now
         return None
@@ -77,7 +77,7 @@ class RunIndex:
     def note(self, run: StoredRun) -> None:
         """Keep a run that has been read, if it has ended and its journal has not changed while it was read."""
         before = self._seen.get(run.id)
-        if run.status in ENDED and before is not None and before == self._settled(run.directory):
+        if run.status in ENDED and before is not None and before == self._settled(run.record):
             values = (run.workflow, run.pattern, run.file, run.status, run.started_at)
             self._read.append((run.id, before, *values, run.ended_at, run.reason, run.worked_s))
 
@@ -93,9 +93,9 @@ class RunIndex:
                 connection.executemany("DELETE FROM runs WHERE name = ?", [(name,) for name in self._gone])
                 connection.executemany(_WRITE, self._read)
 
-    def _settled(self, directory: Path) -> str | None:
+    def _settled(self, directory: str) -> str | None:
         """Return what tells a journal from its earlier states; None for one that was written a moment ago."""
-        now = _journal_at(str(directory))
+        now = _journal_at(directory)
         newest = max(map(int, now.split()[1:3])) if now else 0
         return now if newest <= self._now_ns() - SETTLED_NS else None
 

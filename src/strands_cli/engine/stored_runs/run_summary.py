@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.denials import denials_of
 from strands_cli.engine.effects import Budget
-from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request
-from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.journal import Row, in_order_of_request
+from strands_cli.engine.ports import StoredJournal, StoredRun, SystemClock
+from strands_cli.engine.stored_runs.described_run import damaged_facts, run_of
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-from strands_cli.engine.stored_runs.folder_store import damaged_facts, run_in
-from strands_cli.engine.stored_runs.stored_run import StoredRun
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.events import Denials
 from strands_cli.workflow.sections import Budgets
@@ -61,14 +59,14 @@ class RunSummary:
         return sum(one.row.kind == "model" and one.status == "started" for one in self.effects)
 
 
-def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
+def summary_of(journal: StoredJournal) -> RunSummary:
     """Return what a run did; a damaged row of it has what can be read.
 
     Raises:
         RunRecordError: The facts of the run, or all of its rows, cannot be read.
     """
     journal = journal.tolerant()
-    run = run_in(directory, journal)
+    run = run_of(journal)
     effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
     rows = [one.row for one in effects]
     written = next((row.output for row in rows if row.kind == "artifacts" and row.status == "done"), None)
@@ -85,7 +83,7 @@ def summary_of(directory: Path, journal: SqliteJournal) -> RunSummary:
     )
 
 
-def _later_facts(journal: SqliteJournal) -> dict[str, Any]:
+def _later_facts(journal: StoredJournal) -> dict[str, Any]:
     """Return the facts of a run that are shown as they were given."""
     origin, corrections, given = (journal.get(name) for name in ("rerun_of", "corrections", "given"))
     try:
@@ -98,7 +96,7 @@ def _later_facts(journal: SqliteJournal) -> dict[str, Any]:
             "workflow_text": str(redactor.json(journal.get("text") or "")),
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise damaged_facts(journal.directory, error) from error
+        raise damaged_facts(journal, error) from error
 
 
 def _is_artifact(value: Any) -> bool:
@@ -115,7 +113,7 @@ def _last_answers(effects: Iterable[EffectSummary]) -> dict[str, EffectSummary]:
     return answers
 
 
-def _response_of(run: StoredRun, journal: SqliteJournal, rows: Iterable[Row]) -> str | None:
+def _response_of(run: StoredRun, journal: StoredJournal, rows: Iterable[Row]) -> str | None:
     """Return the answer of a complete run; in journals of older versions it is the response of the last step."""
     stored = journal.get("response")
     if stored is not None or run.status != "completed":

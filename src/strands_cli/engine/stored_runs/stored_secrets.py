@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.run_start import snapshot_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.planning.data_flow import local_secret_values
@@ -16,13 +16,13 @@ from strands_cli.workflow import load_spec
 from strands_cli.workflow.yaml import FileSnapshot, read_document
 
 
-def hide_secrets_of(journal: SqliteJournal) -> None:
+def hide_secrets_of(journal: StoredJournal) -> None:
     """Hide a run's secrets in its journal and in this process's output, before an answer is written."""
     journal.redactor = stored_redactor(journal)
     hide_in_output(journal.redactor)
 
 
-def stored_redactor(journal: SqliteJournal) -> Redactor:
+def stored_redactor(journal: StoredJournal) -> Redactor:
     """Return the redactor of a stored run's secrets that are in variables and files, and of the keys of providers.
 
     It runs no program, and hides personal data if the workflow, or a workflow that is a tool of it, asks for that.

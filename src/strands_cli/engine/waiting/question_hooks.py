@@ -10,7 +10,7 @@ from strands_cli.engine.waiting.sendable_questions import waiting_questions
 from strands_cli.hooks import HookContext
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.planning.plan import Plan
     from strands_cli.secrets import Redactor
 
@@ -20,7 +20,7 @@ SECONDS = 5.0
 
 
 async def tell_of_questions(
-    planned: Plan, journal: SqliteJournal, redactor: Redactor, seconds: float = SECONDS
+    planned: Plan, journal: StoredJournal, redactor: Redactor, seconds: float = SECONDS
 ) -> None:
     """Tell the plugins what a run waits for; one that fails or takes long is a warning, and changes nothing.
 
@@ -30,8 +30,8 @@ async def tell_of_questions(
     hooks = planned.hooks
     if hooks is None or not (plugins := hooks.implementers(HOOK)):
         return
-    questions = waiting_questions(journal, journal.directory, redactor.text)
-    context = HookContext(planned.file, tuple(planned.rules), run=journal.directory.name)
+    questions = waiting_questions(journal, redactor.text)
+    context = HookContext(planned.file, tuple(planned.rules), run=journal.run_id)
     calling = asyncio.get_running_loop().run_in_executor(
         DaemonThreads(), lambda: hooks.question_waiting(questions, context)
     )

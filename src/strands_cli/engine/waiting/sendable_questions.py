@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 
 from strands_cli.config import user_data_dir
 from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
-from strands_cli.engine.journal import Journal, Row
+from strands_cli.engine.journal import Row
+from strands_cli.engine.ports import StoredJournal
 from strands_cli.errors import UsageError
 from strands_cli.hooks import WaitingQuestion
 from strands_cli.phrases import shortened
+from strands_cli.store_place import StorePlace
 from strands_cli.unicode_safety import printable
 
 # The question about a call that was cut off; its row has none.
@@ -29,21 +29,17 @@ def ways_to_answer(run_id: str, row: Row) -> list[list[str]]:
     return [["approve", run_id, row.key, *answer], ["reject", run_id, row.key]]
 
 
-def waiting_questions(journal: Journal, directory: Path, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:
-    """Return what a run waits for; its texts are redacted, escaped and cut, so that they can be shown anywhere.
-
-    Args:
-        directory: The directory of the run.
-    """
+def waiting_questions(journal: StoredJournal, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:
+    """Return what a run waits for; its texts are redacted, escaped and cut, so that they can be shown anywhere."""
     rows = [*open_questions(journal), *open_decisions(journal)]
-    return tuple(_question(row, directory, redact) for row in rows)
+    return tuple(_question(row, journal, redact) for row in rows)
 
 
-def _question(row: Row, directory: Path, redact: Callable[[str], str]) -> WaitingQuestion:
+def _question(row: Row, journal: StoredJournal, redact: Callable[[str], str]) -> WaitingQuestion:
     kind = "decision" if row.kind == "tool" else str(row.detail.get("kind"))
     prompt = CUT_OFF if row.kind == "tool" else str(row.detail.get("prompt") or "")
-    ways = ways_to_answer(directory.name, row)
-    commands = tuple(redact(portable_command(*words, runs_dir=directory.parent)) for words in ways)
+    ways = ways_to_answer(journal.run_id, row)
+    commands = tuple(redact(portable_command(*words, store=journal.place)) for words in ways)
     answer = None if row.kind == "tool" else natural_answer(row)
     return WaitingQuestion(row.key, kind, sendable(prompt, redact), answer and sendable(answer, redact), commands)
 
@@ -53,10 +49,10 @@ def sendable(text: str, redact: Callable[[str], str]) -> str:
     return shortened(printable(redact(text)), MOST_CHARACTERS)
 
 
-def portable_command(*words: str, runs_dir: Path) -> str:
+def portable_command(*words: str, store: StorePlace) -> str:
     """Return a command line that works in any folder, and without the variables of this process."""
     try:
-        is_default = user_data_dir({}) / "runs" == runs_dir
+        is_default = StorePlace(user_data_dir({}) / "runs") == store
     except UsageError:
         is_default = False
-    return shlex.join(["strands", *words, *([] if is_default else ["--runs-dir", os.fspath(runs_dir)])])
+    return shlex.join(["strands", *words, *([] if is_default else store.words)])

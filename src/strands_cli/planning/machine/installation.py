@@ -51,7 +51,7 @@ class Installation:
         Raises:
             Denied: A policy file is wrong.
         """
-        settings = load_settings(runs_dir=request.runs_dir)
+        settings = load_settings(runs_dir=request.runs_dir, store=request.store)
         policy = policy if policy is not None else load_policy(settings, None, request.policy)
         hooks = hooks_in_force(policy, request, None)
         return cls(_tools(hooks, HookContext(None, policy.rules), project), settings, policy, hooks, os.environ)
@@ -98,7 +98,7 @@ def read_installation(
         Denied: a policy file is wrong.
     """
     request = request or RunRequest()
-    settings = settings or load_settings(runs_dir=request.runs_dir)
+    settings = settings or load_settings(runs_dir=request.runs_dir, store=request.store)
     policy = policy if policy is not None else load_policy(settings, folder, request.policy)
     hooks = hooks_in_force(policy, request, folder)
     if catalog is None:

@@ -14,6 +14,7 @@ from strands_cli.policy import Decision, Policy
 from strands_cli.policy.rules import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
@@ -198,7 +199,7 @@ class Plan:
     `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`.
     `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
     id, which they are compared with when they have started. `hooks` are the hook plugins that were asked, and will be;
-    without them policy alone answers. `runs_dir` is the directory of journals. `is_complete` is False where a part
+    without them policy alone answers. `store` is where runs are stored. `is_complete` is False where a part
     of the workflow is left out, because it cannot be planned; a finding says why. `places` are the mounts and the files
     of secrets without links, by the path as written: a link that is moved later leads nowhere else.
     `variables` are the environment variables that `runtime` names. `packaged` is the name `DIST/NAME` of a workflow
@@ -225,7 +226,7 @@ class Plan:
     pinned: Mapping[str, LockedServer] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
-    runs_dir: Path = field(default=Path(), compare=False)
+    store: StorePlace = field(default=StorePlace(Path()), compare=False)
     is_complete: bool = True
     places: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.stored_runs import EffectSummary
 
 # The end of the key of a call: its number among the requests of its step, and the tool.
 _CALL = re.compile(r"(?P<step>.*)/tool\.(?P<number>\d+)\.(?P<tool>[^/]*)", re.DOTALL)
 
 
-def arguments_in_turns(journal: SqliteJournal, key: str) -> Any:
+def arguments_in_turns(journal: StoredJournal, key: str) -> Any:
     """Return what a model wrote as arguments of a call, or None where no turn of its step requested it."""
     call = _CALL.fullmatch(key)
     if call is None:

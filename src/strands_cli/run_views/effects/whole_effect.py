@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.engine.effects import REUSED
-from strands_cli.engine.journal import Row, SqliteJournal, in_order_of_request, stored_question
+from strands_cli.engine.journal import Row, in_order_of_request, stored_question
+from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.stored_runs import EffectSummary, run_status
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
@@ -113,7 +114,7 @@ class WholeEffect:
         return None if self.ended_at is None else max(0.0, self.ended_at - self.started_at)
 
 
-def effect_of(journal: SqliteJournal, key: str) -> WholeEffect:
+def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
     """Return one effect of a run; of a damaged row what can be read.
 
     Raises:
@@ -142,16 +143,16 @@ def effect_of(journal: SqliteJournal, key: str) -> WholeEffect:
     )
 
 
-def _unknown(key: str, journal: SqliteJournal) -> RunRecordError:
+def _unknown(key: str, journal: StoredJournal) -> RunRecordError:
     """Return the error for a key without a row, with the key that is meant, or those below it."""
-    name = journal.directory.name
+    name = journal.run_id
     known = [one.key for one in journal.rows()]
     below = [one for one in known if one.startswith(f"{key}/")]
     if below:
         return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
     # What is close begins alike: to compare a key with 10,000 others takes seconds.
     alike = [one for one in known if one[: len(key) // 2] == key[: len(key) // 2]] or known
-    seen = command("runs", "show", name, runs_dir=journal.directory.parent)
+    seen = command("runs", "show", name, store=journal.place)
     fix = suggest(key, alike[:MOST_COMPARED], f"see `{seen}`")
     return RunRecordError(f"the run {name} has no effect {key!r}", fix=fix)
 
@@ -167,7 +168,7 @@ def _spent(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _step(effect: EffectSummary, journal: SqliteJournal) -> dict[str, Any]:
+def _step(effect: EffectSummary, journal: StoredJournal) -> dict[str, Any]:
     first = journal.row(f"{effect.row.key}/model.0")
     return {
         "request": EffectSummary(first).asked if first else None,
@@ -177,7 +178,7 @@ def _step(effect: EffectSummary, journal: SqliteJournal) -> dict[str, Any]:
     }
 
 
-def _model(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:
+def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     return {
         "request": effect.asked,
         "answer": effect.text,
@@ -187,7 +188,7 @@ def _model(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:
     }
 
 
-def _tool(effect: EffectSummary, journal: SqliteJournal) -> dict[str, Any]:
+def _tool(effect: EffectSummary, journal: StoredJournal) -> dict[str, Any]:
     detail: Mapping[str, Any] = effect.row.detail
     names = ("decision", "rule", "distribution", "engine", "called_with")
     code, message = effect.tool_error or (None, effect.error)
@@ -205,7 +206,7 @@ def _tool(effect: EffectSummary, journal: SqliteJournal) -> dict[str, Any]:
     }
 
 
-def _human(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:
+def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     row = effect.row
     asked = stored_question(row)
     answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
@@ -213,5 +214,5 @@ def _human(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:
     return {"question": Asked(asked.prompt, asked.context, asked.words, effect.text, **said), "error": effect.error}
 
 
-def _other(effect: EffectSummary, _: SqliteJournal) -> dict[str, Any]:
+def _other(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     return {"result_json": effect.row.output, "error": effect.error}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import RunStore, StoredJournal
 from strands_cli.engine.stored_runs import EffectSummary, StoredRun, stored_redactor
 from strands_cli.errors import RunRecordError
 from strands_cli.phrases import counted
@@ -43,7 +43,7 @@ class UnreadRun:
     problem: str
 
 
-def search(runs: Iterable[StoredRun], text: str) -> Iterator[Hit | UnreadRun]:
+def search(store: RunStore, runs: Iterable[StoredRun], text: str) -> Iterator[Hit | UnreadRun]:
     """Yield each part of a run that has a text, upper and lower case being the same.
 
     One effect is in memory at a time, with a few hundred rows that have been read ahead.
@@ -51,13 +51,13 @@ def search(runs: Iterable[StoredRun], text: str) -> Iterator[Hit | UnreadRun]:
     wanted = re.compile(re.escape(text), re.IGNORECASE)
     for run in runs:
         try:
-            with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
+            with contextlib.closing(store.open(run.id, hold=False)) as journal:
                 yield from _in_run(run, journal.tolerant(), wanted)
         except RunRecordError as error:
             yield UnreadRun(run.id, error.message)
 
 
-def _in_run(run: StoredRun, journal: SqliteJournal, wanted: re.Pattern[str]) -> Iterator[Hit | UnreadRun]:
+def _in_run(run: StoredRun, journal: StoredJournal, wanted: re.Pattern[str]) -> Iterator[Hit | UnreadRun]:
     facts: dict[str, Any] = {"workflow": run.workflow, "file": run.file, "reason": run.reason}
     inputs = journal.get("inputs")
     if _first_line(inputs, wanted) is not None:
@@ -76,7 +76,7 @@ def _in_run(run: StoredRun, journal: SqliteJournal, wanted: re.Pattern[str]) -> 
 
 def damaged_rows(run: StoredRun, number: int) -> str:
     """Return what is wrong with a run that has so many damaged rows."""
-    return f"the journal in {run.directory} has {counted(number, 'damaged row')}; what can be read of them is used"
+    return f"the journal in {run.record} has {counted(number, 'damaged row')}; what can be read of them is used"
 
 
 def _parts(effect: EffectSummary) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from strands_cli.engine.effects import REUSED
-from strands_cli.engine.journal import Row, SqliteJournal
+from strands_cli.engine.journal import Row
+from strands_cli.engine.ports import RunStore, StoredJournal
 from strands_cli.engine.stored_runs import EffectSummary, StoredRun
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
@@ -142,12 +143,12 @@ class _Group:
         )
 
 
-def stats_of(runs: Iterable[StoredRun], by: By | None = None) -> RunStats:
+def stats_of(store: RunStore, runs: Iterable[StoredRun], by: By | None = None) -> RunStats:
     """Return the numbers of runs; of what `by` names also those of each, the one in most runs first."""
     total, groups, problems = _Group(), dict[str, _Group](), list[str]()
     for run in runs:
         try:
-            with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
+            with contextlib.closing(store.open(run.id, hold=False)) as journal:
                 facts = list(_facts(journal.tolerant()))
         except RunRecordError as error:
             problems.append(error.message)
@@ -188,7 +189,7 @@ def _count_parts(groups: dict[str, _Group], run: StoredRun, facts: Sequence[_Fac
             group.end(fact.outcome, fact.seconds)
 
 
-def _facts(journal: SqliteJournal) -> Iterator[_Fact]:
+def _facts(journal: StoredJournal) -> Iterator[_Fact]:
     """Yield what the rows of a run count for, without what it took over from another one."""
     agents: dict[str, str] = {}  # by the key of their step
     for row in journal.rows():

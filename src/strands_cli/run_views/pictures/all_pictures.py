@@ -15,7 +15,7 @@ from strands_cli.run_views.pictures.timeline import Timeline, timeline_of
 from strands_cli.run_views.run_tree import Branch, tree_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.engine.stored_runs import RunSummary
     from strands_cli.secrets import Redactor
 
@@ -31,7 +31,7 @@ class Pictures:
 
 
 def pictures_of(
-    journal: SqliteJournal,
+    journal: StoredJournal,
     summary: RunSummary,
     now: float | None = None,
     redactor: Redactor | None = None,

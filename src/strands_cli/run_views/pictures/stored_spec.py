@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.workflow import WorkflowSpec
 
 
-def stored_spec_of(journal: SqliteJournal) -> WorkflowSpec | None:
+def stored_spec_of(journal: StoredJournal) -> WorkflowSpec | None:
     """Return the workflow of a run; None where it has none, or has one that this version does not read."""
     from strands_cli.engine.run_start import snapshot_of
     from strands_cli.workflow import load_spec

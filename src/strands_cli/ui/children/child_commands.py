@@ -51,10 +51,14 @@ class Children:
 
     Args:
         folder: Where they work.
+        store: The address of the store of runs, which may contain a password and so is in no command line; empty where
+            the runs are in a directory.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         self._folder = folder
+        self._environ = {name: value for name, value in os.environ.items() if not store or name != "STRANDS_RUNS_DIR"}
+        self._environ |= {"STRANDS_STORE": store} if store else {}
         self._numbers = itertools.count(1)
         self._known: dict[int, Child] = {}
         self._guard = threading.Lock()
@@ -71,6 +75,7 @@ class Children:
         process = subprocess.Popen(  # noqa: S603 - our own program, and arguments that are checked
             [sys.executable, "-P", "-m", "strands_cli", *words],
             cwd=self._folder,
+            env=self._environ,
             stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,

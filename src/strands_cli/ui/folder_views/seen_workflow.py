@@ -91,7 +91,9 @@ def seen_workflow(ui: Ui, name: str) -> SeenWorkflow:
 
     if name not in workflow_names(ui):
         raise RunRecordError(f"there is no workflow {name} in {ui.folder}", fix="see the list of workflows")
-    plan = app.plan(ui.folder / name, RunRequest(runs_dir=ui.runs_dir, beside=ui.folder))
+    plan = app.plan(
+        ui.folder / name, RunRequest(runs_dir=ui.place.directory, store=ui.place.address or None, beside=ui.folder)
+    )
     trust = Trust.of(plan, whole=True)
     sections = authority_sections(trust.authority, is_complete=plan.is_complete)
     if own := python_lines(trust):

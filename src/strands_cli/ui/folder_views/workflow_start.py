@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import platform
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.engine.journal import SqliteJournal
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow
 from strands_cli.ui.folder_views.workflow_pages import inputs_of, refusal
-from strands_cli.ui.frame import Ui, failure, go_to, page_response
+from strands_cli.ui.frame import Ui, failure, go_to, page_response, store_words
 from strands_cli.ui.security import form_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from starlette.responses import Response
 
 _CHANGED = "The workflow, or what it starts and opens, has changed since this page was made: read it again."
@@ -44,7 +42,7 @@ def start(ui: Ui, request: Any) -> Response:
     if faults:
         return refusal("Nothing was started", faults, name)
     force = ["--force"] if form_of(request).get("force") else []
-    words = ["run", "--detach", *force, "--vars-file", "-", "--runs-dir", str(ui.runs_dir), "--", name]
+    words = ["run", "--detach", *force, "--vars-file", "-", *store_words(ui.place), "--", name]
     child = ui.children.start(words, json.dumps(values))
     return go_to(f"/started/{child.number}")
 
@@ -56,7 +54,7 @@ def show_started(ui: Ui, request: Any) -> Response:
     if child is None:
         raise RunRecordError(f"nothing was started as number {number}", fix="see the list of runs")
     child.wait(1.0)
-    if run := _run_of(child.pid, ui.runs_dir):
+    if run := _run_of(ui, child.pid):
         return go_to(f"/runs/{quote(run)}")
     if child.code is not None:
         return failure("", child)
@@ -71,17 +69,14 @@ def _as_shown(ui: Ui, request: Any) -> SeenWorkflow | None:
     return seen if form_of(request).get("seen") == [seen.digest] else None
 
 
-def _run_of(pid: int, runs_dir: Path) -> str | None:
-    """Return the run of a process."""
-    try:
-        newest = sorted((path for path in runs_dir.iterdir() if path.is_dir()), reverse=True)[:NEWEST]
-    except OSError:  # the first run makes the directory
-        return None
-    for directory in newest:
-        with (
-            contextlib.suppress(StrandsCliError),
-            contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal,
-        ):
-            if journal.get("pid") == pid:
-                return directory.name
+def _run_of(ui: Ui, pid: int) -> str | None:
+    """Return the run of a process of this machine."""
+    with ui.opened() as store:
+        for run in store.runs()[0][:NEWEST]:
+            with (
+                contextlib.suppress(StrandsCliError),
+                contextlib.closing(store.open(run.id, hold=False)) as journal,
+            ):
+                if journal.get("pid") == pid and journal.get("host") == platform.node():
+                    return run.id
     return None

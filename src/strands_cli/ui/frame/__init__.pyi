@@ -8,3 +8,4 @@ from strands_cli.ui.frame.ui_frame import page_response as page_response
 from strands_cli.ui.frame.ui_outcomes import failure as failure
 from strands_cli.ui.frame.ui_outcomes import go_to as go_to
 from strands_cli.ui.frame.ui_state import Ui as Ui
+from strands_cli.ui.frame.ui_state import store_words as store_words

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.ports import RunStore
+from strands_cli.engine.stored_runs import store_at
+from strands_cli.store_place import StorePlace
 from strands_cli.ui.children import Children
 from strands_cli.ui.live import ChangeHub
 
@@ -18,20 +22,35 @@ if TYPE_CHECKING:
     View = Callable[["Ui", Any], Response]
 
 
+def store_words(place: StorePlace) -> list[str]:
+    """Return the option of a child's command line that names the store; its environment has an address."""
+    return list(place.words) if place.directory is not None else []
+
+
 @dataclass(frozen=True, slots=True)
 class Ui:
     """What every page is made from.
 
     Attributes:
         folder: Where `strands ui` was started; its workflows are shown, and child processes work in it.
-        runs_dir: The directory of the runs.
+        place: Where the runs are stored.
         hub: Those who watch.
         children: The child processes.
         one_at_a_time: A lock for each run: two answers to its questions come one after the other.
     """
 
     folder: Path
-    runs_dir: Path
+    place: StorePlace
     hub: ChangeHub
     children: Children
     one_at_a_time: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[RunStore]:
+        """Open the store of the runs for one page.
+
+        Raises:
+            RunRecordError: It cannot be reached or used.
+        """
+        with contextlib.closing(store_at(self.place)) as store:
+            yield store

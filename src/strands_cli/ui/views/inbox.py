@@ -6,7 +6,6 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.engine.journal import SqliteJournal
 from strands_cli.errors import StrandsCliError
 from strands_cli.pages import run_page_of
 from strands_cli.pages.html_text import escape, isolated, moment
@@ -17,7 +16,7 @@ from strands_cli.ui.views.question_forms import question_forms
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.engine.stored_runs import StoredRun
+    from strands_cli.engine.ports import RunStore, StoredRun
 
 # The most runs whose questions one page shows.
 SHOWN = 50
@@ -26,11 +25,10 @@ _ASKING = ("waiting", "interrupted", "needs-decision")
 
 def show_inbox(ui: Ui, request: Any) -> Response:
     """Return the questions of all runs."""
-    from strands_cli.engine.stored_runs import list_runs
-
-    runs, _ = list_runs(ui.runs_dir)
-    asking = [run for run in runs if run.status in _ASKING and has_address(run.id)]
-    parts = [part for run in asking[:SHOWN] if (part := _questions_of(run, request))]
+    with ui.opened() as store:
+        runs, _ = store.runs()
+        asking = [run for run in runs if run.status in _ASKING and has_address(run.id)]
+        parts = [part for run in asking[:SHOWN] if (part := _questions_of(store, run, request))]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (
         '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'
@@ -39,11 +37,11 @@ def show_inbox(ui: Ui, request: Any) -> Response:
     return page_response("Inbox", body)
 
 
-def _questions_of(run: StoredRun, request: Any) -> str:
+def _questions_of(store: RunStore, run: StoredRun, request: Any) -> str:
     """Return the questions of a run; empty where it has none, or has been deleted meanwhile."""
     try:
-        with contextlib.closing(SqliteJournal.open(run.directory, hold=False)) as journal:
-            page = run_page_of(run.directory, journal, most_whole=0)
+        with contextlib.closing(store.open(run.id, hold=False)) as journal:
+            page = run_page_of(journal, most_whole=0)
     except StrandsCliError:
         return ""
     forms = question_forms(page, request)

@@ -6,12 +6,11 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs import find_run, stored_redactor, summary_of
+from strands_cli.engine.ports import StoredJournal
+from strands_cli.engine.stored_runs import stored_redactor, summary_of
 from strands_cli.pages import effect_html, markdown_html, redacted_effect, run_body, run_page_of
 from strands_cli.pages.html_text import escape
 from strands_cli.run_views.effects import effect_of
@@ -33,22 +32,23 @@ _FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
 
 
 @contextlib.contextmanager
-def opened(ui: Ui, request: Any) -> Iterator[tuple[Path, SqliteJournal]]:
+def opened(ui: Ui, request: Any) -> Iterator[StoredJournal]:
     """Open the journal of the run that an address names, to read it.
 
     Raises:
         RunRecordError: There is no such run, or its journal cannot be read.
     """
-    directory = find_run(ui.runs_dir, request.path_params["run"])
-    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        yield directory, journal
+    with ui.opened() as store:
+        run = store.find(request.path_params["run"])
+        with contextlib.closing(store.open(run, hold=False)) as journal:
+            yield journal
 
 
 def show_run(ui: Ui, request: Any) -> Response:
     """Return the page of a run."""
     begun = time.perf_counter()
-    with opened(ui, request) as (directory, journal):
-        page = run_page_of(directory, journal, most_whole=0)
+    with opened(ui, request) as journal:
+        page = run_page_of(journal, most_whole=0)
     run = page.summary.run
     tree = short_tree(page.branches, EFFECTS)
     short = dataclasses.replace(page, branches=tree)
@@ -67,41 +67,41 @@ def show_run(ui: Ui, request: Any) -> Response:
 
 def show_response(ui: Ui, request: Any) -> Response:
     """Return the answer of a run, which its own page cuts."""
-    with opened(ui, request) as (directory, journal):
-        text = stored_redactor(journal).text(str(summary_of(directory, journal).response or ""))
-    place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
-    title = f"Answer of {directory.name}"
+    with opened(ui, request) as journal:
+        text = stored_redactor(journal).text(str(summary_of(journal).response or ""))
+    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
+    title = f"Answer of {journal.run_id}"
     return page_response(title, f"<h1>{escape(title)}</h1>{place}{markdown_html(text, level=2)}")
 
 
 def show_effect(ui: Ui, request: Any) -> Response:
     """Return what one effect read, called and answered."""
     key = request.query_params.get("key", "")
-    with opened(ui, request) as (directory, journal):
+    with opened(ui, request) as journal:
         below: Sequence[str] = [row.key for row in journal.rows(below=key)] if journal.row(key) is None else ()
         # A place that has effects below it need not have one itself.
         whole = None if below else redacted_effect(effect_of(journal, key), stored_redactor(journal))
-    place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
+    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
     content, below = (effect_html(whole), whole.below) if whole else ("", below)
-    inside = f'<div id="inside">{content}{_below(directory.name, key, below)}</div>'
-    return page_response(f"{key} of {directory.name}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
+    inside = f'<div id="inside">{content}{_below(journal.run_id, key, below)}</div>'
+    return page_response(f"{key} of {journal.run_id}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
 
 
 def show_keys(ui: Ui, request: Any) -> Response:
     """Return the keys of all effects at the top of a run, in pages; what is below each is on its own page."""
-    with opened(ui, request) as (directory, journal):
+    with opened(ui, request) as journal:
         keys = list(dict.fromkeys(row.key.partition("/")[0] for row in journal.rows()))
     number = request.query_params.get("page", "1")
     first = (int(number) - 1 if number.isdecimal() and len(number) < 9 else 0) * BELOW
     shown = keys[max(0, first) : first + BELOW]
     links = [
-        f'<a href="/runs/{quote(directory.name)}/keys?page={page}">{page}</a>'
+        f'<a href="/runs/{quote(journal.run_id)}/keys?page={page}">{page}</a>'
         for page in range(1, -(-len(keys) // BELOW) + 1)
     ]
-    place = f'<p><a href="/runs/{quote(directory.name)}">The run</a></p>'
-    listed = _listed(directory.name, shown)
-    body = f"<h1>Effects of <code>{escape(directory.name)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
-    return page_response(f"Effects of {directory.name}", body)
+    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
+    listed = _listed(journal.run_id, shown)
+    body = f"<h1>Effects of <code>{escape(journal.run_id)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
+    return page_response(f"Effects of {journal.run_id}", body)
 
 
 def _below(run: str, key: str, below: Sequence[str]) -> str:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.engine.decisions import chosen_question
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs import find_run
 from strands_cli.errors import ExitCode, UsageError
 from strands_cli.run_views import questions_of
-from strands_cli.ui.frame import Ui, failure, go_to
+from strands_cli.ui.frame import Ui, failure, go_to, store_words
 from strands_cli.ui.security import form_of
 
 if TYPE_CHECKING:
@@ -29,8 +27,7 @@ SOON_S = 1.0
 def answer(ui: Ui, request: Any) -> Response:
     """Store an answer, and let the run continue when no question is left."""
     fields = {name: values[-1] for name, values in form_of(request).items()}
-    directory = find_run(ui.runs_dir, request.path_params["run"])
-    run, key = directory.name, fields.get("key", "")
+    run, key = _found(ui, request), fields.get("key", "")
     if "\0" in key:  # a command line cannot have it
         raise UsageError("no question has this key", fix="load the page again")
     if fields.get("do") in ("redo", "skip"):
@@ -54,13 +51,13 @@ def answer(ui: Ui, request: Any) -> Response:
 
 def resume(ui: Ui, request: Any) -> Response:
     """Continue a run."""
-    run = find_run(ui.runs_dir, request.path_params["run"]).name
+    run = _found(ui, request)
     return _continued(run, ui.children.start(_words(ui, "resume", run, "--detach")))
 
 
 def cancel(ui: Ui, request: Any) -> Response:
     """End a run for good."""
-    run = find_run(ui.runs_dir, request.path_params["run"]).name
+    run = _found(ui, request)
     child = ui.children.start(_words(ui, "runs cancel", run))
     return go_to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
 
@@ -80,17 +77,22 @@ def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tupl
 def _words(ui: Ui, verb: str, run: str, *flags: str, key: str | None = None) -> list[str]:
     """Return a command line in which a key cannot be taken for an option."""
     names = [run] if key is None else [run, key]
-    return [*verb.split(), *flags, "--runs-dir", str(ui.runs_dir), "--", *names]
+    return [*verb.split(), *flags, *store_words(ui.place), "--", *names]
+
+
+def _found(ui: Ui, request: Any) -> str:
+    with ui.opened() as store:
+        return store.find(request.path_params["run"])
 
 
 def _require_open(ui: Ui, run: str, key: str) -> None:
     """Raise `UsageError` with the answer that a question has got already, also while the run goes on with it."""
-    with contextlib.closing(SqliteJournal.open(ui.runs_dir / run, hold=False)) as journal:
+    with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
         chosen_question(journal, key)
 
 
 def _still_waits(ui: Ui, run: str) -> bool:
-    with contextlib.closing(SqliteJournal.open(ui.runs_dir / run, hold=False)) as journal:
+    with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
         return bool(questions_of(journal))
 
 

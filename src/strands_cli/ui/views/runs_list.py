@@ -22,11 +22,10 @@ PER_PAGE = 50
 
 def show_runs(ui: Ui, request: Any) -> Response:
     """Return the list of runs."""
-    from strands_cli.engine.stored_runs import list_runs
-
     begun = time.perf_counter()
     asked = request.query_params
-    runs, problems = list_runs(ui.runs_dir)
+    with ui.opened() as store:
+        runs, problems = store.runs()
     problems += [f"the name of the run {run.id} is not UTF-8" for run in runs if not has_address(run.id)]
     runs = [run for run in runs if has_address(run.id)]
     chosen = [run for run in runs if _fits(run, asked)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs import find_run
 from strands_cli.errors import UsageError
 from strands_cli.pages import comparison_body, run_page_of
 from strands_cli.ui.frame import Ui, page_response
@@ -27,6 +25,5 @@ def show_comparison(ui: Ui, request: Any) -> Response:
 
 
 def _page_of(ui: Ui, name: str) -> RunPage:
-    directory = find_run(ui.runs_dir, name)
-    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        return run_page_of(directory, journal, most_whole=0)
+    with ui.opened() as store, contextlib.closing(store.open(store.find(name), hold=False)) as journal:
+        return run_page_of(journal, most_whole=0)

@@ -24,7 +24,7 @@ UNSAFE_CONFIG_FILE = Code(
     "Give the file and its folder to the right owner, and remove the write permission of others.",
 )
 
-KEYS = ("version", "notify", "indexes")
+KEYS = ("version", "notify", "indexes", "store")
 
 
 def open_config(path: Path | None) -> Document | None:

@@ -101,7 +101,7 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     outcomes: list[Outcome] = []
 
     async def go(runs_dir: Path) -> None:
-        each = dataclasses.replace(request, runs_dir=runs_dir)
+        each = dataclasses.replace(request, runs_dir=runs_dir, store=None)
         for atomic in atomics:
             for one in atomic.tests:
                 outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _ignore, live=live))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.next_commands import waiting_lines
@@ -11,30 +10,30 @@ from strands_cli.cli.commands.run_lines.run_tree_lines import MOST
 from strands_cli.run_views import answer_commands, command, questions_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.engine.stored_runs import RunSummary
 
 
-def end_lines(summary: RunSummary, journal: SqliteJournal, place: Path, *, full: bool) -> list[str]:
+def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> list[str]:
     """Return the lines below the effects: what waits, the answer, and the commands that tell more or go on."""
-    run = summary.run
-    ways = answer_commands(journal, run.id, place)
+    run, place = summary.run, journal.place
+    ways = answer_commands(journal)
     lines: list[str] = []
     for question in questions_of(journal):
         lines += ["", *waiting_lines(question)]
     lines += answer_lines(summary, full=full)
     more = []
     if run.status == "running":
-        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', runs_dir=place)}")
+        more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', store=place)}")
     if run.status == "interrupted":
-        more.append(f"to continue it: {command('resume', run.id, runs_dir=place)}")
+        more.append(f"to continue it: {command('resume', run.id, store=place)}")
     if not full and len(summary.effects) > MOST:
-        more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', runs_dir=place)}")
+        more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', store=place)}")
     elif not full and run.status != "completed" and summary.spent.model_calls:
-        more.append(f"what was asked and answered: {command('runs', 'show', run.id, '--full', runs_dir=place)}")
+        more.append(f"what was asked and answered: {command('runs', 'show', run.id, '--full', store=place)}")
     if summary.effects and not full:
         example = _example(summary)
-        more.append(f"one effect as a whole, such as: {command('runs', 'show', run.id, example, runs_dir=place)}")
+        more.append(f"one effect as a whole, such as: {command('runs', 'show', run.id, example, store=place)}")
     return [*lines, *([""] if more else []), *more, *([""] if ways else []), *ways]
 
 

@@ -29,7 +29,7 @@ def run_document(run: StoredRun) -> dict[str, Any]:
         "started_at": moment(run.started_at),
         "ended_at": moment(run.ended_at) if run.ended_at is not None else None,
         **{name: getattr(run, name) for name in ("pattern", "file", "reason")},
-        "record": str(run.directory),
+        "record": run.record,
     }
 
 
@@ -142,7 +142,7 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     if summary.models:
         yield "model", ", ".join(summary.models)
     yield "used", ", ".join(filter(None, [*calls, cost, lost]))
-    yield "journal", run.directory
+    yield "journal", run.record
     if summary.origin:
         yield "rerun of", f"{summary.origin['run']} from {summary.origin['from']}"
     for changed in summary.corrections:

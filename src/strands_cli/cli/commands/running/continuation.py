@@ -19,10 +19,11 @@ from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.store_place import StorePlace
 
 # The command's own work on the open journal.
-Act = Callable[["SqliteJournal"], Coroutine[Any, Any, None]]
+Act = Callable[["StoredJournal"], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +62,27 @@ def continue_run(
     from strands_cli.cli.commands.running.correct_run import correct_run, name_of
 
     changes, flags = chosen.changes(), flags.placed()
+    place = place_of(changes)
     change, typed_in = change or Change(), Path.cwd()
     known: dict[str, Any] = {"run": run, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
         if change.answers is not None:
-            require_unanswered(run, change.answers, changes["runs_dir"])
+            require_unanswered(run, change.answers, place)
         with (
-            contextlib.closing(app.open_run(run, changes["runs_dir"])) as journal,
+            contextlib.closing(app.open_run(run, place)) as journal,
             in_directory_of(journal, quiet=flags.quiet),
         ):
-            known["run"] = journal.directory.name
+            known["run"] = journal.run_id
             if ends:
-                act_on(journal, act, known, changes["runs_dir"])
+                act_on(journal, act, known)
                 if flags.as_json:
                     print_json(known)
                 return ExitCode.OK
             if change.spec is not None:
                 correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
             planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
-            act_on(journal, act, known, changes["runs_dir"])
+            act_on(journal, act, known)
             outcome = execute(
                 planned,
                 request,
@@ -92,7 +94,14 @@ def continue_run(
     return exit_code_after_denials(outcome, flags)
 
 
-def require_unanswered(run: str, key: str, runs_dir: Path | None) -> None:
+def place_of(changes: Mapping[str, Any]) -> StorePlace:
+    """Return where the runs are that a command is about."""
+    from strands_cli.planning.stores import chosen_place
+
+    return chosen_place(changes["runs_dir"], changes["store"])
+
+
+def require_unanswered(run: str, key: str, place: StorePlace) -> None:
     """Say who has answered a question before the run is locked: who continues with that answer may hold it.
 
     Raises:
@@ -102,7 +111,7 @@ def require_unanswered(run: str, key: str, runs_dir: Path | None) -> None:
     from strands_cli import app
     from strands_cli.engine.decisions import chosen_question
 
-    with contextlib.closing(app.open_run(run, runs_dir, hold=False)) as journal:
+    with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
         chosen_question(journal, key)
 
 
@@ -122,7 +131,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
         flags.require_one_result()
         changes["variables"] = read_variables(var)
         with (
-            contextlib.closing(app.open_run(run, changes["runs_dir"], hold=False)) as journal,
+            contextlib.closing(app.open_run(run, place_of(changes), hold=False)) as journal,
             in_directory_of(journal, quiet=flags.quiet),
         ):
             new = app.plan_rerun(journal, from_key, changes)
@@ -139,7 +148,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
     return exit_code_after_denials(outcome, flags)
 
 
-def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Path) -> None:
+def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
     """Do a command's own work; afterwards `known` has the run's status, and the questions that still wait."""
     import asyncio  # `--help` needs none of it
 
@@ -148,14 +157,14 @@ def act_on(journal: SqliteJournal, act: Act, known: dict[str, Any], runs_dir: Pa
     try:
         asyncio.run(act(journal))
     except WaitingForPerson as error:
-        known["questions"] = explain_ending(error, runs_dir, journal.directory.name)
+        known["questions"] = explain_ending(error, journal.place, journal.run_id)
         raise
     finally:
         known["status"] = journal.get("status")
 
 
 @contextlib.contextmanager
-def in_directory_of(journal: SqliteJournal, *, quiet: bool) -> Iterator[None]:
+def in_directory_of(journal: StoredJournal, *, quiet: bool) -> Iterator[None]:
     """Change to the directory where the run was started, so that relative paths mean what they meant then.
 
     Raises:

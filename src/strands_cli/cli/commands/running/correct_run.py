@@ -11,11 +11,11 @@ from strands_cli.cli.output import say
 from strands_cli.cli.text_layout import one_line
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import StoredJournal
     from strands_cli.engine.run_start import Correction
 
 
-def correct_run(journal: SqliteJournal, file: str, changes: Mapping[str, Any], *, quiet: bool) -> None:
+def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *, quiet: bool) -> None:
     """Give a stored run its corrected workflow; nothing is stored unless the run can continue with it.
 
     Raises:

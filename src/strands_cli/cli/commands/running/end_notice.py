@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.after_report import after_report
@@ -12,6 +11,7 @@ from strands_cli.config import load_settings
 
 if TYPE_CHECKING:
     from strands_cli.notifications import Notify
+    from strands_cli.store_place import StorePlace
 
 
 def notice_of(*, detached: bool) -> Notify | None:
@@ -31,12 +31,12 @@ def notice_of(*, detached: bool) -> Notify | None:
     return notify_of(settings, detached=detached)
 
 
-def notify_later(notice: Notify | None, directory: Path) -> None:
+def notify_later(notice: Notify | None, place: StorePlace, run_id: str) -> None:
     """Send the messages about a run when the result and the errors of this command are printed."""
     if notice is not None:
-        after_report(lambda: _send(notice, directory))
+        after_report(lambda: _send(notice, place, run_id))
 
 
-def _send(notice: Notify, directory: Path) -> None:
-    for line in notice(directory):
+def _send(notice: Notify, place: StorePlace, run_id: str) -> None:
+    for line in notice(place, run_id):
         say(line)

@@ -14,6 +14,7 @@ from strands_cli.errors import ArtifactError, StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
+    from strands_cli.engine.ports import RunStore
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
 
@@ -78,23 +79,22 @@ def write_report(place: Path, text: str, *, force: bool) -> int:
     return len(content)
 
 
-def report_of(directory: Path, other: Path | None = None) -> str:
+def report_of(store: RunStore, run: str, other: str | None = None) -> str:
     """Return the report of one stored run as HTML, or the comparison of two.
 
     Raises:
         RunRecordError: Its journal cannot be read.
     """
-    from strands_cli.engine.journal import SqliteJournal
     from strands_cli.pages import comparison_html, run_html, run_page_of
     from strands_cli.run_views import command
 
-    with _no_collection(), contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+    with _no_collection(), contextlib.closing(store.open(run, hold=False)) as journal:
         if other is None:
-            return run_html(run_page_of(directory, journal))
-        first = run_page_of(directory, journal, most_whole=0)
-        with contextlib.closing(SqliteJournal.open(other, hold=False)) as second:
-            same = command("runs", "diff", directory.name, other.name, runs_dir=directory.parent)
-            return comparison_html(first, run_page_of(other, second, most_whole=0), command=same)
+            return run_html(run_page_of(journal))
+        first = run_page_of(journal, most_whole=0)
+        with contextlib.closing(store.open(other, hold=False)) as second:
+            same = command("runs", "diff", run, other, store=store.place)
+            return comparison_html(first, run_page_of(second, most_whole=0), command=same)
 
 
 @contextlib.contextmanager
@@ -130,8 +130,11 @@ def leave_report(flags: RunFlags, run_id: str | None, planned: Plan, request: Ru
     """Write the report of a run, also of a failed one; a failure to write it does not fail the run."""
     if flags.report is None or run_id is None:
         return
+    from strands_cli.engine.stored_runs import store_at
+
     try:
-        size = write_report(Path(flags.report), report_of(planned.runs_dir / run_id), force=request.force)
+        with contextlib.closing(store_at(planned.store)) as store:
+            size = write_report(Path(flags.report), report_of(store, run_id), force=request.force)
     except StrandsCliError as error:
         say(one_line(f"warning: the report is not written: {error.message}"))
         return

@@ -19,7 +19,8 @@ from strands_cli.cli.question_layout import question_lines
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Answer, Row, SqliteJournal
+    from strands_cli.engine.journal import Answer, Row
+    from strands_cli.engine.ports import StoredJournal
 
 KEY = Annotated[
     str | None,
@@ -69,7 +70,7 @@ def resume(
     Example: strands resume 20261121-033012-a1b2c3 --budget max_tokens=50000
     """
 
-    async def decide(journal: SqliteJournal) -> None:
+    async def decide(journal: StoredJournal) -> None:
         from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
         from strands_cli.engine.ports import SystemClock
 
@@ -128,7 +129,7 @@ def reject(
     """
     why = given_text("--reason", reason)
 
-    async def refuse(journal: SqliteJournal) -> None:
+    async def refuse(journal: StoredJournal) -> None:
         from strands_cli.engine.decisions import chosen_question, give_answer
         from strands_cli.engine.ports import SystemClock
 
@@ -168,7 +169,7 @@ def rerun(
 def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: bool = False) -> Act:
     """Return what `approve` does: store an answer; the run continues unless other questions wait."""
 
-    async def act(journal: SqliteJournal) -> None:
+    async def act(journal: StoredJournal) -> None:
         from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
         from strands_cli.engine.ports import SystemClock
 
@@ -181,7 +182,7 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: boo
         waiting = open_questions(journal)
         if waiting and not ends:
             listed = ", ".join(row.key for row in waiting)
-            raise WaitingForPerson(f"the run {journal.directory.name} waits for {len(waiting)} more: {listed}")
+            raise WaitingForPerson(f"the run {journal.run_id} waits for {len(waiting)} more: {listed}")
 
     return act
 
@@ -233,7 +234,7 @@ def resume_as_before(spec: str | None, run: str, response: str | None, chosen: C
     if spec is not None:
         raise UsageError(f"--resume continues a stored run, which has its own workflow: {spec}", fix="omit the file")
 
-    async def do_nothing(journal: SqliteJournal) -> None:
+    async def do_nothing(journal: StoredJournal) -> None:
         """Leave the journal as it is."""
 
     act = do_nothing if response is None else answering(None, response, flags)

@@ -18,8 +18,6 @@ from strands_cli.errors import BudgetExceeded, ExitCode, StrandsCliError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from strands_cli.cli.answer_stream import AnswerStream
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.store_place import StorePlace
 
 # Takes the person, the listener, and the id of a new run.
 Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any, "RunResult"]]
@@ -107,12 +106,12 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             result = end_of(lambda: go(human, emit, begins.run_id), view)
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
-            known |= explain_stop(error, answer.end(), planned.runs_dir, is_resumed=not is_new)
+            known |= explain_stop(error, answer.end(), planned.store, is_resumed=not is_new)
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
             if view.run_id is not None:
-                notify_later(notice, planned.runs_dir / view.run_id)
+                notify_later(notice, planned.store, view.run_id)
             answer.end().pause()
             repeat_denials(view)
             for one in trace:
@@ -154,7 +153,7 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
         say(one_line(f"trace {request.out_dir / path.name}"))
 
 
-def explain_stop(error: StrandsCliError, view: View, runs_dir: Path, *, is_resumed: bool) -> dict[str, Any]:
+def explain_stop(error: StrandsCliError, view: View, place: StorePlace, *, is_resumed: bool) -> dict[str, Any]:
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
         if view.is_announced and not is_resumed:
@@ -162,12 +161,12 @@ def explain_stop(error: StrandsCliError, view: View, runs_dir: Path, *, is_resum
         return {}
     from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
 
-    view.line(f"journal {runs_dir / view.run_id}")
+    view.line(f"journal {place.record(view.run_id)}")
     # The fix of a spent budget is the one command that works: it raises the limit.
     if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
-        view.line(how_to_continue(error, view.run_id, runs_dir, is_resumed=is_resumed))
+        view.line(how_to_continue(error, view.run_id, place, is_resumed=is_resumed))
     error.brief = view.brief(error.message)
-    questions = explain_ending(error, runs_dir, view.run_id)
+    questions = explain_ending(error, place, view.run_id)
     for question in questions:
         view.line("\n".join(waiting_lines(question)))
     if not questions:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.run_lines import (
@@ -22,23 +21,25 @@ from strands_cli.cli.output import json_text, print_result
 from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import RunRecordError
 from strands_cli.phrases import duration
-from strands_cli.run_views import RunChanges, questions_of, tree_of
+from strands_cli.run_views import questions_of, tree_of
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
+    from strands_cli.engine.ports import RunStore, StoredJournal
     from strands_cli.engine.stored_runs import RunSummary
     from strands_cli.run_views import Branch
 
 # How often is looked, and how much longer than a look took is waited, so that the run itself has the machine.
 LOOK_S, SHARE = 0.2, 10
+# How long one call waits for a change.
+WAIT_S = 60.0
 
 
 class Follower:
     """Prints what is new in a run; `seen` has what was printed of each effect, by its key."""
 
-    def __init__(self, directory: Path, place: Path, *, full: bool, as_json: bool) -> None:
-        self._directory, self._place = directory, place
+    def __init__(self, store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
+        self._store, self._run = store, run
         self._full, self._as_json = full, as_json
         self._seen: dict[str, tuple[Any, ...]] = {}
 
@@ -49,11 +50,10 @@ class Follower:
 
     def look(self) -> bool:
         """Print what is new, and return whether the run goes on."""
-        from strands_cli.engine.journal import SqliteJournal
         from strands_cli.engine.stored_runs import summary_of
 
-        with contextlib.closing(SqliteJournal.open(self._directory, hold=False)) as journal:
-            summary = summary_of(self._directory, journal)
+        with contextlib.closing(self._store.open(self._run, hold=False)) as journal:
+            summary = summary_of(journal)
             lines = list(self._documents(summary) if self._as_json else self._lines(summary))
             goes_on = summary.run.status == "running"
             if not goes_on:
@@ -84,32 +84,39 @@ class Follower:
         for branch in sorted(self._new(summary), key=_when):
             yield json_text({"effect": effect_document(branch, summary, full=self._full)})
 
-    def _end(self, summary: RunSummary, journal: SqliteJournal) -> list[str]:
+    def _end(self, summary: RunSummary, journal: StoredJournal) -> list[str]:
         if not self._as_json:
-            return ["", *fact_lines(summary), *end_lines(summary, journal, self._place, full=self._full)]
+            return ["", *fact_lines(summary), *end_lines(summary, journal, full=self._full)]
         document = {**summary_document(summary, full=False), "questions": questions_of(journal)}
         return [json_text({"run": {name: value for name, value in document.items() if name != "effects"}})]
 
 
-def follow_run(directory: Path, place: Path, *, full: bool, as_json: bool) -> None:
+def follow_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     """Print what a run has done and does, until it ends or waits.
 
     Raises:
         RunRecordError: The run has been deleted, or its journal cannot be read.
     """
-    follower, changes = Follower(directory, place, full=full, as_json=as_json), RunChanges(directory)
+    follower, seen = Follower(store, run, full=full, as_json=as_json), store.state(run)
     while True:
         began = time.monotonic()
-        if changes.changed():
-            try:
-                if not follower.look():
-                    return
-            except RunRecordError:
-                changes.changed()  # raises where the run has been deleted meanwhile
-                # A process that has just begun has not written yet what the run is.
-                if follower.has_looked or not changes.is_worked_on:
-                    raise
+        try:
+            if not follower.look():
+                return
+        except RunRecordError:
+            store.state(run)  # raises where the run has been deleted meanwhile
+            # A process that has just begun has not written yet what the run is.
+            if follower.has_looked or not _is_held(store, run):
+                raise
         time.sleep(max(LOOK_S, SHARE * (time.monotonic() - began)))
+        while (now := store.wait(seen, run, wait_s=WAIT_S)) == seen:
+            pass
+        seen = now
+
+
+def _is_held(store: RunStore, run: str) -> bool:
+    with contextlib.closing(store.open(run, hold=False)) as journal:
+        return journal.is_held()
 
 
 def _when(branch: Branch) -> float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.ages import age_in_seconds
-from strands_cli.cli.commands.command_options import JSON, RUNS_DIR
+from strands_cli.cli.commands.command_options import JSON, with_run_options
 from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.run_lines import cells_of, run_document
 from strands_cli.cli.commands.stored.runs_diff import diff_runs
 from strands_cli.cli.commands.stored.runs_report import report_run
@@ -27,7 +27,7 @@ from strands_cli.phrases import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from strands_cli.engine.stored_runs import StoredRun
+    from strands_cli.engine.ports import RunStore, StoredRun
 
 RUNS = Annotated[
     list[str],
@@ -46,17 +46,19 @@ STATUS = Annotated[
 ENDED = ["completed", "failed", "cancelled"]
 
 
+@with_run_options()
 def list_runs(
     status: STATUS = [],  # noqa: B006 - Typer reads the default
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = None,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> None:
     """List stored runs, the newest first.
 
     Example: strands runs list --status waiting --status interrupted
     """
-    chosen, problems = _chosen(runs_dir, status)
+    with where.opened() as opened:
+        chosen, problems = _chosen(opened, status)
     chosen = chosen[:limit]
     if as_json:
         print_json({"runs": [run_document(run) for run in chosen], "problems": problems})
@@ -69,60 +71,62 @@ def list_runs(
     print_result("\n".join(aligned(cells_of(chosen))))
 
 
-def cancel_runs(runs: RUNS, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
+@with_run_options()
+def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
     """Stop runs for good: a process that works on one is asked to end, and the run cannot be resumed.
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
     from strands_cli.engine.ports import SystemClock
-    from strands_cli.engine.stored_runs import cancel_run, find_run
+    from strands_cli.engine.stored_runs import cancel_run
 
-    directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
-    for directory in directories:
-        cancel_run(directory, SystemClock())
-        say(f"{directory.name}: cancelled")
+    with where.opened() as opened:
+        names = [opened.find(run) for run in runs]
+        for run in names:
+            cancel_run(opened, run, SystemClock())
+            say(f"{run}: cancelled")
     if as_json:
-        print_json({"cancelled": [directory.name for directory in directories]})
+        print_json({"cancelled": names})
 
 
-def delete_runs(runs: RUNS, runs_dir: RUNS_DIR = None, as_json: JSON = False) -> None:
+@with_run_options()
+def delete_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
     """Delete the journals of runs; files that the runs have written stay.
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
-    from strands_cli.engine.stored_runs import delete_run, find_run
-
-    directories = [find_run(_runs_dir(runs_dir), run) for run in runs]
-    for directory in directories:
-        delete_run(directory)
-        say(f"{directory.name}: deleted")
+    with where.opened() as opened:
+        names = [opened.find(run) for run in runs]
+        for run in names:
+            opened.delete(run)
+            say(f"{run}: deleted")
     if as_json:
-        print_json({"deleted": [directory.name for directory in directories]})
+        print_json({"deleted": names})
 
 
+@with_run_options()
 def prune_runs(
     older_than: Annotated[str, typer.Option(metavar="AGE", help="Minimal age since the start: 12h, 30d, 4w.")] = "30d",
     status: STATUS = [],  # noqa: B006
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> int:
     """Delete the journals of old runs that have ended; of others only if --status names them.
 
     Example: strands runs prune --older-than 7d --status completed --dry-run
     """
-    from strands_cli.engine.stored_runs import delete_run
-
     before = time.time() - age_in_seconds(older_than, "--older-than")
-    chosen, problems = _chosen(runs_dir, status or ENDED)
     deleted = []
-    for run in (run for run in chosen if run.started_at <= before and run.status != "running"):
-        try:
-            if not dry_run:
-                delete_run(run.directory)
-            deleted.append(run.id)
-        except RunRecordError as error:
-            problems.append(error.message)
+    with where.opened() as opened:
+        chosen, problems = _chosen(opened, status or ENDED)
+        for run in (run for run in chosen if run.started_at <= before and run.status != "running"):
+            try:
+                if not dry_run:
+                    opened.delete(run.id)
+                deleted.append(run.id)
+            except RunRecordError as error:
+                problems.append(error.message)
     if as_json:
         print_json({"deleted": deleted, "dry_run": dry_run, "problems": problems})
     else:
@@ -134,21 +138,13 @@ def prune_runs(
     return ExitCode.RUN_RECORD if problems else ExitCode.OK
 
 
-def _runs_dir(chosen: Path | None) -> Path:
-    from strands_cli.config import load_settings
-
-    return load_settings(runs_dir=chosen).runs_dir
-
-
-def _chosen(runs_dir: Path | None, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
-    from strands_cli.engine.stored_runs import list_runs
-
+def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
     known = get_args(RunStatus)
     for status in statuses:
         if status not in known:
             fix = suggest(status, known, f"there are: {', '.join(known)}")
             raise UsageError(f"there is no status '{status}'", fix=fix)
-    runs, problems = list_runs(_runs_dir(runs_dir))
+    runs, problems = store.runs()
     return [run for run in runs if not statuses or run.status in statuses], problems
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.command_options import RUNS_DIR
+from strands_cli.cli.commands.command_options import with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.run_lines import diff_lines
 from strands_cli.cli.output import print_json, print_result
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from strands_cli.engine.ports import RunStore
     from strands_cli.engine.stored_runs import EffectSummary, RunSummary
     from strands_cli.run_views import Change, Pair, RunDiff, RunSide
 
@@ -24,11 +24,12 @@ BEFORE = Annotated[str, typer.Argument(metavar="BEFORE", help=HELP, autocompleti
 AFTER = Annotated[str, typer.Argument(metavar="AFTER", help=HELP, autocompletion=completions.runs)]
 
 
+@with_run_options()
 def diff_runs(
     before: BEFORE,
     after: AFTER,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if they differ.")] = False,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, with whole texts.")] = False,
 ) -> int:
     """Compare two runs: where they part, and what they were given, asked, called, answered and spent.
@@ -37,14 +38,12 @@ def diff_runs(
 
     Example: strands runs diff 20261121-033012-a1b2c3 last
     """
-    from strands_cli.config import load_settings
-    from strands_cli.engine.stored_runs import find_run
     from strands_cli.run_views import diff_of
 
-    place = load_settings(runs_dir=runs_dir).runs_dir
-    directories = [find_run(place, run) for run in (before, after)]
     with contextlib.ExitStack() as stack:
-        found = diff_of(*(_summary(directory, stack) for directory in directories))
+        runs = stack.enter_context(where.opened())
+        names = [runs.find(run) for run in (before, after)]
+        found = diff_of(*(_summary(runs, run, stack) for run in names))
         if as_json:
             print_json(diff_document(found))
         else:
@@ -52,13 +51,12 @@ def diff_runs(
     return ExitCode.OK if found.same or not exit_code else ExitCode.NO
 
 
-def _summary(directory: Path, stack: contextlib.ExitStack) -> RunSummary:
-    from strands_cli.engine.journal import SqliteJournal
+def _summary(store: RunStore, run: str, stack: contextlib.ExitStack) -> RunSummary:
     from strands_cli.engine.stored_runs import summary_of
 
-    journal = SqliteJournal.open(directory, hold=False)
+    journal = store.open(run, hold=False)
     stack.callback(journal.close)
-    return summary_of(directory, journal)
+    return summary_of(journal)
 
 
 def diff_document(found: RunDiff) -> dict[str, Any]:

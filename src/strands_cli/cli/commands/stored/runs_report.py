@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
+from strands_cli.cli.commands.command_options import RUN, with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.output import print_json, print_response, say
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
 
 
+@with_run_options()
 def report_run(
     run: RUN,
     other: Annotated[
@@ -27,7 +29,7 @@ def report_run(
         typer.Option("--out", "-o", metavar="FILE", help="Where to write; `-`: stdout. Default: RUN.html here."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite also a file that is not a report.")] = False,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write one run, or two compared, as an HTML page that loads nothing, to be opened or sent.
@@ -35,20 +37,17 @@ def report_run(
     Example: strands runs report last -o run.html
     """
     from strands_cli.cli.commands.running import report_of, require_report_place, write_report
-    from strands_cli.config import load_settings
-    from strands_cli.engine.stored_runs import find_run
 
     if as_json and out == "-":
         raise UsageError("--json and -o - both want stdout", fix="write the report to a file")
-    stored = load_settings(runs_dir=runs_dir).runs_dir
-    directories = [find_run(stored, name) for name in (run, other) if name is not None]
-    names = [directory.name for directory in directories]
-    if out == "-":
-        print_response(report_of(*directories).rstrip("\n"))
-        return
-    place = Path(out or f"{'-'.join(names)}.html")
-    require_report_place(place, force=force)
-    size = write_report(place, report_of(*directories), force=force)
+    with where.opened() as runs:
+        names = [runs.find(name) for name in (run, other) if name is not None]
+        if out == "-":
+            print_response(report_of(runs, *names).rstrip("\n"))
+            return
+        place = Path(out or f"{'-'.join(names)}.html")
+        require_report_place(place, force=force)
+        size = write_report(place, report_of(runs, *names), force=force)
     if as_json:
         print_json({"report": str(place), "runs": names, "bytes": size})
     else:

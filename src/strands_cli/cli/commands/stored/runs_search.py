@@ -7,44 +7,37 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strands_cli.cli.commands.command_options import RUNS_DIR
+from strands_cli.cli.commands.command_options import with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.chosen_runs import SINCE, runs_since
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from strands_cli.engine.ports import RunStore, StoredRun
     from strands_cli.run_views.many_runs import Hit
 
 
+@with_run_options()
 def search_runs(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to find; upper and lower case are the same.")],
     since: SINCE = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N places.")] = 100,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Find a text in what stored runs were given, asked, called and answered, in errors and in names; else exit 1.
 
     Example: strands runs search "quarterly report" --since 7d
     """
-    from strands_cli.run_views.many_runs import UnreadRun, search
-
     if not text.strip():
         raise UsageError("there is nothing to find in an empty text", fix="strands runs search TEXT")
-    runs, problems = runs_since(runs_dir, since)
-    hits: list[Hit] = []
-    is_cut = False
-    for found in search(runs, text):
-        if isinstance(found, UnreadRun):
-            problems.append(found.problem)
-        elif len(hits) == limit:
-            is_cut = True
-            break
-        else:
-            hits.append(found)
-            if not as_json:
-                print_result(_line(found))
+    with where.opened() as opened:
+        runs, problems = runs_since(opened, since)
+        hits, is_cut = _hits(opened, runs, text, limit, problems, None if as_json else print_result)
     if as_json:
         print_json({"hits": [dataclasses.asdict(one) for one in hits], "more": is_cut, "problems": problems})
     else:
@@ -55,6 +48,30 @@ def search_runs(
         elif not hits:
             say("no runs" if not runs else "nothing found")
     return ExitCode.OK if hits else ExitCode.NO
+
+
+def _hits(
+    store: RunStore,
+    runs: Sequence[StoredRun],
+    text: str,
+    limit: int,
+    problems: list[str],
+    show: Callable[[str], None] | None,
+) -> tuple[list[Hit], bool]:
+    """Return the first places that have the text, and whether there are more; show each when it is found."""
+    from strands_cli.run_views.many_runs import UnreadRun, search
+
+    hits: list[Hit] = []
+    for found in search(store, runs, text):
+        if isinstance(found, UnreadRun):
+            problems.append(found.problem)
+            continue
+        if len(hits) == limit:
+            return hits, True
+        hits.append(found)
+        if show is not None:
+            show(_line(found))
+    return hits, False
 
 
 def _line(hit: Hit) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.command_options import RUN, RUNS_DIR
+from strands_cli.cli.commands.command_options import RUN, with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.output import print_json, print_result
 from strands_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
 
 KEY = Annotated[
     str | None,
@@ -25,6 +28,7 @@ KEY = Annotated[
 ]
 
 
+@with_run_options()
 def show_run(
     run: RUN,
     key: KEY = None,
@@ -34,34 +38,31 @@ def show_run(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Print what a running run does, until it ends or waits.")
     ] = False,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document; with --follow one a line.")] = False,
 ) -> None:
     """Show what one run did, as a tree: steps, model turns, tool calls, decisions, costs, why it stopped, its answer.
 
     Example: strands runs show last --full
     """
-    from strands_cli.config import load_settings
-    from strands_cli.engine.stored_runs import find_run
-
     if key is not None and (follow or full):
         raise UsageError(
             f"an effect is shown whole and once, without {'--follow' if follow else '--full'}",
             fix=f"strands runs show {shlex.join([run, key])}",
         )
-    place = load_settings(runs_dir=runs_dir).runs_dir
-    directory = find_run(place, run)
-    if key is not None:
-        _show_effect(directory, key, place, as_json=as_json)
-    elif follow:
-        from strands_cli.cli.commands.stored.run_follow import follow_run
+    with where.opened() as runs:
+        found = runs.find(run)
+        if key is not None:
+            _show_effect(runs, found, key, as_json=as_json)
+        elif follow:
+            from strands_cli.cli.commands.stored.run_follow import follow_run
 
-        follow_run(directory, place, full=full, as_json=as_json)
-    else:
-        _show_run(directory, place, full=full, as_json=as_json)
+            follow_run(runs, found, full=full, as_json=as_json)
+        else:
+            _show_run(runs, found, full=full, as_json=as_json)
 
 
-def _show_run(directory: Path, place: Path, *, full: bool, as_json: bool) -> None:
+def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     from strands_cli.cli.commands.run_lines import (
         effects_lines,
         end_lines,
@@ -69,33 +70,31 @@ def _show_run(directory: Path, place: Path, *, full: bool, as_json: bool) -> Non
         result_columns,
         summary_document,
     )
-    from strands_cli.engine.journal import SqliteJournal
     from strands_cli.engine.stored_runs import summary_of
 
-    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
-        summary = summary_of(directory, journal)
+    with contextlib.closing(store.open(run, hold=False)) as journal:
+        summary = summary_of(journal)
         if as_json:
             from strands_cli.run_views import questions_of
 
             print_json({**summary_document(summary, full=full), "questions": questions_of(journal)})
             return
         lines = [*fact_lines(summary), *effects_lines(summary, columns=result_columns(), full=full)]
-        lines += end_lines(summary, journal, place, full=full)
+        lines += end_lines(summary, journal, full=full)
     print_result("\n".join(lines))
 
 
-def _show_effect(directory: Path, key: str, place: Path, *, as_json: bool) -> None:
+def _show_effect(store: RunStore, run: str, key: str, *, as_json: bool) -> None:
     from strands_cli.cli.commands.run_lines import effect_lines, whole_effect_document
-    from strands_cli.engine.journal import SqliteJournal
     from strands_cli.run_views import answer_commands
     from strands_cli.run_views.effects import effect_of
 
-    with contextlib.closing(SqliteJournal.open(directory, hold=False)) as journal:
+    with contextlib.closing(store.open(run, hold=False)) as journal:
         effect = effect_of(journal, key)
         waits = effect.status == "waiting"
-        ways = answer_commands(journal, directory.name, place) if waits else []
+        ways = answer_commands(journal) if waits else []
     if as_json:
-        print_json(whole_effect_document(directory.name, effect))
+        print_json(whole_effect_document(run, effect))
         return
     own = [way for way in ways if key in shlex.split(way)]
     print_result("\n".join([*effect_lines(effect), *([""] if own else []), *own]))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands.command_options import RUNS_DIR
+from strands_cli.cli.commands.command_options import with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.chosen_runs import SINCE, runs_since
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned
@@ -32,10 +33,11 @@ class By(StrEnum):
 _UNITS = {By.MODEL: "calls", By.TOOL: "calls", By.AGENT: "steps"}
 
 
+@with_run_options()
 def show_stats(
     by: Annotated[By | None, typer.Option("--by", help="Show also a line for each of these.")] = None,
     since: SINCE = None,
-    runs_dir: RUNS_DIR = None,
+    where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Count stored runs: how many succeed, how long they take, tokens, costs, and the tool that fails most.
@@ -44,8 +46,9 @@ def show_stats(
     """
     from strands_cli.run_views.many_runs import stats_of
 
-    runs, problems = runs_since(runs_dir, since)
-    found = stats_of(runs, by.value if by else None)
+    with where.opened() as opened:
+        runs, problems = runs_since(opened, since)
+        found = stats_of(opened, runs, by.value if by else None)
     problems += found.problems
     if as_json:
         total = stats_document(found.total, named=False)

@@ -1,18 +1,19 @@
-"""Whether a stored run has changed since it was last looked at, without reading it."""
+"""Whether a run in a folder has changed since it was last looked at, without reading it."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 
-from strands_cli.engine.journal import DATABASE, hold_run
+from strands_cli.engine.folder_lock import is_run_held
+from strands_cli.engine.journal import DATABASE
 from strands_cli.errors import RunRecordError
 
 # Two writes within one step of a file system's clock have the same time; the coarsest of today has 10 ms.
 _STEP_NS = 50_000_000
 
 
-class RunChanges:
+class FolderChanges:
     """Looks at the files of a run's journal, and at whether a process works on the run.
 
     Nothing stays open between two looks, so that the run can be deleted meanwhile on every system.
@@ -23,17 +24,13 @@ class RunChanges:
         self._seen: tuple[object, ...] = ()
         self._may_differ = False
         self._is_worked_on = False
+        self._number = 0
 
-    @property
-    def is_worked_on(self) -> bool:
-        """Whether a process worked on the run at the last look."""
-        return self._is_worked_on
+    def state(self) -> tuple[int, bool]:
+        """Return a number that grows with each change, and whether a process works on the run.
 
-    def changed(self) -> bool:
-        """Return whether anything has changed since the last call; true for the first one.
-
-        What was written a moment before a look may be reported again by the next one. Takes some 10 microseconds, and
-        100 while a process works on the run.
+        What was written a moment before a look may count again at the next one. Takes some 10 microseconds, and 100
+        while a process works on the run.
 
         Raises:
             RunRecordError: The run has been deleted.
@@ -43,9 +40,10 @@ class RunChanges:
         self._seen, self._may_differ = found, time.time_ns() - newest < _STEP_NS
         # A process that begins to work on a run writes at once; one that is killed writes nothing.
         if has_changed or self._is_worked_on:
-            before, self._is_worked_on = self._is_worked_on, _is_held(self._directory)
+            before, self._is_worked_on = self._is_worked_on, is_run_held(self._directory, wait_s=0)
             has_changed = has_changed or before != self._is_worked_on
-        return has_changed
+        self._number += has_changed
+        return self._number, self._is_worked_on
 
     def _files(self) -> tuple[tuple[object, ...], int]:
         """Return what tells one state of the journal's files from another, and when the newest was written."""
@@ -62,13 +60,3 @@ class RunChanges:
             log = None
         states = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (database, log) if one]
         return tuple(states), max(written for _, _, written in states)
-
-
-def _is_held(directory: Path) -> bool:
-    try:
-        hold_run(directory, wait_s=0).release()
-    except RunRecordError:
-        return True
-    except OSError:  # no process can hold a run in a directory that cannot be written
-        return False
-    return False

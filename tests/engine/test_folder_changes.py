@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.engine.journal.sqlite_journal import SqliteJournal, hold_run
+from strands_cli.engine.folder_lock import hold_run
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError
-from strands_cli.run_views.run_changes import RunChanges
+from strands_cli.ui.runs_changes import RunsChanges
 
 
-def settled(changes: RunChanges) -> None:
+def settled(changes: RunsChanges) -> None:
     """Look until nothing is new: a change may be reported more than once."""
     until = time.monotonic() + 60
     while changes.changed():
@@ -24,7 +26,7 @@ def settled(changes: RunChanges) -> None:
 def test_each_change_of_a_run_is_seen_and_its_deletion_is_an_error(tmp_path: Path) -> None:
     directory = tmp_path / "run"
     with contextlib.closing(SqliteJournal.create(directory)) as journal:
-        changes = RunChanges(directory)
+        changes = RunsChanges(FolderStore(directory.parent), directory.name)
         assert changes.changed(), "nobody has looked before"
         settled(changes)
         for number in range(20):
@@ -42,7 +44,7 @@ def test_the_end_of_a_process_that_wrote_nothing_is_seen(tmp_path: Path) -> None
     directory = tmp_path / "run"
     SqliteJournal.create(directory).close()
     lock = hold_run(directory)
-    changes = RunChanges(directory)
+    changes = RunsChanges(FolderStore(directory.parent), directory.name)
     settled(changes)
     lock.release()
     assert changes.changed()

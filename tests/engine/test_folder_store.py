@@ -20,7 +20,8 @@ from strands_cli.engine.effects.effect import UNDECIDED
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.engine.stored_runs import run_store as store
+from strands_cli.engine.stored_runs.cancelled_run import cancel_run
+from strands_cli.engine.stored_runs.folder_store import FolderStore, session_facts
 from strands_cli.errors import RunRecordError, UsageError
 from tests.fakes.ports import FakeClock
 from tests.wordings import Wording
@@ -49,15 +50,15 @@ def test_runs_are_listed_newest_first_and_a_damaged_one_hides_no_other(tmp_path:
     (tmp_path / "20260102-b" / DATABASE).write_bytes(b"no database at all")
     (tmp_path / "empty").mkdir()
     (tmp_path / ".hidden").mkdir()
-    runs, problems = store.list_runs(tmp_path)
+    runs, problems = FolderStore(tmp_path).runs()
     assert [run.id for run in runs] == ["20260103-c", "20260101-a"]
     assert len(problems) == 2
 
 
 def test_a_directory_that_is_not_there_holds_no_runs(tmp_path: Path, wording: Wording) -> None:
-    assert store.list_runs(tmp_path / "nowhere") == ([], [])
+    assert FolderStore(tmp_path / "nowhere").runs() == ([], [])
     with pytest.raises(RunRecordError) as raised:
-        store.find_run(tmp_path / "nowhere", "x")
+        FolderStore(tmp_path / "nowhere").find("x")
     wording(raised.value)
 
 
@@ -66,14 +67,14 @@ def test_an_id_cannot_lead_out_of_the_directory(name: str, tmp_path: Path, wordi
     make_run(tmp_path / "other", "run")
     make_run(tmp_path / "runs", "run")
     with pytest.raises(RunRecordError) as raised:
-        store.find_run(tmp_path / "runs", name)
+        FolderStore(tmp_path / "runs").find(name)
     wording(raised.value)
 
 
 def test_a_mistyped_last_is_answered_with_it(tmp_path: Path) -> None:
     make_run(tmp_path, "20260101-a")
     with pytest.raises(RunRecordError) as raised:
-        store.find_run(tmp_path, "lst")
+        FolderStore(tmp_path).find("lst")
     assert "'last'" in (raised.value.fix or "")
 
 
@@ -87,7 +88,7 @@ def held(tmp_path: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def held_elsewhere(directory: Path) -> Iterator[Path]:
     script = (
-        "import sys; from pathlib import Path; from strands_cli.engine.journal import hold_run\n"
+        "import sys; from pathlib import Path; from strands_cli.engine.folder_lock import hold_run\n"
         "lock = hold_run(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", script, str(directory)]
@@ -99,13 +100,13 @@ def held_elsewhere(directory: Path) -> Iterator[Path]:
 
 
 def test_a_run_that_is_held_is_running_and_cannot_be_deleted(held: Path, wording: Wording) -> None:
-    assert store.read_run(held).status == "running"
+    assert FolderStore(held.parent).read(held.name).status == "running"
     with pytest.raises(RunRecordError) as raised:
-        store.delete_run(held)
+        FolderStore(held.parent).delete(held.name)
     wording(raised.value)
-    assert store.read_run(held).workflow == "w"
+    assert FolderStore(held.parent).read(held.name).workflow == "w"
     with pytest.raises(RunRecordError) as refused:
-        store.cancel_run(held, FakeClock())
+        cancel_run(FolderStore(held.parent), held.name, FakeClock())
     wording(refused.value)
 
 
@@ -114,7 +115,7 @@ def test_a_run_whose_lock_cannot_be_opened_is_not_deleted(tmp_path: Path) -> Non
     (directory / "lock").unlink()
     (directory / "lock").mkdir()
     with pytest.raises(RunRecordError):
-        store.delete_run(directory)
+        FolderStore(directory.parent).delete(directory.name)
     assert (directory / DATABASE).exists()
 
 
@@ -122,10 +123,10 @@ def test_a_program_with_the_number_of_an_earlier_process_of_the_run_is_not_stopp
     tmp_path: Path, wording: Wording
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        facts = {**store.session_facts(), "pid": other.pid, "pid_started": "1"}
+        facts = {**session_facts(), "pid": other.pid, "pid_started": "1"}
         directory = make_run(tmp_path, "run", "running", **facts)
         with held_elsewhere(directory), pytest.raises(RunRecordError) as refused:
-            store.cancel_run(directory, FakeClock())
+            cancel_run(FolderStore(directory.parent), directory.name, FakeClock())
         wording(refused.value)
         other.communicate(b"\n")
         assert other.returncode == 0
@@ -133,17 +134,17 @@ def test_a_program_with_the_number_of_an_earlier_process_of_the_run_is_not_stopp
 
 def test_a_run_that_says_running_and_is_held_by_no_one_was_interrupted(tmp_path: Path) -> None:
     directory = make_run(tmp_path, "run", "running")
-    assert store.read_run(directory).status == "interrupted"
-    store.cancel_run(directory, FakeClock())
-    assert store.read_run(directory).status == "cancelled"
-    store.delete_run(directory)
+    assert FolderStore(directory.parent).read(directory.name).status == "interrupted"
+    cancel_run(FolderStore(directory.parent), directory.name, FakeClock())
+    assert FolderStore(directory.parent).read(directory.name).status == "cancelled"
+    FolderStore(directory.parent).delete(directory.name)
     assert not directory.exists()
 
 
 def test_what_has_ended_cannot_be_cancelled(tmp_path: Path) -> None:
     directory = make_run(tmp_path, "run", "completed")
     with pytest.raises(UsageError, match="is completed"):
-        store.cancel_run(directory, FakeClock())
+        cancel_run(FolderStore(directory.parent), directory.name, FakeClock())
 
 
 FINISHING = """
@@ -171,14 +172,14 @@ def test_a_run_that_completes_while_it_is_asked_to_stop_stays_completed(tmp_path
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         with pytest.raises(UsageError, match="is completed"):
-            store.cancel_run(directory, FakeClock())
-    assert store.read_run(directory).status == "completed"
+            cancel_run(FolderStore(directory.parent), directory.name, FakeClock())
+    assert FolderStore(directory.parent).read(directory.name).status == "completed"
 
 
 def test_a_look_at_a_run_does_not_turn_away_who_wants_to_hold_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("strands_cli.engine.journal.sqlite_journal.LOOK_S", 20.0)
+    monkeypatch.setattr("strands_cli.engine.folder_lock.LOOK_S", 20.0)
     directory = make_run(tmp_path, "run", "running")
     look = filelock.FileLock(directory / "lock", thread_local=False)
     look.acquire()
@@ -256,5 +257,5 @@ def test_a_directory_of_runs_that_is_none_is_an_error(tmp_path: Path, wording: W
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(RunRecordError) as raised:
-        store.list_runs(file)
+        FolderStore(file).runs()
     wording(raised.value)

@@ -1,0 +1,49 @@
+"""The options that name a store of runs, and opening the store that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from strands_cli.cli.commands.command_options import RUNS_DIR, STORE
+from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.store_place import StorePlace
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """Where the runs are that a command is about: each field is an option of it."""
+
+    runs_dir: RUNS_DIR = None
+    store: STORE = None
+
+    @property
+    def place(self) -> StorePlace:
+        """The place that the options name, or the default one.
+
+        Raises:
+            UsageError: Both are given, or the address is not that of a store.
+        """
+        from strands_cli.planning.stores import chosen_place
+
+        return chosen_place(self.runs_dir, self.store)
+
+    @contextmanager
+    def opened(self) -> Iterator[RunStore]:
+        """Open the store while the command works.
+
+        Raises:
+            UsageError: The options do not name a store.
+            RunRecordError: The store cannot be reached or used.
+        """
+        from strands_cli.engine.stored_runs import store_at
+
+        with closing(store_at(self.place)) as found:
+            yield found
+
+
+DEFAULT_STORE = StoreOptions()

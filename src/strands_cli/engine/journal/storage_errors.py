@@ -1,0 +1,31 @@
+"""Errors of a journal's database and files as errors of its run."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from strands_cli.errors import RunRecordError
+
+
+class StorageErrors:
+    """Turns errors of the database, the disk or a damaged row into `RunRecordError`.
+
+    A class, since a generator would cost more than the reading of a row.
+    """
+
+    __slots__ = ("_directory",)
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
+            raise RunRecordError(
+                f"the journal in {self._directory} cannot be used: {error}",
+                fix="check the disk (space, permissions); where the journal is damaged, remove it: "
+                f"strands runs delete {self._directory.name}",
+            ) from error

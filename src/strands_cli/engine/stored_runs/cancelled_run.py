@@ -1,0 +1,36 @@
+"""Cancels a stored run for good."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Clock
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.events import RunStatus
+
+STOP_S = 15.0
+
+
+def cancel_run(store: RunStore, run_id: str, clock: Clock) -> None:
+    """Stop the process of a run, if there is one, and record that the run is cancelled.
+
+    Raises:
+        UsageError: The run has ended.
+        RunRecordError: Its process cannot be asked to end, or does not end.
+    """
+    status = store.read(run_id).status
+    _require_unended(run_id, status)
+    if status == "running":
+        store.stop(run_id, STOP_S)
+    with contextlib.closing(store.open(run_id)) as journal:
+        _require_unended(run_id, journal.get("status"))  # it may have completed before it was asked to stop
+        journal.put(status="cancelled", reason="a person cancelled it", ended_at=clock.now())
+
+
+def _require_unended(run_id: str, status: RunStatus) -> None:
+    if status in ("completed", "cancelled"):
+        raise UsageError(f"the run {run_id} is {status}", fix="there is nothing to cancel")

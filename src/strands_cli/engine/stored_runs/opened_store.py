@@ -1,0 +1,89 @@
+"""Opens the store of runs that a place names: folders here, everything else through the plugin of its scheme."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from strands_cli.errors import NotEquipped, UsageError, suggest
+from strands_cli.store_place import secret_reference
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore, StoreOpener
+    from strands_cli.store_place import StorePlace
+
+GROUP = "strands_cli.stores"
+# What brings a store, by the scheme of its addresses, for those who have not installed it.
+_KNOWN = {"postgresql": "strands-store-postgres", "postgres": "strands-store-postgres"}
+
+
+def store_at(place: StorePlace) -> RunStore:
+    """Return the store of a place; a directory need not exist.
+
+    Raises:
+        UsageError: No store has addresses of this form, or its address names a secret that has no value.
+        NotEquipped: What opens it is not installed.
+        RunRecordError: It cannot be reached or used.
+    """
+    if place.directory is not None:
+        from strands_cli.engine.stored_runs.folder_store import FolderStore
+
+        return FolderStore(place.directory)
+    opener, address = opener_of(place)
+    return opener.open(place, address)
+
+
+def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
+    """Return what opens the store of an address, and the whole address, which must not be shown.
+
+    Raises:
+        UsageError: No store has addresses of this form, or its address names a secret that has no value.
+        NotEquipped: What opens it is not installed.
+    """
+    return _load_opener(place), _whole_address(place.address)
+
+
+def _load_opener(place: StorePlace) -> StoreOpener:
+    from strands_cli.catalog.distributions import declared_points
+    from strands_cli.hooks import import_named
+
+    points = {point.name: (name, point.value) for name, point in declared_points(GROUP)}
+    if place.scheme not in points:
+        raise _no_opener(place, points)
+    distribution, value = points[place.scheme]
+    try:
+        return cast("StoreOpener", import_named(value))
+    except Exception as error:  # a plugin may raise anything when it is imported
+        raise NotEquipped(
+            f"the store {place} cannot be opened: {distribution} fails to load: {type(error).__name__}: {error}",
+            fix=f"{Path(sys.executable).name} -m pip install --upgrade {distribution}",
+        ) from error
+
+
+def _no_opener(place: StorePlace, points: Any) -> NotEquipped | UsageError:
+    distribution = _KNOWN.get(place.scheme)
+    if distribution is not None:
+        return NotEquipped(f"no plugin for the store {place} is installed", fix=f"pip install {distribution}")
+    known = [*points, *_KNOWN]
+    fix = suggest(place.scheme, known, "write postgresql://USER@HOST/DATABASE, or name a directory with --runs-dir")
+    return UsageError(f"no store has addresses such as {place}", fix=fix)
+
+
+def _whole_address(address: str) -> str:
+    """Return an address with the values of the secrets that it names, encoded for their place in it."""
+    from urllib.parse import quote
+
+    from strands_cli.secrets import SecretFault, SecretReference, read_secret
+
+    while (found := secret_reference(address)) is not None:
+        text, source, name = found
+        key, path = (name, "") if source in ("env", "keyring") else ("password", name)
+        reference = SecretReference("the password of the store", key, source, path, Path.cwd())
+        try:
+            value = read_secret(reference, os.environ)
+        except SecretFault as error:
+            raise UsageError(f"the store cannot be opened: {error}", fix=error.fix) from None
+        address = address.replace(text, quote(value, safe=""))
+    return address

@@ -1,0 +1,87 @@
+"""Where the runs of a person are stored: an option, a variable, the user's config file, or the default directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.config import Settings, load_settings
+from strands_cli.store_place import StorePlace, is_address, without_password
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.yaml import Document
+
+_SEE = "see: strands explain stores"
+_FORM = "write `store: postgresql://USER@HOST/DATABASE`, or a mapping with `address` and `password`"
+# The sources of a password that an address can refer to, and what names the value there.
+_SOURCES = {"env": "key", "file": "path", "keyring": "key", "command": "path"}
+
+
+def store_place_of(settings: Settings) -> StorePlace:
+    """Return where runs are stored; the config file is only read where neither an option nor a variable chooses.
+
+    Raises:
+        InvalidInput: The user's config file is not valid.
+    """
+    if not settings.is_chosen and (address := _configured(settings.user_config)):
+        return StorePlace(address=address)
+    return StorePlace(address=settings.store) if settings.store else StorePlace(settings.runs_dir)
+
+
+def chosen_place(runs_dir: Path | None = None, store: str | None = None) -> StorePlace:
+    """Return where the runs are that options name; without any, where they are stored by default.
+
+    Raises:
+        UsageError: Both are given, or the store is not an address.
+        InvalidInput: The user's config file is not valid.
+    """
+    return store_place_of(load_settings(runs_dir=runs_dir, store=store))
+
+
+def _configured(config: Path | None) -> str:
+    if config is None or not os.path.lexists(config):
+        return ""
+    from strands_cli.workflow.user_files import open_config, refused_config  # YAML: most have no such file
+
+    document = open_config(config)
+    if document is None:
+        return ""
+    reader = _reader(document)
+    address: str = reader.address()
+    if reader.findings:
+        raise refused_config(config, reader.findings)
+    return address
+
+
+def _reader(document: Document) -> Any:
+    from strands_cli.workflow.user_files import ConfigReader
+
+    class Reader(ConfigReader):
+        def address(self) -> str:
+            value = self.read_part("store")
+            if value is None:
+                return ""
+            whole = value if isinstance(value, Mapping) else {"address": value}
+            self._check_keys("/store", dict(whole), ("address", "password"), "a store")
+            text = whole.get("address")
+            if not isinstance(text, str) or not is_address(text):
+                self._report("/store", "`store` is the address of a store", _FORM)
+                return ""
+            return self._with_password(text, whole["password"]) if "password" in whole else text
+
+        def _with_password(self, address: str, value: Any) -> str:
+            source = value.get("source", "env") if isinstance(value, dict) else None
+            name = value.get(_SOURCES.get(str(source), ""), "") if isinstance(value, dict) else ""
+            if not isinstance(name, str) or not name.strip() or set(name) & set("{}"):
+                example = "`{source: env, key: PGPASSWORD}` or `{source: file, path: /run/secrets/postgres}`"
+                self._report("/store/password", f"`password` is a reference to a secret, such as {example}")
+                return address
+            scheme, _, rest = without_password(address).partition("://")
+            user, at, place = rest.partition("@")
+            if not at:
+                self._report("/store/address", "an address with a password names its user: postgresql://USER@HOST/...")
+            return f"{scheme}://{user}:{{{source}:{name}}}@{place}" if at else address
+
+    return Reader(document, _SEE)
