@@ -9,29 +9,26 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-from strands_cli.workflow.checks import UNDECLARED_VARIABLE
 
 if TYPE_CHECKING:
     from strands_cli.agents import SharedRuns
     from strands_cli.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine import RunResult
-    from strands_cli.engine.effects import Budget, ProviderLimits
+    from strands_cli.engine.effects import Budget
     from strands_cli.engine.journal import Human
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.engine.run_start import Correction, Rerun
+    from strands_cli.engine.turns import ProviderLimits
     from strands_cli.errors import Finding
     from strands_cli.events import Event
-    from strands_cli.planning import RowPlanner, RunRequest
+    from strands_cli.planning import RunRequest
     from strands_cli.planning.machine import Installation
     from strands_cli.planning.plan import Plan, PlannedTool
     from strands_cli.store_place import StorePlace
-    from strands_cli.tools.loading import ObjectTools
     from strands_cli.workflow import Loaded
     from strands_cli.workflow.yaml import FileSnapshot
 
@@ -86,13 +83,15 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    from strands_cli.planning import RunRequest, check_names, installation_for
+    from strands_cli.planning import RunRequest, check_names, installation_for, plan_workflow
+    from strands_cli.tools.schema import faults_of_inputs
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
     if loaded.valid is None:
         loaded = check_names(loaded, catalog)
     request = request or RunRequest()
-    return _plan(loaded, installation or installation_for(loaded, request, catalog, settings), request)
+    machine = installation or installation_for(loaded, request, catalog, settings)
+    return plan_workflow(loaded, machine, faults_of_inputs, request)
 
 
 def plan_row(
@@ -104,41 +103,17 @@ def plan_row(
 ) -> Plan:
     """Return a plan with other inputs, equal to what `plan` returns for them, without planning again.
 
-    The workflow is planned again where the row differs in more than texts: a template can be rendered for one row and
-    not for another, or policy answers its call in another way. Of each such kind of row only the first is.
+    It is planned again for the first row of each kind: which templates the inputs render, and how policy answers calls.
 
     Args:
-        planned: The plan of the same workflow with any inputs, from `plan` or from here.
-        values: The inputs that have types already, in place of those that `planned` was made with.
+        planned: A plan of the same workflow with any inputs.
+        values: The inputs that have types already, in place of those of `planned`.
         texts: Inputs as text, which win over `values`.
         out_dir: The directory of the row's artifacts, if it is another one.
     """
-    if planned.rows is None:
-        raise ValueError("the plan does not come from `plan`")
-    where = {"out_dir": out_dir} if out_dir is not None else {}
-    return planned.rows.plan(planned, {"values": values, "variables": texts, **where})
-
-
-def _plan(loaded: Loaded, machine: Installation, request: RunRequest, rows: RowPlanner | None = None) -> Plan:
-    """Return the plan of a workflow on this machine; `rows` are those of an earlier plan of it."""
-    from strands_cli.planning import RowPlanner, require_valid, resolve_plan, with_findings
-    from strands_cli.planning.machine import with_lock
-    from strands_cli.tools.schema import faults_of_inputs
-    from strands_cli.workflow.yaml import stored_name
-
-    resolved = resolve_plan(require_valid(loaded), loaded.document, machine, request, loaded.snapshot)
-    built = resolved.plan
-    named = {stored_name(document.file): document.text for document in loaded.files}
-    built = dataclasses.replace(built, files={**built.files, **named, **loaded.packages})
-    # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
-    seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
-    before, faults = [*machine.hook_faults(), *seen], faults_of_inputs(built, loaded)
-    built = with_findings(built, [*before, *faults])
-    planned = with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
-    again = partial(_plan, loaded, machine)
-    rows = rows or RowPlanner(resolved, request, again, lambda row: faults_of_inputs(row, loaded))
-    rows.learn(planned, resolved, before, faults)
-    return dataclasses.replace(planned, rows=rows)
+    assert planned.rows is not None  # noqa: S101 - `plan` made it
+    changes = {"values": values, "variables": texts, **({"out_dir": out_dir} if out_dir is not None else {})}
+    return planned.rows.plan(planned, changes)
 
 
 # -- plan -> events -> files
@@ -168,22 +143,19 @@ async def run(
     human: Human,
     emit: Emit,
     *,
-    python_tools: ObjectTools | None = None,
     run_id: str | None = None,
     shared: SharedRuns | None = None,
 ) -> RunResult:
     """Run a plan: load its tools, create its journal, execute it, and write its artifacts and its recording.
 
     Args:
-        python_tools: The Python objects that a program passes as tools; not None if a program runs the plan.
         run_id: Its id, where that is known before.
         shared: What it shares with other runs of this event loop.
 
     Raises:
         StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
-    create = _new_journal(planned, request, python_tools, run_id)
-    return await _execute(planned, request, human, emit, create, python_tools, shared)
+    return await _execute(planned, request, human, emit, _new_journal(planned, request, run_id), shared)
 
 
 # -- stored runs
@@ -261,7 +233,6 @@ async def resume(
     request: RunRequest,
     human: Human,
     emit: Emit,
-    python_tools: ObjectTools | None = None,
     shared: SharedRuns | None = None,
 ) -> RunResult:
     """Continue a stored run from its first effect that is not done; the journal is closed at the end.
@@ -269,7 +240,7 @@ async def resume(
     Raises:
         StrandsCliError: The run could not continue or complete; what it did is in its journal.
     """
-    return await _execute(planned, request, human, emit, lambda: journal, python_tools, shared)
+    return await _execute(planned, request, human, emit, lambda _: journal, shared)
 
 
 def plan_rerun(
@@ -298,16 +269,9 @@ def plan_rerun(
     return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
 
 
-async def rerun(
-    new: Rerun, human: Human, emit: Emit, python_tools: ObjectTools | None = None, run_id: str | None = None
-) -> RunResult:
-    """Run what `plan_rerun` has planned.
-
-    Raises:
-        StrandsCliError: The run could not start or complete, or the input of a reused step has changed.
-    """
-    create = _new_journal(new.planned, new.request, python_tools, run_id, new)
-    return await _execute(new.planned, new.request, human, emit, create, python_tools)
+async def rerun(new: Rerun, human: Human, emit: Emit, run_id: str | None = None) -> RunResult:
+    """Run what `plan_rerun` has planned; it raises like `run`, and where the input of a reused step has changed."""
+    return await _execute(new.planned, new.request, human, emit, _new_journal(new.planned, new.request, run_id, new))
 
 
 # -- one tool
@@ -365,22 +329,12 @@ async def run_tool(
 
 
 def _new_journal(
-    planned: Plan,
-    request: RunRequest,
-    python_tools: ObjectTools | None,
-    run_id: str | None,
-    reused: Rerun | None = None,
-) -> Callable[[], StoredJournal]:
+    planned: Plan, request: RunRequest, run_id: str | None, reused: Rerun | None = None
+) -> Callable[[SharedRuns], StoredJournal]:
     """Return what creates the journal of a run; a rerun has the rows that it reuses, and their origin."""
     from strands_cli.engine.run_start import create_journal
-    from strands_cli.engine.stored_runs import store_at
 
-    def create() -> StoredJournal:
-        places = python_tools.places if python_tools else None
-        with contextlib.closing(store_at(planned.store)) as store:
-            return create_journal(store, planned, request, places, run_id, reused)
-
-    return create
+    return lambda shared: create_journal(shared.store_at(planned.store), planned, request, run_id, reused)
 
 
 async def _execute(
@@ -388,15 +342,14 @@ async def _execute(
     request: RunRequest,
     human: Human,
     emit: Emit,
-    open_journal: Callable[[], StoredJournal],
-    python_tools: ObjectTools | None,
+    open_journal: Callable[[SharedRuns], StoredJournal],
     shared: SharedRuns | None = None,
 ) -> RunResult:
     """Execute a plan from its first effect that is not done.
 
     `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
     """
-    from strands_cli.agents import assemble
+    from strands_cli.agents import assemble, opened_runs
     from strands_cli.engine import RedactedHuman, execute, redacted_emit, redacted_errors, redacted_writer
     from strands_cli.engine.ports import Ports, SystemClock
     from strands_cli.engine.run_start import recorded
@@ -416,23 +369,23 @@ async def _execute(
         emit(RunWarning(clock.now(), line))
 
     async with contextlib.AsyncExitStack() as stack:
-        tell = None if python_tools is not None else warn
-        workers = await assemble(planned, workspace_of(planned), python_tools, tell, request.context, shared=shared)
+        tell = None if request.python_tools is not None else warn
+        common = shared if shared is not None else await stack.enter_async_context(opened_runs(warn=warn))
+        workers = await assemble(planned, workspace_of(planned), common, request, tell)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))
         stack.push_async_callback(workers.close_with, warn)
         for line in workers.warnings:
             warn(line)
-        journal = open_journal()
+        journal = open_journal(common)
         stack.callback(journal.close)
         journal.put(**session_facts())
         # Set only now: the first facts of the journal contain no secret, and must stay as planned.
         journal.redactor = redactor
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
-        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing)
-        if shared is not None:
-            ports = dataclasses.replace(ports, budget=shared.budget, provider_limits=shared.provider_limits)
+        of_many = (common.budget, common.provider_limits)
+        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
         write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
         try:
             with recorded(request, journal, warn):

@@ -18,12 +18,12 @@ from strands_cli.config import Settings
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.effect import Effect, EffectSpec
-from strands_cli.engine.effects.provider_limits import UNLIMITED
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question, Row, RowKind
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
+from strands_cli.engine.turns.provider_limits import UNLIMITED
 from strands_cli.events import Event
 from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
 from strands_cli.planning.resolve.resolve_context import ResolveContext

@@ -8,6 +8,7 @@ from typing import Any
 
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
+from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.journal.journal_rows import Row
@@ -53,7 +54,7 @@ def going(site: Site, text: str, *, options: RunRequest | None = None, events: l
     require_runnable(planned)
 
     async def work() -> RunResult:
-        workers = await assemble(planned, workspace_of(planned))
+        workers = await assemble(planned, workspace_of(planned), SharedRuns())
         journal = SqliteJournal.open(RECORD) if RECORD.exists() else SqliteJournal.create(RECORD)
         ports = Ports(journal, workers.agents, workers.tools, StandaloneRun(), SystemClock())
         emit: Any = (lambda event: None) if events is None else events.append

@@ -13,6 +13,7 @@ from strands_cli import app
 from strands_cli.agents import shared_runs as room
 from strands_cli.agents.assembly import assemble
 from strands_cli.agents.run_models import RunModels, SharedModel
+from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import StandaloneRun
@@ -69,7 +70,7 @@ def test_two_tools_of_one_name_that_only_loading_shows_are_found_before_the_firs
     site.install(BOX, name="suite", entry=":provide", manifest=False)
     site.install(BOX, name="box", entry=":Box", manifest=False)
     with pytest.raises(InvalidInput) as raised:
-        asyncio.run(assemble(planned(site, "[native:suite, native:box]"), {}))
+        asyncio.run(assemble(planned(site, "[native:suite, native:box]"), {}, SharedRuns()))
     wording(raised.value)
     import strands_tool_box  # type: ignore[import-not-found]
 
@@ -81,7 +82,7 @@ def test_the_tools_of_a_step_that_has_its_own_are_checked_too(site: Site, wordin
     site.install(BOX, name="box", entry=":Box", manifest=False)
     steps = "[{agent: a, input: go}, {agent: a, input: go, tool_overrides: [native:suite, native:box]}]"
     with pytest.raises(InvalidInput) as raised:
-        asyncio.run(assemble(planned(site, "[]", steps), {}))
+        asyncio.run(assemble(planned(site, "[]", steps), {}, SharedRuns()))
     wording(raised.value)
 
 
@@ -89,7 +90,7 @@ def test_a_step_that_calls_a_whole_suite_is_found_before_the_first_step(site: Si
     site.install(BOX, name="suite", entry=":provide", manifest=False)
     steps = "[{agent: a, input: go}, {tool: 'native:suite', input: {text: hi}}]"
     with pytest.raises(InvalidInput) as raised:
-        asyncio.run(assemble(planned(site, "[]", steps), {}))
+        asyncio.run(assemble(planned(site, "[]", steps), {}, SharedRuns()))
     wording(raised.value)
 
 
@@ -102,7 +103,7 @@ def test_tools_are_closed_when_a_model_cannot_be_built(site: Site, monkeypatch: 
 
     monkeypatch.setattr(room, "model_of", refuse)
     with pytest.raises(NotEquipped, match="no client"):
-        asyncio.run(assemble(plan, {}))
+        asyncio.run(assemble(plan, {}, SharedRuns()))
     import strands_tool_box
 
     assert strands_tool_box.log == ["closed"]
@@ -113,7 +114,7 @@ def test_workers_are_printed_without_the_values_of_secrets(site: Site, monkeypat
     site.install(BOX, name="box", entry=":Box", manifest=False)
 
     async def work() -> str:
-        workers = await assemble(planned(site, "[native:box]"), {})
+        workers = await assemble(planned(site, "[native:box]"), {}, SharedRuns())
         await workers.close()
         assert workers.redactor.text("key sk-0123456789abcdef") == "key [secret]"
         return f"{workers!r}"
@@ -135,7 +136,7 @@ def test_what_goes_wrong_at_the_end_is_reported_and_everything_else_is_let_go(si
     site.install(BOX, name="box", entry=":Box", manifest=False)
 
     async def work() -> list[str]:
-        workers = await assemble(planned(site, "[native:box]"), {})
+        workers = await assemble(planned(site, "[native:box]"), {}, SharedRuns())
         changed = SharedModel(Unclosable(), Unclosable)  # type: ignore[arg-type]
         changed.update_config()
         workers = replace(workers, models=RunModels({"a": changed}, {}))

@@ -15,6 +15,7 @@ import pytest
 
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
+from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.config import Settings
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult
@@ -212,4 +213,4 @@ def test_a_run_plays_the_recording_that_was_planned_whatever_becomes_of_the_file
     catalog = discover_catalog([str(site.directory)])
     planned = app.plan("w.yaml", RunRequest(provider="replay"), catalog=catalog, settings=Settings(Path("r")))
     Path("recording.yaml").unlink()
-    asyncio.run(assemble(planned, {}))
+    asyncio.run(assemble(planned, {}, SharedRuns()))

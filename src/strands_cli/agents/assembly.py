@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from strands_cli.agents.shared_runs import PlanSecrets, SharedRuns
 from strands_cli.config import use_private_bytecode
 from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
+from strands_cli.planning import RunRequest
 from strands_cli.planning.data_flow import require_named, require_unwritten
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
 from strands_cli.planning.watch import mounts_of
@@ -25,7 +26,7 @@ from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in
 from strands_cli.policy.rules import Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.tools.calls import CheckedToolCaller, Contract, Parts, PermissionCheck
-from strands_cli.tools.loading import ObjectTools, Tell, Toolbox, custom_folders, load_tools
+from strands_cli.tools.loading import Tell, Toolbox, custom_folders, load_tools
 from strands_cli.workflow.steps import AgentStep, CallStep
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class Workers:
     """The engine's two ports for agents and tools, and their resources; `redactor` hides the run's secrets.
 
-    `inner` are the workers of workflows that are tools of this one. `own` is what the run shares with no other one.
+    `inner` are the workers of workflows that are tools of this one.
     """
 
     agents: SdkAgentRunner
@@ -45,7 +46,6 @@ class Workers:
     models: RunModels
     redactor: Redactor = HIDE_NOTHING
     inner: tuple[Workers, ...] = ()
-    own: SharedRuns | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -58,38 +58,34 @@ class Workers:
             warn(problem)
 
     async def close(self) -> list[str]:
-        """Close tools with state and the models' connections; return the failures, one line each."""
+        """Close tools with state and the models that only this run has; return the failures, one line each."""
         problems = [problem for workers in self.inner for problem in await workers.close()]
-        problems += [*await self.toolbox.close(), *await self.models.close()]
-        return [*problems, *(await self.own.close() if self.own is not None else ())]
+        return [*problems, *await self.toolbox.close(), *await self.models.close()]
 
 
 async def assemble(
     plan: Plan,
     workspace: Mapping[str, Any],
-    objects: ObjectTools | None = None,
+    shared: SharedRuns,
+    request: RunRequest | None = None,
     tell: Tell | None = None,
-    context: Mapping[str, Any] | None = None,
     *,
     is_typed: bool = False,
-    shared: SharedRuns | None = None,
 ) -> Workers:
     """Load every tool and model of a plan before its first effect.
 
     Args:
         workspace: What file tools may touch.
-        objects: The Python objects of a program that are tools.
+        shared: What the run shares with others.
+        request: Has the Python objects of a program that are tools, and what it gives to the tools of this run.
         tell: Is called for a slow import of a plugin.
-        context: What a program gives to the tools of this run.
         is_typed: Whether a person makes the calls by hand.
-        shared: What the run shares with others; None for a run of its own.
 
     Raises:
         NotEquipped: A tool or a provider's client cannot be loaded.
         Denied: A tool differs from its manifest.
         InvalidInput: The value of a secret is written in a place that the journal stores.
     """
-    shared, is_own = (shared, False) if shared is not None else (SharedRuns(), True)
     secrets = await shared.secrets(plan)
     for values in secrets.values.values():
         require_unwritten(plan, values)
@@ -97,7 +93,7 @@ async def assemble(
     files = dict.fromkeys(one.file for one in all_workflows_in(plan) if one.file != plan.file)
     guarded = [str(Path(file).absolute()) for file in files]
     workspace = {**workspace, "protected": [*workspace.get("protected", ()), *guarded]}
-    assembly = _Assembly(shared, secrets, objects, tell, context or {}, is_typed, is_own)
+    assembly = _Assembly(shared, secrets, request or RunRequest(), tell, is_typed)
     return await assembly.workers(plan, workspace)
 
 
@@ -107,11 +103,9 @@ class _Assembly:
 
     shared: SharedRuns
     secrets: PlanSecrets
-    objects: ObjectTools | None
+    request: RunRequest
     tell: Tell | None
-    context: Mapping[str, Any] = field(repr=False)
     is_typed: bool
-    is_own: bool
 
     async def workers(self, plan: Plan, workspace: Mapping[str, Any], *, below: bool = False) -> Workers:
         """Return the workers of a workflow and of the workflows that are its tools; `below` if it is a tool itself."""
@@ -143,14 +137,14 @@ class _Assembly:
         toolbox = await load_tools(
             list(with_parts(plan.called(), of_others=False)),
             custom_folders(plan.base_dir, plan.spec.tools.python_path),
-            objects=self.objects,
+            objects=self.request.python_tools,
             tell=self.tell,
             hooks=plan.hooks,
             serving=self._serving(plan),
         )
         try:
             parts = Parts(toolbox, {file: (workers.agents, workers.tools) for file, workers in inner.items()})
-            contract = Contract(workspace, self.secrets.values[plan.file], self.context)
+            contract = Contract(workspace, self.secrets.values[plan.file], self.request.context)
             locked = plan.locked | {f"mcp:{server}" for server in plan.pinned}
             check = PermissionCheck(
                 plan.rules,
@@ -184,8 +178,7 @@ class _Assembly:
         )
         context = context_of(plan, check.contract.workspace, make)
         runner = SdkAgentRunner(models, toolbox, check, context)
-        own = self.shared if self.is_own and not below else None
-        return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner, own)
+        return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner)
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any], make: Callable[..., Model]) -> Context:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,10 @@ from strands_cli.agents.model import failure_to_close, filled_settings, model_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.agents.run_models import SharedModel
 from strands_cli.canonical_json import canonical_json
-from strands_cli.engine.effects import UNLIMITED, Budget, ProviderLimits
+from strands_cli.engine.effects import Budget
+from strands_cli.engine.ports import RunStore
+from strands_cli.engine.stored_runs import store_at
+from strands_cli.engine.turns import UNLIMITED, ProviderLimits
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks import Hooks
 from strands_cli.planning.plan import Plan
@@ -25,6 +28,7 @@ from strands_cli.planning.workflow_tools import all_workflows_in
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, value_at
 from strands_cli.secrets import Redactor
+from strands_cli.store_place import StorePlace
 from strands_cli.workflow.files import Recording, load_recording
 from strands_cli.workflow.yaml import FileSnapshot, stored_name
 
@@ -53,6 +57,7 @@ class SharedRuns:
         self.provider_limits = provider_limits
         self._models: dict[str, tuple[str, Model]] = {}
         self._recordings: dict[tuple[str, str], Recording] = {}
+        self._stores: dict[StorePlace, RunStore] = {}
         self._secrets: dict[int, tuple[Plan, PlanSecrets]] = {}
 
     async def know(self, plan: Plan) -> None:
@@ -105,8 +110,21 @@ class SharedRuns:
             self._recordings[key] = recording
         return recording
 
+    def store_at(self, place: StorePlace) -> RunStore:
+        """Return the open store of a place.
+
+        Raises:
+            RunRecordError: It cannot be opened.
+        """
+        if place not in self._stores:
+            self._stores[place] = store_at(place)
+        return self._stores[place]
+
     async def close(self) -> list[str]:
-        """Close the models' connections; return the failures, one line each."""
+        """Close the stores, and the models' connections; return the failures, one line each."""
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
         closed = [await failure_to_close(who, model) for who, model in self._models.values()]
         self._models.clear()
         return [problem for problem in closed if problem]
@@ -114,9 +132,16 @@ class SharedRuns:
 
 @contextlib.asynccontextmanager
 async def opened_runs(
-    plans: Sequence[Plan], budget: Budget | None, provider_limits: ProviderLimits | None
+    plans: Sequence[Plan] = (),
+    budget: Budget | None = None,
+    provider_limits: ProviderLimits | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> AsyncIterator[SharedRuns]:
-    """Yield what many runs share, and close it after them; a connection that cannot be closed is left.
+    """Yield what runs share, and close it after them.
+
+    Args:
+        plans: Plans whose secrets are read now.
+        warn: Receives a line for each connection that cannot be closed: what the runs did is valid all the same.
 
     Raises:
         NotEquipped: A secret of a plan has no value.
@@ -127,7 +152,9 @@ async def opened_runs(
             await shared.know(plan)
         yield shared
     finally:
-        await shared.close()
+        for problem in await shared.close():
+            if warn is not None:
+                warn(problem)
 
 
 async def secrets_of(plan: Plan) -> PlanSecrets:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.assembly import assemble
+from strands_cli.agents.shared_runs import opened_runs
 from strands_cli.engine import StandaloneRun
 from strands_cli.events import Event
 from strands_cli.planning import require_runnable
@@ -36,9 +37,10 @@ async def call_declared(
     run = StandaloneRun(person, emit)
     require_runnable(plan)
     plan = replace(plan, rules=tuple(typed_rules(plan.policy.rules)))
-    workers = await assemble(plan, workspace_of(plan), None, run.warn, is_typed=True)
-    try:
-        (step,) = (placed.step for placed in plan.spec.pattern.steps() if isinstance(placed.step, CallStep))
-        return await workers.tools.call_tool(plan.call_tools[step.tool], arguments, run.scope())
-    finally:
-        await workers.close_with(run.warn)
+    async with opened_runs(warn=run.warn) as shared:
+        workers = await assemble(plan, workspace_of(plan), shared, tell=run.warn, is_typed=True)
+        try:
+            (step,) = (placed.step for placed in plan.spec.pattern.steps() if isinstance(placed.step, CallStep))
+            return await workers.tools.call_tool(plan.call_tools[step.tool], arguments, run.scope())
+        finally:
+            await workers.close_with(run.warn)

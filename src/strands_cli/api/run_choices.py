@@ -52,7 +52,8 @@ def place_of(changes: Mapping[str, Any]) -> StorePlace:
 def _fields(choices: RunChoices | StoredRunChoices, python_tools: ObjectTools | None) -> dict[str, Any]:
     """Return choices as fields of the request; `tools` become their descriptions, `catalog` is omitted."""
     fields = {name: value for name, value in choices.items() if name not in ("tools", "catalog")}
-    return {**converted(fields), "tools": python_tools.records if python_tools is not None else ()}
+    records = python_tools.records if python_tools is not None else ()
+    return {**converted(fields), "tools": records, "python_tools": python_tools}
 
 
 def _require_free(context: Mapping[str, Any]) -> None:

@@ -304,7 +304,7 @@ class Workflow:
                 request = new_request(inputs, choices, python_tools)
                 planned = self._planned(request, choices)
                 require_trust_in_package(planned)
-                return await app.run(planned, request, ProgramHuman(answer), emit, python_tools=python_tools)
+                return await app.run(planned, request, ProgramHuman(answer), emit)
 
     async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
         async with opened_python_tools(choices, lambda event: None) as python_tools:
@@ -331,7 +331,7 @@ async def _resume(
                 if spec is not None:
                     await _correct(journal, spec, emit, changes, choices.get("catalog"))
                 planned, request = app.plan_resume(journal, changes, budgets=budgets, catalog=choices.get("catalog"))
-                return await app.resume(planned, journal, request, human, emit, python_tools)
+                return await app.resume(planned, journal, request, human, emit)
 
 
 async def _correct(
@@ -358,7 +358,7 @@ async def _rerun(
                 require_same_directory(journal)
                 new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
             require_trust_in_package(new.planned)
-            return await app.rerun(new, human, emit, python_tools)
+            return await app.rerun(new, human, emit)
 
 
 def require_same_directory(journal: Journal) -> None:

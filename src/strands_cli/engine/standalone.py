@@ -7,9 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from strands_cli.engine.effects import UNLIMITED, Budget, Effect, EffectSpec, StepScope
+from strands_cli.engine.effects import Budget, Effect, EffectSpec, StepScope
 from strands_cli.engine.journal import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.turns import UNLIMITED
 from strands_cli.errors import RunFailed, RunRecordError
 from strands_cli.events import Event, RunWarning
 from strands_cli.workflow.sections import Budgets

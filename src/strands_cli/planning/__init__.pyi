@@ -5,13 +5,10 @@ from strands_cli.planning.plan_builder import build_plan as build_plan
 from strands_cli.planning.plan_builder import installation_for as installation_for
 from strands_cli.planning.plan_builder import require_runnable as require_runnable
 from strands_cli.planning.plan_builder import require_valid as require_valid
-from strands_cli.planning.plan_builder import resolve_plan as resolve_plan
-from strands_cli.planning.plan_builder import with_findings as with_findings
 from strands_cli.planning.planned_steps import AGENT_PART as AGENT_PART
 from strands_cli.planning.planned_steps import agents_by_key as agents_by_key
 from strands_cli.planning.policy_explanation import Explanation as Explanation
 from strands_cli.planning.policy_explanation import explain_policy as explain_policy
-from strands_cli.planning.row_planner import RowPlanner as RowPlanner
 from strands_cli.planning.run_inputs import BAD_INPUT as BAD_INPUT
 from strands_cli.planning.run_inputs import MISSING_INPUT as MISSING_INPUT
 from strands_cli.planning.run_inputs import resolve_inputs as resolve_inputs
@@ -19,3 +16,4 @@ from strands_cli.planning.run_request import RunRequest as RunRequest
 from strands_cli.planning.run_request import converted as converted
 from strands_cli.planning.run_request import default_of as default_of
 from strands_cli.planning.run_request import options as options
+from strands_cli.planning.workflow_plan import plan_workflow as plan_workflow

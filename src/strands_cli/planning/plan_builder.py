@@ -84,9 +84,7 @@ def resolve_plan(
     snapshot: FileSnapshot = NO_SNAPSHOT,
     around: Surroundings | None = None,
 ) -> Resolved:
-    """Resolve a workflow into a plan.
-
-    The plan is always returned; `plan.findings` says what is wrong with it, and `require_runnable` raises for that.
+    """Resolve a workflow into a plan, whose findings say what is wrong with it; `require_runnable` raises for them.
 
     Args:
         document: The file it was read from, for places.
@@ -95,13 +93,13 @@ def resolve_plan(
         snapshot: The workflow's folder and files, where a run has stored them.
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
-    variables = variables_in(spec, machine.environ)
-    spec, unset = with_environment(spec, document, machine.environ)
+    environ, policy = machine.environ, machine.policy
+    variables = variables_in(spec, environ)
+    spec, unset = with_environment(spec, document, environ)
     spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
-    environ, policy, hooks = machine.environ, machine.policy, machine.hooks
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
     rules = rules_of(spec, request, document, machine.catalog, replace(policy, rules=around.rules))
-    context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, hooks, around)
+    context = ResolveContext(spec, document, machine.catalog, rules, machine.settings, machine.hooks, around)
     resolver = ToolResolver(context, planned_agent, planned_workflow, request.tools)
     planner = InputPlanner(spec, document, is_tool=around.is_tool)
     inputs, of_inputs = planner.inputs(request)
@@ -122,7 +120,7 @@ def resolve_plan(
         digest="",
         files={**recorded_texts(agents, snapshot), **skill_files(resolver.workflow_tools)},
         policy=policy,
-        hooks=hooks,
+        hooks=machine.hooks,
         store=store_place_of(machine.settings),
         is_complete=context.is_complete,
         places=places_of(spec, Path.cwd() if snapshot.packaged else base_dir),
@@ -133,9 +131,9 @@ def resolve_plan(
     plan, rest = _with_what_tools_hold(plan)
     plan, unpriced = _priced(plan, document, environ)
     plan, of_flow = checked_data_flow(plan, document, environ, is_tool=around.is_tool)
-    findings = [*of_inputs, *unset, *check_models(_models_of(agents, unset), document, environ, hooks, request)]
-    findings += [*context.findings, *policy.findings, *unpriced]
-    findings += [*_check_plan(plan, document, machine, request, around), *of_flow]
+    findings = [*of_inputs, *unset, *check_models(_models_of(agents, unset), document, environ, machine.hooks, request)]
+    checked = _check_plan(plan, document, machine, request, around)
+    findings += [*context.findings, *policy.findings, *unpriced, *checked, *of_flow]
     return Resolved(replace(plan, findings=tuple(dict.fromkeys(findings))), planner, tuple(of_inputs), rest)
 
 
@@ -273,8 +271,3 @@ def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Seq
             "tools": {agent.id: [(tool.name, tool.describe()) for tool in agent.tools] for agent in agents.values()},
         }
     )
-
-
-def with_findings(plan: Plan, findings: Sequence[Finding]) -> Plan:
-    """Return the plan with further findings before its own."""
-    return replace(plan, findings=tuple(dict.fromkeys((*findings, *plan.findings))))

@@ -230,7 +230,7 @@ class JournaledModel(Model):
         before = dict(state) if isinstance(state, dict) else None
         started = 0.0
         while True:
-            async with scope.provider_turn(self._settings.provider) as waited:
+            async with scope.run.provider_limits.turn(self._settings.provider) as waited:
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
                 try:
                     return await self._turn(effect, ask(), messages), scope.monotonic() - started

@@ -11,9 +11,4 @@ from strands_cli.engine.effects.effect import UNDECIDED as UNDECIDED
 from strands_cli.engine.effects.effect import Effect as Effect
 from strands_cli.engine.effects.effect import EffectSpec as EffectSpec
 from strands_cli.engine.effects.effect import NeedsDecision as NeedsDecision
-from strands_cli.engine.effects.provider_limits import UNLIMITED as UNLIMITED
-from strands_cli.engine.effects.provider_limits import ProviderLimit as ProviderLimit
-from strands_cli.engine.effects.provider_limits import ProviderLimits as ProviderLimits
-from strands_cli.engine.effects.provider_limits import Turns as Turns
-from strands_cli.engine.effects.provider_limits import provider_limits as provider_limits
 from strands_cli.engine.effects.step_scope import StepScope as StepScope

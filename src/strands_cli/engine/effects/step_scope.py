@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,8 +16,8 @@ from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usa
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
-    from strands_cli.engine.effects.provider_limits import ProviderLimits
     from strands_cli.engine.journal import Clock, Human, Row, RowKind
+    from strands_cli.engine.turns import ProviderLimits
     from strands_cli.policy.claims import Touched
     from strands_cli.policy.rules import Request
 
@@ -217,10 +216,6 @@ class StepScope:
             for message in budget.warnings(kind):
                 self.emit(RunWarning(self.now(), message))
             budget.begin_call(kind)
-
-    def provider_turn(self, provider: str) -> AbstractAsyncContextManager[float]:
-        """Return the context of one request to a provider; it waits for its turn among those of the process."""
-        return self._run.provider_limits.turn(provider)
 
     def require_still(self) -> None:
         """Check the budgets again for a model call that has waited for its turn, since others have spent meanwhile.

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine.effects import UNLIMITED, Budget, ProviderLimits
+from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import Clock, Human, Journal
 from strands_cli.engine.ports.tracing_port import UNTRACED, Tracing
+from strands_cli.engine.turns import UNLIMITED, ProviderLimits
 from strands_cli.events import Usage
 
 if TYPE_CHECKING:

@@ -43,7 +43,6 @@ def create_journal(
     store: RunStore,
     planned: Plan,
     request: RunRequest,
-    python_tools: Mapping[str, str] | None,
     run_id: str | None = None,
     rerun: Rerun | None = None,
 ) -> StoredJournal:
@@ -51,8 +50,6 @@ def create_journal(
 
     Args:
         store: Where it is created.
-        python_tools: The tools that a program gives, each with its file; None where no program runs it. The journal
-            stores those that the plan may call.
         run_id: Its id; None makes one.
         rerun: What another run has done, for this one to begin with.
 
@@ -62,10 +59,10 @@ def create_journal(
     clock = SystemClock()
     run_id = run_id or new_run_id(clock)
     facts = run_facts(planned, request, run_id, clock)
-    if python_tools is not None:
+    if request.python_tools is not None:
         called = with_parts(planned.called(), of_others=False)
         names = [tool.record.name for tool in called if isinstance(tool, ObjectTool)]
-        facts["given"] = {name: python_tools[name] for name in names}
+        facts["given"] = {name: request.python_tools.places[name] for name in names}
     if rerun is not None:
         facts["rerun_of"] = dict(rerun.origin)
     journal = store.create(run_id)

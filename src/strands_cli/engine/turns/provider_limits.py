@@ -85,7 +85,9 @@ class ProviderLimits:
 UNLIMITED = ProviderLimits({})
 
 
-def provider_limits(texts: Iterable[str], known: Collection[str], option: str = "--limit") -> dict[str, ProviderLimit]:
+def read_provider_limits(
+    texts: Iterable[str], known: Collection[str], option: str = "--limit"
+) -> dict[str, ProviderLimit]:
     """Return the limits that texts such as `openai=4` (at a time) and `openai=60/m` name.
 
     Args:

@@ -1,0 +1,45 @@
+"""The plan of a loaded workflow with all its findings and its lock, and the plans of it with other inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from strands_cli.errors import Finding
+from strands_cli.planning.machine import Installation, with_lock
+from strands_cli.planning.plan import Plan
+from strands_cli.planning.plan_builder import require_valid, resolve_plan
+from strands_cli.planning.row_planner import RowPlanner
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.workflow import Loaded
+from strands_cli.workflow.checks import UNDECLARED_VARIABLE
+from strands_cli.workflow.yaml import stored_name
+
+# Returns what is wrong with the inputs of a plan as one object.
+Faults = Callable[[Plan, Loaded], list[Finding]]
+
+
+def plan_workflow(
+    loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest, rows: RowPlanner | None = None
+) -> Plan:
+    """Return the plan of a workflow on this machine.
+
+    Args:
+        rows: What plans it with other inputs, from an earlier plan of it; None makes one.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+    """
+    resolved = resolve_plan(require_valid(loaded), loaded.document, machine, request, loaded.snapshot)
+    named = {stored_name(document.file): document.text for document in loaded.files}
+    built = replace(resolved.plan, files={**resolved.plan.files, **named, **loaded.packages})
+    # `validate` can only warn about a variable that may be undeclared; planning knows, and reports it as an error.
+    seen = [finding for finding in loaded.findings if finding.code != UNDECLARED_VARIABLE]
+    before, faults = [*machine.hook_faults(), *seen], faults_of(built, loaded)
+    built = replace(built, findings=tuple(dict.fromkeys((*before, *faults, *built.findings))))
+    planned = with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
+    again = partial(plan_workflow, loaded, machine, faults_of)
+    rows = rows or RowPlanner(resolved, request, again, lambda row: faults_of(row, loaded))
+    rows.learn(planned, resolved, before, faults)
+    return replace(planned, rows=rows)
