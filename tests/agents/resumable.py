@@ -54,7 +54,8 @@ def going(site: Site, text: str, *, options: RunRequest | None = None, events: l
     require_runnable(planned)
 
     async def work() -> RunResult:
-        workers = await assemble(planned, workspace_of(planned), SharedRuns())
+        shared = SharedRuns()
+        workers = await assemble(planned, workspace_of(planned), shared)
         journal = SqliteJournal.open(RECORD) if RECORD.exists() else SqliteJournal.create(RECORD)
         ports = Ports(journal, workers.agents, workers.tools, StandaloneRun(), SystemClock())
         emit: Any = (lambda event: None) if events is None else events.append
@@ -62,7 +63,7 @@ def going(site: Site, text: str, *, options: RunRequest | None = None, events: l
             return await execute(planned, ports, "r", emit, ArtifactWriter(options.out_dir, force=False))
         finally:
             journal.close()
-            assert await workers.close() == []
+            assert [*await workers.close(), *await shared.close()] == []
 
     return asyncio.run(work())
 

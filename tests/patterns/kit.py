@@ -14,6 +14,7 @@ from typing import Any
 
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
+from strands_cli.agents.shared_runs import opened_runs
 from strands_cli.config import Settings
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
@@ -119,7 +120,8 @@ def run_in(
 
     async def work() -> RunResult:
         async with contextlib.AsyncExitStack() as stack:
-            workers = await assemble(plan, {"root": str(directory), "mounts": {}, "protected": []})
+            shared = await stack.enter_async_context(opened_runs())
+            workers = await assemble(plan, {"root": str(directory), "mounts": {}, "protected": []}, shared)
             stack.push_async_callback(workers.close)
             journal = journal_in(directory)
             stack.callback(journal.close)

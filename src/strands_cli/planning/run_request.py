@@ -13,7 +13,6 @@ from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
-    from strands_cli.planning.planned_tools import ProgramTools
 
 
 def log_line(line: str) -> None:
@@ -82,7 +81,7 @@ class RunRequest:
         no_plugins: Whether hook plugins of the user's policy file are left out.
         trace_hooks: Whether each call of a hook is reported through `tell`.
         tools: Descriptions of Python objects that a program adds as tools of the workflow.
-        python_tools: These objects; not None if a program runs the plan.
+        python_tools: These objects, as `tools.loading` has read them; None if no program runs the plan.
         hooks: Distributions of further hook plugins.
         context: What a program gives to the tools of the run; it is not stored.
         beside: The directory that relative paths start from: the working directory before any tool could change it.
@@ -211,7 +210,7 @@ class RunRequest:
         in_python=False,
     )
     tools: tuple[ToolRecord, ...] = ()
-    python_tools: ProgramTools | None = field(default=None, repr=False)
+    python_tools: Any = field(default=None, repr=False)
     hooks: tuple[str, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict, repr=False)
     beside: Path = field(default_factory=Path.cwd)

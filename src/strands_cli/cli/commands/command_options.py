@@ -145,7 +145,7 @@ class Chosen:
 def option_of(name: str, *, again: bool = False) -> Any:
     """Return what typer reads for one field of the request; `again` is for commands that continue a stored run."""
     one = options()[name]
-    kind = _INPUTS.get(name) or get_type_hints(RunRequest, localns={"ToolRecord": Any, "ProgramTools": Any})[name]
+    kind = _INPUTS.get(name) or get_type_hints(RunRequest, localns={"ToolRecord": Any})[name]
     if get_origin(kind) is tuple:
         kind = list[get_args(kind)[0]]  # type: ignore[misc]
     if again:

@@ -3,7 +3,6 @@ from strands_cli.planning.planned_tools.planned_tool import InstalledTool as Ins
 from strands_cli.planning.planned_tools.planned_tool import LateTool as LateTool
 from strands_cli.planning.planned_tools.planned_tool import McpTool as McpTool
 from strands_cli.planning.planned_tools.planned_tool import ObjectTool as ObjectTool
-from strands_cli.planning.planned_tools.planned_tool import ProgramTools as ProgramTools
 from strands_cli.planning.planned_tools.planned_tool import PythonTool as PythonTool
 from strands_cli.planning.planned_tools.policy_requests import request_of as request_of
 from strands_cli.planning.planned_tools.tool_config import EVERY as EVERY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.planning.planned_tools.reading_calls import reading_words, reads_only
@@ -190,18 +190,6 @@ class InstalledTool(AnyTool):
         qualified = [f"{record.distribution}/{name}" for name in parts]
         names = (record.name if record.parent else entry, *parts, *(f"native:{name}" for name in parts), *qualified)
         return tuple(dict.fromkeys((*names, *(f"native:{name}" for name in qualified), *record.family_names)))
-
-
-class ProgramTools(Protocol):
-    """The Python objects of a program that are tools of its runs, by name, and the file that each came from."""
-
-    @property
-    def raw(self) -> Mapping[str, Any]:
-        """Return what is called."""
-
-    @property
-    def places(self) -> Mapping[str, str]:
-        """Return the files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

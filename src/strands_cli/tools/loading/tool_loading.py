@@ -20,7 +20,7 @@ from strands_cli.catalog.distributions import normalise
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.hooks import Hooks
 from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools import McpTool, ObjectTool, ProgramTools, PythonTool
+from strands_cli.planning.planned_tools import McpTool, ObjectTool, PythonTool
 from strands_cli.secrets import Redactor
 from strands_cli.tools.forms import (
     Closer,
@@ -33,6 +33,7 @@ from strands_cli.tools.forms import (
     workflow_tool,
 )
 from strands_cli.tools.loading.import_guard import Tell, current_directory, preserved_process, reported_when_slow
+from strands_cli.tools.loading.python_objects import ObjectTools
 from strands_cli.tools.loading.strands_tools_compat import adapted, replaced_prompts
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 
@@ -94,7 +95,7 @@ def key_of(planned: PlannedTool) -> PlannedToolKey:
 async def load_tools(
     planned_tools: Iterable[PlannedTool],
     folders: Sequence[str] = (),
-    objects: ProgramTools | None = None,
+    objects: ObjectTools | None = None,
     tell: Tell | None = None,
     hooks: Hooks | None = None,
     serving: Serving | None = None,
