@@ -387,10 +387,9 @@ def main(arguments: list[str]) -> int:
     if chosen.worker:
         work(chosen.worker, chosen.name, chosen.queues)
         return 0
-    text = json.dumps(measure(), indent=2) + "\n"
+    print(text := json.dumps(measure(), indent=2))
     if chosen.write:
-        FIGURES.write_text(text, encoding="utf-8")
-    print(text, end="")
+        FIGURES.write_text(f"{text}\n", encoding="utf-8")
     return 0
 
 
