@@ -42,7 +42,7 @@ SECONDS = 300
 
 
 class User:
-    """A process that uses the server of a folder until it is told to end, or is killed."""
+    """A process that uses the server of a folder until its input ends, or it is killed."""
 
     def __init__(self, folder: Path, program: str = USE) -> None:
         self.process = subprocess.Popen(
@@ -126,7 +126,7 @@ def wait_for_end_of(process: int) -> None:
         os.close(descriptor)
 
 
-def test_the_first_use_makes_a_database_whose_owner_is_no_superuser(folder: Path) -> None:
+def test_the_first_use_makes_a_database_for_a_role_that_is_not_a_superuser(folder: Path) -> None:
     with dev_server(folder) as address:
         assert "host=" in address
         assert ask(address, "SELECT current_database()") == "strands"

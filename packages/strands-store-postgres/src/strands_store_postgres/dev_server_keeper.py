@@ -1,4 +1,4 @@
-"""Starts the Postgres of one user, starts it again when it dies, and stops it when nobody uses it.
+"""Starts the Postgres of one user, starts it again when it dies, and stops it when no process uses it.
 
 Usage: python -I -S dev_server_keeper.py FOLDER PROGRAMS SOCKETS
 
@@ -56,7 +56,7 @@ class Keeper:
         self.user = become_a_user()
 
     def keep(self) -> None:
-        """Keep the server until nobody uses it."""
+        """Keep the server until no process uses it."""
         self.report("unused", self.folder / "users.lock")
         for _ in range(CRASHES):
             self.ensure_started()
@@ -170,7 +170,7 @@ def become_a_user() -> str:
     """Return the name of this user, after becoming one that Postgres accepts: it refuses root and ids without a name.
 
     In a user namespace the process has another id, and to the rest of the system it is who it was: what it makes
-    belongs to this user, and nobody else can enter it. A name is taken that the kernel shows for no one else.
+    belongs to this user, and no one else can enter it. A name is taken that the kernel shows for no one else.
     """
     import pwd
 
