@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import queue
 import shutil
@@ -25,6 +24,9 @@ import threading
 import time
 from pathlib import Path
 from typing import IO
+
+if sys.platform != "win32":
+    import fcntl
 
 DATABASE = ROLE = "strands"
 SUPERUSER = "postgres"
