@@ -1,0 +1,74 @@
+"""Errors of Postgres and its client as errors that a person can act on; none has a password in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from strands_cli.errors import RunRecordError
+from strands_cli.stores import StorePlace
+
+if TYPE_CHECKING:
+    import psycopg
+
+# What the words of a refused connection say to do. A server may use another language; then the last fix is given.
+_REFUSALS = (
+    (("password authentication failed", "no password supplied"), "check the user and the password in the address"),
+    (("no pg_hba.conf entry",), "have this host, user and database allowed in the server's pg_hba.conf"),
+    (
+        ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert"),
+        "check sslmode, sslrootcert and sslcert in the address, and the server's `ssl` settings",
+    ),
+    (
+        ("too many connections", "too many clients", "remaining connection slots"),
+        "raise max_connections of the server, or start fewer processes: each holds two connections",
+    ),
+    (('database "',), "make the database: createdb NAME, then: strands store init --store {place}"),
+    (('role "',), "make the role: createuser --pwprompt NAME"),
+    (("translate host name", "resolve host", "name or service not known"), "check the host name in the address"),
+    (("starting up", "shutting down", "recovery"), "wait until the server is up, then try it again"),
+    (("timeout", "timed out"), "check the host, the port and the firewalls between"),
+)
+_OTHERWISE = "check that Postgres runs there and accepts connections: pg_isready -h HOST -p PORT"
+# By the code of an error; see https://www.postgresql.org/docs/current/errcodes-appendix.html
+_FIXES = {
+    "42501": "let the role use the schema: GRANT USAGE ON SCHEMA {schema} TO ROLE; "
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO ROLE; "
+    "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO ROLE",
+    "25006": "name the primary server, or all of them with ?target_session_attrs=read-write",
+    "53100": "free space on the disk of the database, then: strands resume RUN",
+    "53200": "give the server more memory, or raise max_locks_per_transaction",
+    "55P03": "wait until the other transaction has ended, then try it again",
+    "57014": "raise statement_timeout of the role, then try it again",
+}
+
+
+def refused(error: psycopg.Error, place: StorePlace) -> RunRecordError:
+    """Return the error for a connection that could not be made."""
+    text = words_of(error)
+    lowered = text.lower()
+    fix = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), _OTHERWISE)
+    return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix.format(place=place))
+
+
+def unusable(error: BaseException, place: StorePlace, schema: str) -> RunRecordError:
+    """Return the error for a statement that failed."""
+    fix = _FIXES.get(
+        getattr(error, "sqlstate", None) or "", "see what the store says: strands store check --store {place}"
+    )
+    return RunRecordError(
+        f"the store {place} cannot be used: {words_of(error)}", fix=fix.format(place=place, schema=schema)
+    )
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error says in one line; of one of the server its message, which has no values of rows."""
+    diagnosis = getattr(error, "diag", None)
+    text = (diagnosis and diagnosis.message_primary) or str(error)
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip()) or type(error).__name__
+
+
+def is_lost(error: BaseException, connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """Return whether a failed statement has ended the connection too."""
+    from psycopg import pq
+
+    return connection.closed or connection.pgconn.status == pq.ConnStatus.BAD
