@@ -1,4 +1,4 @@
-"""The journals of this package keep the contract that every journal has to keep."""
+"""The journals and the store of this package keep the contracts that every journal and every store has to keep."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.testing import JournalContract
+from strands_cli.engine.stored_runs.folder_store import FolderStore
+from strands_cli.testing import JournalContract, StoreContract
 
 
 class TestMemoryJournal(JournalContract):
@@ -25,3 +26,8 @@ class TestSqliteJournal(JournalContract):
 
     def read_journal(self, directory: Path) -> SqliteJournal:
         return SqliteJournal.open(directory / "run", hold=False)
+
+
+class TestFolderStore(StoreContract):
+    def open_store(self, directory: Path) -> FolderStore:
+        return FolderStore(directory / "runs")

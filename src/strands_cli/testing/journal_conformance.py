@@ -19,6 +19,7 @@ from unittest import SkipTest
 from strands_cli.engine.journal import Journal, Row
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
+from strands_cli.testing.conformance_checks import expect, problems_of, write_rows
 
 STARTED = Row("steps.0/model.2", "model", "started", "digest-1", started_at=12.5)
 DONE = replace(
@@ -62,14 +63,14 @@ class JournalContract:
         """Every field of a row survives, and zero, null and absence stay distinct."""
         with self._journal(tmp_path) as journal:
             for row in (DONE, replace(DONE, cost=0.0), replace(DONE, cost=None, output=None, ended_at=None, detail={})):
-                _write(journal, row)
+                write_rows(journal, row)
                 _expect_row(journal.row(DONE.key), row)
                 _expect_row(next(journal.rows()), row)
 
     def test_a_large_output_comes_back_whole(self, tmp_path: Path) -> None:
         """Outputs have no upper size that a model's answer could reach."""
         with self._journal(tmp_path) as journal:
-            _write(journal, replace(DONE, output=LARGE))
+            write_rows(journal, replace(DONE, output=LARGE))
             _expect_row(journal.row(DONE.key), replace(DONE, output=LARGE))
 
     def test_a_noted_row_is_seen_at_once(self, tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ class JournalContract:
             async def use() -> None:
                 journal.note(STARTED)
                 _expect_row(journal.row(STARTED.key), STARTED)
-                _expect([row.key for row in journal.rows()] == [STARTED.key], "rows() does not yield a noted row")
+                expect([row.key for row in journal.rows()] == [STARTED.key], "rows() does not yield a noted row")
 
             asyncio.run(use())
 
@@ -94,7 +95,7 @@ class JournalContract:
 
             asyncio.run(use())
             _expect_row(journal.row(DONE.key), replace(DONE, output=4))
-            _expect(len(list(journal.rows())) == 1, "one key has several rows")
+            expect(len(list(journal.rows())) == 1, "one key has several rows")
 
     def test_rows_come_in_the_order_of_their_first_start(self, tmp_path: Path) -> None:
         """Neither keys nor later updates nor clocks change the order."""
@@ -109,14 +110,14 @@ class JournalContract:
 
             asyncio.run(use())
             found = [row.key for row in journal.rows()]
-            _expect(found == keys, f"the order is {found[:5]}..., not {keys[:5]}...")
+            expect(found == keys, f"the order is {found[:5]}..., not {keys[:5]}...")
 
     def test_rows_of_one_kind_are_those_of_that_kind(self, tmp_path: Path) -> None:
         """The kind filters, and keeps the order."""
         with self._journal(tmp_path) as journal:
-            _write(journal, DONE, replace(DONE, key="b", kind="tool"), replace(DONE, key="a", kind="tool"))
-            _expect([row.key for row in journal.rows("tool")] == ["b", "a"], "rows('tool') are not the tools' rows")
-            _expect(list(journal.rows("human")) == [], "rows('human') yields rows of another kind")
+            write_rows(journal, DONE, replace(DONE, key="b", kind="tool"), replace(DONE, key="a", kind="tool"))
+            expect([row.key for row in journal.rows("tool")] == ["b", "a"], "rows('tool') are not the tools' rows")
+            expect(list(journal.rows("human")) == [], "rows('human') yields rows of another kind")
 
     def test_rows_below_a_key_are_those_in_it(self, tmp_path: Path) -> None:
         """A key that only begins like another one is not below it, nor is the key itself; kind and order hold."""
@@ -129,26 +130,26 @@ class JournalContract:
                 "steps.1.x",
                 "steps.1/model.0",
             ]
-            _write(journal, *(replace(DONE, key=key, kind="tool" if "tool" in key else "model") for key in keys))
+            write_rows(journal, *(replace(DONE, key=key, kind="tool" if "tool" in key else "model") for key in keys))
             found = [[row.key for row in journal.rows(kind, below="steps.1")] for kind in ("model", "tool")]
             wanted = [keys[-1:], keys[:2]]
-            _expect(found == wanted, f"the rows of models and tools below steps.1 are {found}, not {wanted}")
+            expect(found == wanted, f"the rows of models and tools below steps.1 are {found}, not {wanted}")
 
     def test_concurrent_writes_are_all_kept(self, tmp_path: Path) -> None:
         """Branches that finish together lose nothing."""
         with self._journal(tmp_path) as journal:
             rows = [replace(DONE, key=f"branches.{number}", output=number) for number in range(ROWS)]
-            _write(journal, *rows)
+            write_rows(journal, *rows)
             for row in rows:
                 _expect_row(journal.row(row.key), row)
-            _expect(len(list(journal.rows())) == ROWS, "rows() does not yield every row")
+            expect(len(list(journal.rows())) == ROWS, "rows() does not yield every row")
 
     def test_what_was_never_written_is_none(self, tmp_path: Path) -> None:
         """Absence is not an error."""
         with self._journal(tmp_path) as journal:
-            _write(journal, DONE)
-            _expect(journal.row("steps.0") is None, "a key that is the beginning of another is found")
-            _expect(journal.get("status") is None, "a fact that was never put is found")
+            write_rows(journal, DONE)
+            expect(journal.row("steps.0") is None, "a key that is the beginning of another is found")
+            expect(journal.get("status") is None, "a fact that was never put is found")
 
     def test_facts_come_back_and_are_replaced_one_by_one(self, tmp_path: Path) -> None:
         """Facts hold any JSON; putting one leaves the others."""
@@ -157,20 +158,20 @@ class JournalContract:
             journal.put(**facts)
             journal.put(status="completed")
             for name, value in {**facts, "status": "completed"}.items():
-                _expect(journal.get(name) == value, f"the fact {name!r} is {journal.get(name)!r}, not {value!r}")
+                expect(journal.get(name) == value, f"the fact {name!r} is {journal.get(name)!r}, not {value!r}")
 
     def test_a_stored_value_is_a_copy(self, tmp_path: Path) -> None:
         """Changes to an object after writing it, or after reading it, do not change the journal."""
         with self._journal(tmp_path) as journal:
             output, inputs = {"texts": ["hello"]}, {"topic": ["bees"]}
-            _write(journal, replace(DONE, output=output))
+            write_rows(journal, replace(DONE, output=output))
             journal.put(inputs=inputs)
             for _ in range(2):
                 output["texts"].append("changed")
                 inputs["topic"].append("changed")
                 found, fact = journal.row(DONE.key), journal.get("inputs")
-                _expect(found is not None and found.output == {"texts": ["hello"]}, "a stored output was changed")
-                _expect(fact == {"topic": ["bees"]}, "a stored fact was changed")
+                expect(found is not None and found.output == {"texts": ["hello"]}, "a stored output was changed")
+                expect(fact == {"topic": ["bees"]}, "a stored fact was changed")
                 output, inputs = (found.output if found else output), fact
 
     def test_what_is_not_json_is_refused_alone(self, tmp_path: Path) -> None:
@@ -182,9 +183,9 @@ class JournalContract:
                 return await asyncio.gather(*(journal.write(row) for row in rows), return_exceptions=True)
 
             first, bad, last = asyncio.run(use())
-            _expect(isinstance(bad, RunRecordError), f"writing a set returned {bad!r}, not a RunRecordError")
-            _expect(first is None and last is None, "another write failed with it")
-            _expect([row.key for row in journal.rows()] == [DONE.key, "good"], "the valid rows are missing")
+            expect(isinstance(bad, RunRecordError), f"writing a set returned {bad!r}, not a RunRecordError")
+            expect(first is None and last is None, "another write failed with it")
+            expect([row.key for row in journal.rows()] == [DONE.key, "good"], "the valid rows are missing")
 
     def test_a_row_is_durable_when_write_returns(self, tmp_path: Path) -> None:
         """Another reader sees it while the journal is still open."""
@@ -203,7 +204,7 @@ class JournalContract:
         with self._journal(tmp_path) as journal:
             journal.put(status="waiting")
             with contextlib.closing(self.read_journal(tmp_path)) as reader:
-                _expect(reader.get("status") == "waiting", "the fact is not there yet")
+                expect(reader.get("status") == "waiting", "the fact is not there yet")
 
     def test_closing_commits_what_was_noted(self, tmp_path: Path) -> None:
         """A run that ends loses no note."""
@@ -222,12 +223,12 @@ class JournalContract:
         self._require_durable()
         with self._journal(tmp_path) as journal:
             journal.put(inputs={"topic": "bees"})
-            _write(journal, replace(STARTED, key="b"), replace(DONE, key="a", output=LARGE))
+            write_rows(journal, replace(STARTED, key="b"), replace(DONE, key="a", output=LARGE))
         with contextlib.closing(self.open_journal(tmp_path)) as journal:
             _expect_row(journal.row("a"), replace(DONE, key="a", output=LARGE))
-            _expect(journal.get("inputs") == {"topic": "bees"}, "the facts are gone")
-            _write(journal, replace(DONE, key="c"), replace(DONE, key="b"))
-            _expect([row.key for row in journal.rows()] == ["b", "a", "c"], "the order has changed")
+            expect(journal.get("inputs") == {"topic": "bees"}, "the facts are gone")
+            write_rows(journal, replace(DONE, key="c"), replace(DONE, key="b"))
+            expect([row.key for row in journal.rows()] == ["b", "a", "c"], "the order has changed")
 
     def test_one_run_is_held_by_one(self, tmp_path: Path) -> None:
         """Two processes with one run would do everything twice; the second is refused until the first has closed it."""
@@ -258,11 +259,11 @@ class JournalContract:
         process.kill()
         process.join(WAIT_S)
         ours.close()
-        _expect(written >= ROWS, f"the other process wrote {written} of {ROWS} rows")
+        expect(written >= ROWS, f"the other process wrote {written} of {ROWS} rows")
         with contextlib.closing(self.open_journal(tmp_path)) as journal:
             keys = {row.key for row in journal.rows()}
             lost = [number for number in range(written + 1) if f"steps.{number}" not in keys]
-            _expect(not lost, f"rows that were written are lost: {lost[:10]}")
+            expect(not lost, f"rows that were written are lost: {lost[:10]}")
 
     @contextlib.contextmanager
     def _journal(self, directory: Path) -> Iterator[Journal]:
@@ -291,17 +292,7 @@ def check_journal(contract: JournalContract, directory: Path) -> dict[str, str]:
     Returns:
         The problems, by the name of the check; empty for a journal that fulfils the contract.
     """
-    problems: dict[str, str] = {}
-    for name in sorted(name for name in dir(contract) if name.startswith("test_")):
-        place = directory / name
-        place.mkdir(parents=True)
-        try:
-            getattr(contract, name)(place)
-        except SkipTest:
-            continue
-        except Exception as error:  # noqa: BLE001 - the journal under test may raise anything
-            problems[name] = f"{type(error).__name__}: {error}"
-    return problems
+    return problems_of(contract, directory)
 
 
 def _write_until_killed(contract: type[JournalContract], directory: Path, written: Connection) -> None:
@@ -318,21 +309,8 @@ def _write_until_killed(contract: type[JournalContract], directory: Path, writte
     time.sleep(WAIT_S)
 
 
-def _write(journal: Journal, *rows: Row) -> None:
-    async def all_of_them() -> None:
-        await asyncio.gather(*(journal.write(row) for row in rows))
-
-    asyncio.run(all_of_them())
-
-
 def _expect_row(found: Row | None, wanted: Row) -> None:
     if found is None:
         raise AssertionError(f"the row {wanted.key} is missing")
     differing = [field.name for field in fields(Row) if getattr(found, field.name) != getattr(wanted, field.name)]
-    _expect(not differing, f"the row {wanted.key} differs in {', '.join(differing)}")
-
-
-def _expect(holds: bool, otherwise: str) -> None:
-    # Not `assert`: the checks must also work in a program that runs with -O.
-    if not holds:
-        raise AssertionError(otherwise)
+    expect(not differing, f"the row {wanted.key} differs in {', '.join(differing)}")
