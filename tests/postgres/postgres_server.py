@@ -39,13 +39,15 @@ PORTS = range(20000, 32000)
 ATTEMPTS = 20
 # Reads until the process that holds the other end is gone.
 WATCH = """
-import json, shutil, signal, subprocess, sys
+import json, os, shutil, signal, subprocess, sys
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 sys.stdin.read()
 program, folder, as_user = sys.argv[1:]
 command = [program, "-D", f"{folder}/data", "-m", "immediate", "-w", "stop"]
 subprocess.run(command, cwd=folder, capture_output=True, **json.loads(as_user))
+if os.path.ismount(f"{folder}/small"):
+    subprocess.run(["umount", f"{folder}/small"])
 shutil.rmtree(folder, ignore_errors=True)
 """
 
@@ -113,6 +115,14 @@ class PostgresServer:
         with self.connected(database, superuser=superuser) as connection:
             cursor = connection.execute(statement, values or None)
             return cursor.fetchall() if cursor.description else []
+
+    def make_small_disk(self, megabytes: int) -> Path:
+        """Return an empty directory of the server's user on a disk of this size; only root may mount one."""
+        disk = self.folder / "small"
+        disk.mkdir()
+        owner = f"size={megabytes}m,mode=0700,uid={self._as_user['user']},gid={self._as_user['group']}"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", owner, "tmpfs", str(disk)], check=True)
+        return disk
 
     def start(self) -> None:
         """Start it again on its port, and return when it accepts connections."""

@@ -15,7 +15,7 @@ _REFUSALS = (
     (("password authentication failed", "no password supplied"), "check the user and the password in the address"),
     (("no pg_hba.conf entry",), "have this host, user and database allowed in the server's pg_hba.conf"),
     (
-        ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert"),
+        ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert", "sslmode"),
         "check sslmode, sslrootcert and sslcert in the address, and the server's `ssl` settings",
     ),
     (

@@ -56,8 +56,8 @@ STEPS = (
 )
 FORMAT = len(STEPS)
 TABLES = ("meta", "runs", "facts", "effects", "outputs")
-# A migration that waits for a long query makes all others wait behind it.
-_LOCK_TIMEOUT = "10s"
+# A migration that waits for a long query makes all others wait behind it; an address may have another limit.
+_LIMIT_WAITING = "SELECT set_config('lock_timeout', '10s', true) WHERE current_setting('lock_timeout') = '0'"
 _FOUND = """
 SELECT count(*) > 0, count(*) FILTER (WHERE c.relname = 'meta' AND c.relkind = 'r') > 0, count(c.oid) > 0
 FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind <> 'i' WHERE n.nspname = %s
@@ -203,7 +203,7 @@ def _changing(place: StorePlace, target: Target) -> Iterator[psycopg.Connection[
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(target.schema, ""),))
-                connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
+                connection.execute(_LIMIT_WAITING)
                 yield connection
         except psycopg.errors.InsufficientPrivilege as error:
             raise RunRecordError(

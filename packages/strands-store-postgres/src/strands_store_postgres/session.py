@@ -95,17 +95,18 @@ class Session:
     # -- what other threads call
 
     def claim(self, run_id: str, work: Callable[[psycopg.Connection[Any]], Result]) -> Result | None:
-        """Return what `work` returns, which takes the lock of a run; None where this process holds the run already.
-
-        The server would give the lock to the same session again.
+        """Return what `work` returns, which takes the lock of a run, or None where it is not free.
 
         Raises:
-            RunRecordError: The connection is lost, or the server refuses.
+            RunRecordError: This process holds the run already, the connection is lost, or the server refuses.
         """
 
         def claimed(connection: psycopg.Connection[Any]) -> Result | None:
+            # The server would give the lock to the same session again.
             if run_id in self._ids:
-                return None
+                raise RunRecordError(
+                    f"this process works on the run {run_id} already", fix="close the journal that it has open first"
+                )
             found = work(connection)
             if found is not None:
                 self._ids.add(run_id)

@@ -1,0 +1,89 @@
+"""A store that cannot be reached is one clear error with something to do, and shows no password."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from store_kit import initialised, opened, refused
+from strands_store_postgres import store
+
+from strands_cli.store_place import StorePlace
+from tests.postgres.postgres_server import PASSWORD, PostgresServer
+
+pytestmark = pytest.mark.postgres
+
+
+def open_at(address: str) -> None:
+    store.open(StorePlace(address=address), address).close()
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that accepts connections and says nothing."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield listening.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "fix"),
+    [
+        (lambda one: one.replace("p%40ss", "wrong"), "password"),
+        (lambda one: one.replace("marked-p%40ss%2Fword%3A1", ""), "password"),
+        (lambda one: one.replace("127.0.0.1", "no-such-host.invalid"), "host name"),
+        (lambda one: one.rpartition("/")[0] + "/no_such_database", "createdb"),
+        (lambda one: one + "?sslmode=require", "sslmode"),
+        (lambda one: one + "?sslmode=verify-full&sslrootcert=/nowhere/root.crt", "sslmode"),
+        (lambda one: one + "?sslmode=perhaps", "sslmode"),
+        (lambda one: one + "?color=blue", "parameters that libpq knows"),
+        (lambda one: one.replace("p%40ss", "p%zz-p@ss"), "%25"),
+        (lambda one: one.replace("p%40ss%2F", "p@ss/"), ""),
+        (lambda one: one.replace("postgresql://", "postgresql://["), ""),
+    ],
+)
+def test_each_wrong_address_says_what_to_do(change: Callable[[str], str], fix: str, database: str) -> None:
+    initialised(database)
+    open_at(database)
+    assert fix in str(refused(lambda: open_at(change(database))).fix)
+
+
+def test_a_server_that_is_not_there_is_said_to_be_none(database: str) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        address = f"postgresql://strands:marked-p%40ss%2Fword%3A1@127.0.0.1:{port}/db"
+        assert "pg_isready" in str(refused(lambda: open_at(address)).fix)
+
+
+def test_a_server_that_does_not_answer_ends_the_wait(silent_port: int) -> None:
+    address = f"postgresql://strands:marked-p%40ss%2Fword%3A1@127.0.0.1:{silent_port}/db?connect_timeout=2"
+    assert "firewalls" in str(refused(lambda: open_at(address)).fix)
+
+
+def test_a_server_without_a_free_connection_says_so(make_postgres: Callable[..., PostgresServer]) -> None:
+    server = make_postgres({"max_connections": "6", "superuser_reserved_connections": "1"})
+    server.run("CREATE DATABASE small")
+    address = initialised(server.address("small"))
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(psycopg.OperationalError):
+            while True:
+                stack.enter_context(contextlib.closing(psycopg.connect(address)))
+        assert "max_connections" in str(refused(lambda: open_at(address)).fix)
+    with opened(address):
+        pass
+
+
+def test_no_object_of_a_store_shows_its_password(address: str) -> None:
+    with opened(address) as found, contextlib.closing(found.create("run")) as journal:
+        with contextlib.closing(found.open("run", hold=False)) as reader:
+            for one in (found, journal, reader, found.place, journal.place):
+                seen = f"{one!r} {one!s} {getattr(one, 'record', '')}"
+                assert not any(part in seen for part in (PASSWORD, "p%40ss", "p@ss")), seen
+        refused(lambda: found.create("run"))
+        refused(lambda: reader.put(status="x"))
+        assert journal.record == f"{found.place}#run"
