@@ -12,6 +12,7 @@ import contextlib
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 from store_kit import FACTS, ROW, done, opened
 
@@ -37,7 +38,7 @@ def main(address: str, run_id: str, log: str, count: str, *how: str) -> None:
             pause("begin", number)
             await journal.begin(replace(ROW, key=f"steps.{number}"))
             pause("effect", number)
-            with open(log, "a") as effects:
+            with Path(log).open("a") as effects:
                 effects.write(f"{number}\n")
             pause("finish", number)
             await journal.write(done(number, os.getpid()))

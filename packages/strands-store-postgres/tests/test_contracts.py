@@ -7,12 +7,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from strands_store_postgres import store
-from strands_store_postgres.postgres_journal import PostgresJournal
-from strands_store_postgres.postgres_store import PostgresStore
 
 from strands_cli.store_place import StorePlace
 from strands_cli.testing import JournalContract, StoreContract
+from strands_store_postgres import store
+from strands_store_postgres.postgres_journal import PostgresJournal
+from strands_store_postgres.postgres_store import PostgresStore
 
 pytestmark = [pytest.mark.postgres, pytest.mark.usefixtures("address_file")]
 RUN = "run-1"

@@ -16,11 +16,11 @@ from pathlib import Path
 import psycopg
 import pytest
 from store_kit import FACTS, WAIT_S, cut, done, initialised, opened, refused, until, write
-from strands_store_postgres import store
-from strands_store_postgres.schema import FORMAT
 
 from strands_cli.errors import RunRecordError
 from strands_cli.store_place import StorePlace
+from strands_store_postgres import store
+from strands_store_postgres.schema import FORMAT
 from tests.postgres.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.postgres

@@ -35,7 +35,7 @@ class OpensStores(Protocol):
 
 
 class RunHolder:
-    """A process that creates a run and holds it until it is told to release it, asked to stop, or killed."""
+    """A process that creates a run and holds it until it hears that it shall release it, asked to stop, or killed."""
 
     def __init__(self, contract: Callable[[], OpensStores], directory: Path, run_id: str, *, is_deaf: bool) -> None:
         context = multiprocessing.get_context("spawn")

@@ -198,7 +198,7 @@ class StoreContract:
                 expect([row.key for row in reader.rows()] == [DONE.key, "steps.1"], "its rows are others")
 
     def test_who_has_lost_a_run_cannot_write_it(self, tmp_path: Path) -> None:
-        """Its work is stopped, no effect begins, and nothing that it writes is stored, whoever continues."""
+        """Its work is stopped, no effect begins, and nothing that it writes is stored."""
         with self._store(tmp_path) as store:
             stopped = threading.Event()
             lost = create(store, FIRST)

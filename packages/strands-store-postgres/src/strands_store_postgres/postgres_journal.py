@@ -47,7 +47,7 @@ class PostgresJournal:
     def __init__(self, database: Database, run_id: str, number: int) -> None:
         self.run_id, self.number = run_id, number
         self.place = database.place
-        self.record = f"{database.place}#{run_id}"
+        self.record = database.place.record(run_id)
         self.redactor: Redactor = HIDE_NOTHING
         self._database = database.use()
         # Shared with its copies.

@@ -98,7 +98,7 @@ class PostgresStore:
 
     def _run_of(self, columns: Sequence[Any]) -> StoredRun:
         run_id, workflow, pattern, file, status, started_at, ended_at, reason, worked_s, is_worked_on = columns
-        record = f"{self.place}#{run_id}"
+        record = self.place.record(run_id)
         if status is None or started_at is None:
             raise RunRecordError(
                 f"the journal in {record} has neither the status of the run nor its start",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import dataclasses
 import functools
 import hashlib
 import json
@@ -16,17 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.folder_lock import hold_run, is_run_held
-from strands_cli.engine.journal.damaged_rows import readable_row
 from strands_cli.engine.journal.journal_files import DATABASE, OUTPUTS
-from strands_cli.engine.journal.journal_rows import Row, RowKind, StoredRow
-from strands_cli.engine.journal.row_texts import json_text, read_usage, usage_text
+from strands_cli.engine.journal.journal_rows import Row, RowKind
+from strands_cli.engine.journal.row_texts import json_text, usage_text
 from strands_cli.engine.journal.storage_errors import StorageErrors
+from strands_cli.engine.journal.stored_columns import LARGE_OUTPUT_BYTES, row_of, stored_texts
 from strands_cli.errors import RunRecordError
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.store_place import StorePlace
 
 FORMAT = 1
-LARGE_OUTPUT_BYTES = 64 * 1024
 ROWS_AT_ONCE = 256
 
 # `key` and the column names are compatibility data: a test pins them.
@@ -231,7 +229,7 @@ class SqliteJournal:
             raise self._broken
         # Here and not with the commit: a row that cannot be stored must not fail the others.
         with StorageErrors(self.directory):
-            row, output, detail = self._written(row)
+            row, output, detail = stored_texts(row, self.redactor)
             columns = self._columns(row, output, detail)
         self._pending.append((columns, committed))
         self._newest[row.key] = row
@@ -241,14 +239,6 @@ class SqliteJournal:
         if not self._flush_scheduled:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
-
-    def _written(self, row: Row) -> tuple[Row, str, str]:
-        """Return a row without secrets, and its output and detail as JSON."""
-        output, detail = json_text(row.output), json_text(dict(row.detail))
-        if not self.redactor.may_hide_in(f"{output}\n{detail}"):
-            return row, output, detail
-        clean = self.redactor.json(row.output), self.redactor.json(dict(row.detail))
-        return dataclasses.replace(row, output=clean[0], detail=clean[1]), json_text(clean[0]), json_text(clean[1])
 
     def _flush(self) -> None:
         """Commit all pending rows in one transaction and wake the tasks that wait for them."""
@@ -303,16 +293,9 @@ class SqliteJournal:
 
     def _read_row(self, found: Sequence[Any], *, lazily: bool = False) -> Row:
         """Return a row; `lazily` decodes its output when it is first read."""
-        key, kind, status, digest, attempt, text, file, usage, cost, detail, started_at, ended_at, _ = found
-        read = functools.partial(self._read_output, text, file)
-        if self._is_tolerant:
-            return readable_row(found, read)
+        read = functools.partial(self._read_output, found[5], found[6])
         with StorageErrors(self.directory):
-            facts = json.loads(detail) if detail != "{}" else {}
-            spent = read_usage(usage)
-        output = None if lazily else read()
-        values = (key, kind, status, digest, attempt, output, spent, cost, started_at, ended_at, facts)
-        return StoredRow(*values, decode=read) if lazily else Row(*values)
+            return row_of(found, read, is_tolerant=self._is_tolerant, is_lazy=lazily)
 
     def _read_output(self, text: str | None, file: str | None) -> Any:
         with StorageErrors(self.directory):

@@ -89,13 +89,23 @@ class FolderStore:
         """Make the folder of a new run with an empty journal, and hold it."""
         from strands_cli.engine.journal import SqliteJournal
 
-        return SqliteJournal.create(self._directory / run_id)
+        return SqliteJournal.create(self._folder_of(run_id))
 
     def open(self, run_id: str, *, hold: bool = True) -> SqliteJournal:
         """Open the journal of a run; with `hold` no other process can work on it."""
         from strands_cli.engine.journal import SqliteJournal
 
-        return SqliteJournal.open(self._directory / run_id, hold=hold)
+        return SqliteJournal.open(self._folder_of(run_id), hold=hold)
+
+    def _folder_of(self, run_id: str) -> Path:
+        """Return the folder of a run, which need not exist.
+
+        Raises:
+            RunRecordError: The id is not a name, so that it could lead out of the directory.
+        """
+        if run_id != os.path.basename(run_id) or run_id.startswith(".") or not run_id:  # noqa: PTH119 - a name, not a path
+            raise RunRecordError(f"{run_id!r} cannot be the id of a run", fix="see what there is: strands runs list")
+        return self._directory / run_id
 
     def stop(self, run_id: str, wait_s: float) -> None:
         """Ask the process of a run to end by a signal, and wait until it has released the lock."""
@@ -125,7 +135,10 @@ class FolderStore:
         """Remove a run with its journal, also where this cannot be read."""
         from strands_cli.engine.folder_lock import hold_run
 
-        directory = self._directory / run_id
+        directory = self._folder_of(run_id)
+        if not directory.is_dir():
+            gone = f"the run {run_id} does not exist any more"
+            raise RunRecordError(gone, fix="see what there is: strands runs list")
         try:
             lock = hold_run(directory)
             try:
@@ -149,7 +162,7 @@ class FolderStore:
         if run_id is None:
             runs, problems = self.runs()
             return [(run.id, run.status, run.ended_at) for run in runs], problems
-        return self._changes.setdefault(run_id, FolderChanges(self._directory / run_id)).state()
+        return self._changes.setdefault(run_id, FolderChanges(self._folder_of(run_id))).state()
 
     def wait(self, seen: object, run_id: str | None = None, *, wait_s: float) -> object:
         """Return the state when it is no longer `seen`, at the latest after `wait_s` seconds."""
