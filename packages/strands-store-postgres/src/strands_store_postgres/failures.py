@@ -22,7 +22,7 @@ _REFUSALS = (
         ("too many connections", "too many clients", "remaining connection slots"),
         "raise max_connections of the server, or start fewer processes: each holds two connections",
     ),
-    (('database "',), "make the database: createdb NAME, then: strands store init --store {place}"),
+    (('database "',), "make the database: createdb NAME, then: strands store init"),
     (('role "',), "make the role: createuser --pwprompt NAME"),
     (("translate host name", "resolve host", "name or service not known"), "check the host name in the address"),
     (("starting up", "shutting down", "recovery"), "wait until the server is up, then try it again"),
@@ -47,17 +47,13 @@ def refused(error: psycopg.Error, place: StorePlace) -> RunRecordError:
     text = words_of(error)
     lowered = text.lower()
     fix = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), _OTHERWISE)
-    return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix.format(place=place))
+    return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix)
 
 
 def unusable(error: BaseException, place: StorePlace, schema: str) -> RunRecordError:
     """Return the error for a statement that failed."""
-    fix = _FIXES.get(
-        getattr(error, "sqlstate", None) or "", "see what the store says: strands store check --store {place}"
-    )
-    return RunRecordError(
-        f"the store {place} cannot be used: {words_of(error)}", fix=fix.format(place=place, schema=schema)
-    )
+    fix = _FIXES.get(getattr(error, "sqlstate", None) or "", "see what the store says: strands store check")
+    return RunRecordError(f"the store {place} cannot be used: {words_of(error)}", fix=fix.format(schema=schema))
 
 
 def words_of(error: BaseException) -> str:

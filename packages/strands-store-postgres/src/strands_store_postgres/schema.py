@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -74,12 +75,12 @@ def require_format(connection: psycopg.Connection[Any], place: StorePlace, schem
     if found == 0:
         raise RunRecordError(
             f"the store {place} has not been initialised: the database has no tables for runs in the schema {schema}",
-            fix=f"strands store init --store {place}",
+            fix=_command("init", place),
         )
     if found < FORMAT:
         raise RunRecordError(
             f"the store {place} has format {found}; this version of strands-store-postgres needs format {FORMAT}",
-            fix=f"strands store migrate --store {place}",
+            fix=_command("migrate", place),
         )
     if found > FORMAT:
         raise _newer(place, found)
@@ -105,10 +106,10 @@ def found_format(connection: psycopg.Connection[Any], place: StorePlace, schema:
         raise unusable(error, place, schema) from error
     except (psycopg.errors.UndefinedColumn, KeyError, ValueError):
         pass
-    other = f"{place}{'&' if '?' in str(place) else '?'}schema=strands_runs"
+    mark = "&" if "?" in str(place) else "?"
     raise RunRecordError(
         f"the schema {schema} of the store {place} belongs to another program: it has tables that are not for runs",
-        fix=f"use another schema: strands store init --store {other!r}",
+        fix=f"use another schema: {_command('init', f'{place}{mark}schema=strands_runs')}",
     )
 
 
@@ -219,6 +220,10 @@ def _apply(connection: psycopg.Connection[Any], schema: str, found: int) -> None
     for step in STEPS[found:]:
         connection.execute(step.format(schema=schema))
     connection.execute(f"UPDATE {schema}.meta SET value = %s WHERE name = 'format'", (str(FORMAT),))  # noqa: S608
+
+
+def _command(name: str, place: object) -> str:
+    return shlex.join(["strands", "store", name, "--store", str(place)])
 
 
 def _newer(place: StorePlace, found: int) -> RunRecordError:

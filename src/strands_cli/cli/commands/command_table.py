@@ -29,6 +29,7 @@ HEADINGS = {
         "reject": "running.resume_command:reject",
         "rerun": "running.resume_command:rerun",
         "sessions": "stored.sessions_commands:sessions_app",
+        "store": "stored.store_commands:store_app",
         "ui": "ui_command:ui",
     },
     "Tools": {

@@ -1,0 +1,76 @@
+"""Commands on the store of runs itself: store init, check, migrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
+from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.output import print_json, print_result
+from strands_cli.phrases import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from strands_cli.engine.ports import StoreOpener
+    from strands_cli.store_place import StorePlace
+
+    Step = Callable[[StorePlace, str], list[str]]
+
+
+def init_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
+    """Make what a store needs in its database; what is there already stays as it is.
+
+    Example: strands store init --store postgresql://strands@db.example.com/agents
+    """
+    _print(runs_dir, store, "done", lambda opener: opener.init, as_json=as_json)
+
+
+def check_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
+    """Check that a store can be used, and show what it is; exit 17 if it cannot.
+
+    Example: strands store check --store postgresql://strands@db.example.com/agents
+    """
+    _print(runs_dir, store, "facts", lambda opener: opener.check, as_json=as_json)
+
+
+def migrate_store(runs_dir: RUNS_DIR = None, store: STORE = None, as_json: JSON = False) -> None:
+    """Bring a store that an older version made to the format of this one; its runs stay.
+
+    Example: strands store migrate --store postgresql://strands@db.example.com/agents
+    """
+    _print(runs_dir, store, "done", lambda opener: opener.migrate, as_json=as_json)
+
+
+def _print(
+    runs_dir: Path | None, store: str | None, name: str, step_of: Callable[[StoreOpener], Step], *, as_json: bool
+) -> None:
+    """Do one step with the store that the options name, and print what it returns."""
+    from strands_cli.engine.stored_runs import opener_of
+    from strands_cli.planning.stores import chosen_place
+
+    place = chosen_place(runs_dir, store)
+    if place.directory is not None:
+        lines = _directory_facts(place) if name == "facts" else [f"{place}: a directory needs nothing"]
+    else:
+        opener, address = opener_of(place)
+        lines = step_of(opener)(place, address)
+    if as_json:
+        print_json({"store": str(place), name: lines})
+    else:
+        print_result("\n".join(lines))
+
+
+def _directory_facts(place: StorePlace) -> list[str]:
+    from strands_cli.engine.stored_runs import store_at
+
+    with closing(store_at(place)) as opened:
+        runs, problems = opened.runs()
+    unread = [f"{counted(len(problems), 'journal')} that cannot be read: strands runs list"] if problems else []
+    return [f"directory: {place}, {counted(len(runs), 'run')}", *unread]
+
+
+ABOUT = "Make, check and migrate the store of runs.\n\nExample: strands store check"
+store_app = group(ABOUT, {"init": init_store, "check": check_store, "migrate": migrate_store})
