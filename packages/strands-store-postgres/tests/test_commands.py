@@ -159,7 +159,7 @@ def test_a_wrong_store_ends_a_run_before_anything_is_sent(
         assert server.requests == []
 
 
-def test_a_secret_stands_for_the_password(commands: Commands, address: str) -> None:
+def test_a_secret_takes_the_place_of_the_password(commands: Commands, address: str) -> None:
     secret = commands.folder.write("secret", PASSWORD)
     encoded = address.partition("strands:")[2].partition("@")[0]
     for reference in ("{env:STORE_PASSWORD}", f"{{file:{secret}}}", f"{{command:cat {secret}}}"):
