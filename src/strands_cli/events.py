@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -252,3 +253,11 @@ class RunFinished(Event):
     reason: str | None = None
     cost_usd: float | None = None
     denials: tuple[Denials, ...] = ()
+
+
+def never_asked(denials: Sequence[Denials]) -> list[str]:
+    """Return the tools of which no call was made, and one or more for want of a person."""
+    denied: Counter[str] = Counter()
+    for one in denials:
+        denied[one.tool] += one.denied
+    return list(dict.fromkeys(one.tool for one in denials if one.no_person and denied[one.tool] == one.calls))

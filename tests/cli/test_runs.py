@@ -33,7 +33,12 @@ def ids(folder: Folder) -> list[str]:
 
 
 def test_no_runs_are_an_empty_list(folder: Folder, wording: Wording) -> None:
-    assert folder.strands("runs", "list", "--json").document == {"format": 1, "runs": [], "problems": []}
+    assert folder.strands("runs", "list", "--json").document == {
+        "format": 1,
+        "runs": [],
+        "problems": [],
+        "hidden_rows": 0,
+    }
     ran = folder.strands("runs", "list")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
     wording(ran.err)

@@ -22,11 +22,15 @@ pytestmark = pytest.mark.docs
 
 PAGE = (CLONE / "docs" / "reference" / "json.md").read_text("utf-8")
 QUICKSTART = str(EXAMPLES / "quickstart.yaml")
+ORDERS = str(EXAMPLES / "batch" / "orders.yaml")
+ORDER_ROWS = str(EXAMPLES / "batch" / "orders.csv")
 CALCULATOR = CLONE / "packages" / "strands-tool-calculator"
 COMMANDS = {
     "run": ["run", QUICKSTART],
     "run that did not complete": ["run", str(EXAMPLES / "approve-and-write.yaml"), "--detach"],
     "runs list": ["runs", "list"],
+    "batch run": ["batch", ORDERS, ORDER_ROWS, "-o", "again.jsonl"],
+    "batch status": ["batch", "status", "orders"],
     "runs show": ["runs", "show", "last"],
     "runs show KEY": ["runs", "show", "last", "steps.0/tool.0.file_read"],
     "runs report": ["runs", "report", "last"],
@@ -48,6 +52,7 @@ SMALL = {
     "new": ["new", "bees"],
     "trust": ["trust", QUICKSTART],
     "runs delete": ["runs", "delete", "last"],
+    "batch cancel": ["batch", "cancel", "orders"],
     "runs prune": ["runs", "prune", "--older-than", "1d"],
     "store init": ["store", "init"],
     "store migrate": ["store", "migrate"],
@@ -82,6 +87,9 @@ def first_column(text: str) -> Iterator[str]:
 
 FAILING = {
     "run": ["run", "none.yaml"],
+    "batch run": ["batch", "none.yaml", "none.csv", "-o", "none.jsonl"],
+    "batch resume": ["batch", "resume", "none"],
+    "batch retry": ["batch", "retry", "none", "--failed"],
     "resume": ["resume", "none"],
     "rerun": ["rerun", "none", "--from", "steps.0"],
     "approve": ["approve", "none"],
@@ -112,6 +120,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     folder.site.mkdir()
     points = "[strands_cli.hooks]\nhooks = bees_hooks\n"
     make_distribution(folder.site, "strands-hooks-bees", "1.0", points, {"bees_hooks.py": HOOKS})
+    # The budget leaves rows to do.
+    few = ["--concurrency", "1", "--budget", "max_tokens=30"]
+    assert folder.strands("batch", ORDERS, ORDER_ROWS, "-o", "before.jsonl", *few).code == 20
     assert folder.strands("run", QUICKSTART, "--out", folder.work / "before").code == 0
     assert folder.strands("new", "sum").code == 0
     assert folder.strands("lock").code == 0

@@ -30,6 +30,7 @@ TRUSTED = (
 # What the first lines of an example say to add to the command.
 WORDS = {
     "approve-and-write.yaml": ["--allow", "file_write"],
+    "batch/orders.yaml": ["--var", "town=Ghent", "--var", "crates=3"],
     "context/on-demand.yaml": ["--allow", "mcp:shelf"],
     "http-executor.yaml": ["--allow", "hives"],
     "mcp/shelf.yaml": ["--allow", "mcp:shelf/find_books"],

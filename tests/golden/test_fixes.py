@@ -118,8 +118,12 @@ def fault_of(words: str, options: str) -> str | None:
         if known is None:
             break
         if word not in known:
-            return f"there is no strands{words}"
+            command = known.get(getattr(command, "default", None))
+            if command is None:
+                return f"there is no strands{words}"
+            break
         command = known[word]
+    command = getattr(command, "commands", {}).get(getattr(command, "default", None), command)
     if hasattr(command, "commands"):
         return f"strands{words} names a group"
     known_options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}

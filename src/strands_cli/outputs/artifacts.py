@@ -10,7 +10,7 @@ from typing import Any
 
 from strands_cli.atomic_file import write_atomically
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
+from strands_cli.outputs.output_folder import is_default, require_own_folder
 from strands_cli.protected_names import unwritable_in
 
 ARTIFACT_EXISTS = Code(
@@ -181,7 +181,7 @@ class ArtifactWriter:
             ArtifactError: A path leaves the directory or exists, or a file cannot be written.
         """
         out_dir = require_own_folder(self._out_dir, self._beside) if artifacts else self._beside / self._out_dir
-        is_chosen = self._out_dir != DEFAULT_OUT
+        is_chosen = not is_default(self._out_dir)
         placed = [(place_artifact(out_dir, path, is_chosen=is_chosen), text) for path, text in artifacts]
         findings: list[Finding] = []
         for index, (target, text) in enumerate(placed):

@@ -7,7 +7,7 @@ from typing import Literal, cast
 from strands_cli.engine.stored_runs import EffectSummary
 from strands_cli.events import RunStatus
 
-BranchKind = Literal["step", "model", "tool", "gate", "question", "notes", "artifacts", "group"]
+BranchKind = Literal["step", "model", "tool", "gate", "question", "notes", "artifacts", "row", "group"]
 BranchStatus = Literal["done", "reused", "failed", "running", "waiting", "stopped"]
 
 # What an effect does that has begun and is not done, by the status of its run; in other runs no process works on it.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -47,32 +47,51 @@ class Log(StrEnum):
     JSON = "json"
 
 
+AS_JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+LOG = Annotated[Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line.")]
+FAIL_ON_DENIED = Annotated[bool, typer.Option("--fail-on-denied", help="Exit with 21 if any tool call was denied.")]
+VERBOSE = Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")]
+QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+
+
+class ShownFlags:
+    """How a command that runs workflows shows its work; a data class with the field `log` derives from it."""
+
+    __slots__ = ()
+    HEADING: ClassVar[str] = "Output"
+    if TYPE_CHECKING:
+
+        @property
+        def log(self) -> Log:
+            """What stderr is."""
+
+    def logged(self) -> AbstractContextManager[None]:
+        """Write the log to stderr in the form that was chosen while the command works."""
+        if self.log is Log.TEXT:
+            return nullcontext()
+        from strands_cli.cli.terminal import json_stderr
+
+        return json_stderr()
+
+
 @dataclass(frozen=True, slots=True)
-class RunFlags:
+class RunFlags(ShownFlags):
     """How a run is shown: each field is an option of every command that starts one or continues one."""
 
-    HEADING: ClassVar[str] = "Output"
     events: Annotated[
         str | None,
         typer.Option("--events", metavar="FILE", help="Write events as JSON Lines; `-`: stdout."),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+    as_json: AS_JSON = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
     report: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", help="Write the run as an HTML page when it ends."),
     ] = None
-    log: Annotated[
-        Log,
-        typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line."),
-    ] = Log.TEXT
-    fail_on_denied: Annotated[
-        bool, typer.Option("--fail-on-denied", help="Exit with 21 if any tool call was denied.")
-    ] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")] = (
-        False
-    )
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False
+    log: LOG = Log.TEXT
+    fail_on_denied: FAIL_ON_DENIED = False
+    verbose: VERBOSE = False
+    quiet: QUIET = False
 
     def require_one_result(self) -> None:
         """Check that only one thing goes to stdout.
@@ -85,14 +104,6 @@ class RunFlags:
         if self.report in ("-", ""):
             fix = "name a file, or after the run: strands runs report last -o -"
             raise UsageError("--report writes a file: stdout has the answer", fix=fix)
-
-    def logged(self) -> AbstractContextManager[None]:
-        """Write the log to stderr in the form that was chosen while the command works."""
-        if self.log is Log.TEXT:
-            return nullcontext()
-        from strands_cli.cli.terminal import json_stderr
-
-        return json_stderr()
 
     def placed(self) -> RunFlags:
         """Return the flags with paths that do not depend on the working directory."""
@@ -198,7 +209,7 @@ def with_run_options(
             for name, (make, fields) in groups.items():
                 arguments[name] = make(**{field.name: arguments.pop(field.name) for field in fields})
             flags = arguments.get("flags")
-            with flags.logged() if isinstance(flags, RunFlags) else nullcontext():
+            with flags.logged() if isinstance(flags, ShownFlags) else nullcontext():
                 return command(**arguments)
 
         parameters: list[inspect.Parameter] = []

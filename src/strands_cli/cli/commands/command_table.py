@@ -14,6 +14,7 @@ from strands_cli.cli.commands.help_group import App
 HEADINGS = {
     "Workflows": {
         "run": "running.run_command:run",
+        "batch": "batch.batch_group:batch_app",
         "new": "new_command:new",
         "validate": "validate_command:validate",
         "plan": "plan_command:plan",

@@ -106,8 +106,10 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ids of stored runs, the newest first, and `last`."""
+    from strands_cli.batch_ids import without_rows
+
     with _store(typed) as store:
-        found, _ = store.runs()
+        found = without_rows(store.runs()[0])
     yield from (*(run.id for run in found), *(["last"] if found else []))
 
 

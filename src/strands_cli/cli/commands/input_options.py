@@ -31,6 +31,18 @@ def read_variables(words: Sequence[str]) -> dict[str, str]:
     return {name.strip(): value for name, _, value in (word.partition("=") for word in words)}
 
 
+def read_limits(words: Sequence[str]) -> dict[str, str]:
+    """Read `NAME=LIMIT` arguments.
+
+    Raises:
+        UsageError: An argument has no `=`.
+    """
+    bad = [word for word in words if "=" not in word]
+    if bad:
+        raise UsageError(f"--budget {bad[0]!r} is not NAME=LIMIT", fix="write --budget max_tokens=50000")
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
 def read_values(files: Sequence[Path]) -> dict[str, Any]:
     """Read inputs from YAML or JSON files; later files override earlier ones.
 

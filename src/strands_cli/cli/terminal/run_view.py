@@ -34,6 +34,9 @@ class View:
     `run_id` is known once the run has started; `ended` and `denials` once it has ended or waits.
     """
 
+    # Whether progress is drawn below the lines.
+    is_drawn = False
+
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.denials: tuple[Denials, ...] = ()
         self.run_id: str | None = None

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from strands_cli.cli.output import real_stderr, write_error
 from strands_cli.cli.terminal.live_block import ERASE, frame, is_in_front, terminal_size
@@ -23,19 +23,28 @@ REDRAW_S = 0.125
 _PATIENCE_S = 0.2
 
 
-class StatusView(View):
-    """The same lines, and below them what goes on: totals, steps, the text that comes. A thread draws it."""
+class Progress(Protocol):
+    """What a block shows."""
 
-    def __init__(self, limits: Budgets | None = None) -> None:
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """Return the lines for a terminal of this size."""
+
+
+class BlockView(View):
+    """The same lines, and below them a block that says what goes on. A thread draws it."""
+
+    is_drawn = True
+
+    def __init__(self, progress: Progress) -> None:
         super().__init__()
-        self.progress = RunProgress(limits)
+        self._progress = progress
         self._drawn = ""  # the frame on the terminal
         self._over = threading.Event()
         self._is_stopped = False  # by Ctrl-Z
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="strands-status")
         self._before: Any = None  # the handler of SIGTSTP
 
-    def __enter__(self) -> StatusView:
+    def __enter__(self) -> Self:
         self._take_stop_signal()
         self._ticker.start()
         return self
@@ -50,18 +59,6 @@ class StatusView(View):
         self._over.set()
         with self._lock:
             self._wipe()
-
-    def loading(self, begins: RunStarted) -> None:
-        """Show the first line of the run, and what is done before it begins."""
-        with self._lock:
-            super().loading(begins)
-            self.progress.loading(begins.workflow)
-            self._draw()
-
-    def _show(self, event: Event) -> None:
-        self.progress.follow(event)
-        if line := self._line_for(event):
-            self.line(line)
 
     def _print(self, text: str) -> None:
         """Print one line where the block is, and the block below it, in one write; one that is not there can wait."""
@@ -95,7 +92,7 @@ class StatusView(View):
         stream = real_stderr()
         if self._paused or self._is_stopped or self._over.is_set() or not is_in_front(stream):
             return ""
-        lines = self.progress.lines(*terminal_size(stream))
+        lines = self._progress.lines(*terminal_size(stream))
         return frame(lines) if lines else ""
 
     def _wipe(self) -> None:
@@ -124,3 +121,23 @@ class StatusView(View):
         os.kill(os.getpid(), number)  # returns when the process is continued
         signal.signal(number, self._stop)
         self._is_stopped = False
+
+
+class StatusView(BlockView):
+    """The lines of a run, and below them its totals, its steps, and the text that comes."""
+
+    def __init__(self, limits: Budgets | None = None) -> None:
+        self.progress = RunProgress(limits)
+        super().__init__(self.progress)
+
+    def loading(self, begins: RunStarted) -> None:
+        """Show the first line of the run, and what is done before it begins."""
+        with self._lock:
+            super().loading(begins)
+            self.progress.loading(begins.workflow)
+            self._draw()
+
+    def _show(self, event: Event) -> None:
+        self.progress.follow(event)
+        if line := self._line_for(event):
+            self.line(line)

@@ -12,7 +12,7 @@ from strands_cli.events import Usage
 if TYPE_CHECKING:
     from strands_cli.policy import PermissionQuestion
 
-RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts"]
+RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
 # The part of a key that names a tool call of a step.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.batch_ids import newest_ids
 from strands_cli.engine.stored_runs.described_run import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
 from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
@@ -43,11 +44,10 @@ class FolderStore:
         return named_run(name, known, self.place, lambda: self._newest(known))
 
     def _newest(self, known: Collection[str]) -> list[str]:
-        """Return the id of the newest run; only runs of the same second are opened, since ids tell seconds apart."""
-        second = max(known, default="")[: len("20261121-033012")]
-        candidates = [run for run in known if run.startswith(second)]
+        """Return the id of the newest run; of those whose ids tell seconds apart only the latest are opened."""
+        candidates = newest_ids(known)
         if len(candidates) < 2:
-            return candidates
+            return list(candidates)
         return [max((self.read(run) for run in candidates), key=lambda run: (run.started_at, run.id)).id]
 
     def runs(self) -> tuple[list[StoredRun], list[str]]:

@@ -38,13 +38,14 @@ def check_outputs(
         return _check_record(options)
     templates = spec.templates()
     targets: list[Path] = []
+    folders = (options.out_dir, *options.out_dir.parents)
     names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
     findings = _check_folder(options, document)
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:
             path = spec.artifact_path(templates.render(artifact.path, names))
-            target = place_artifact(options.out_dir, path, is_chosen=options.out_dir != DEFAULT_OUT)
+            target = place_artifact(options.out_dir, path, is_chosen=DEFAULT_OUT not in folders)
         except TemplateError:
             continue  # needs a name that only the run has; it is checked when it is written
         except ArtifactError as error:

@@ -1,3 +1,4 @@
+from strands_cli.cli.commands.running.continuation import in_directory_of as in_directory_of
 from strands_cli.cli.commands.running.report_file import report_of as report_of
 from strands_cli.cli.commands.running.report_file import require_report_place as require_report_place
 from strands_cli.cli.commands.running.report_file import write_report as write_report
@@ -7,6 +8,7 @@ from strands_cli.cli.commands.running.run_execution import exit_code_after_denia
 from strands_cli.cli.commands.running.run_execution import json_on_failure as json_on_failure
 from strands_cli.cli.commands.running.run_execution import print_outcome as print_outcome
 from strands_cli.cli.commands.running.run_execution import result_document as result_document
+from strands_cli.cli.commands.running.run_execution import warn_of_questions as warn_of_questions
 from strands_cli.cli.commands.running.trust_command import require_trust as require_trust
 from strands_cli.cli.commands.running.trust_command import require_trust_in as require_trust_in
 from strands_cli.cli.commands.running.watch import is_to_watch as is_to_watch

@@ -13,6 +13,7 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
+from strands_cli.cli.commands.input_options import read_limits
 from strands_cli.cli.commands.running.continuation import Act, Change, continue_run, rerun_from
 from strands_cli.cli.output import say
 from strands_cli.cli.question_layout import question_lines
@@ -259,15 +260,3 @@ def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
             fix = "quote a text twice: --result '\"done\"'"
             raise UsageError(f"--result {text!r} is not JSON: {error}", fix=fix) from error
     return values
-
-
-def read_limits(words: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=LIMIT` arguments.
-
-    Raises:
-        UsageError: An argument has no `=`.
-    """
-    bad = [word for word in words if "=" not in word]
-    if bad:
-        raise UsageError(f"--budget {bad[0]!r} is not NAME=LIMIT", fix="write --budget max_tokens=50000")
-    return {name: value for name, _, value in (word.partition("=") for word in words)}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shlex
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.commands.running.end_notice import notice_of, notify_later
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
-    from strands_cli.events import Denials, RunStarted
+    from strands_cli.events import RunStarted
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan, PlannedTool
@@ -215,6 +214,7 @@ def exit_code_after_denials(ended: Ended, flags: RunFlags) -> ExitCode:
     That is so with `--fail-on-denied`, and where no person could be asked about the calls of a tool and none was made.
     """
     from strands_cli.cli.terminal import is_interactive
+    from strands_cli.events import never_asked
 
     failing = list(dict.fromkeys(one.tool for one in ended.result.denials))
     if not flags.fail_on_denied:
@@ -224,14 +224,6 @@ def exit_code_after_denials(ended: Ended, flags: RunFlags) -> ExitCode:
     why = "calls were denied" if flags.fail_on_denied else "every call was denied, and no person can be asked"
     say(one_line(f"error: {', '.join(failing)}: {why}"))
     return ExitCode.DENIED
-
-
-def never_asked(denials: Sequence[Denials]) -> list[str]:
-    """Return the tools of which no call was made, and one or more for want of a person."""
-    denied: Counter[str] = Counter()
-    for one in denials:
-        denied[one.tool] += one.denied
-    return list(dict.fromkeys(one.tool for one in denials if one.no_person and denied[one.tool] == one.calls))
 
 
 def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:

@@ -18,12 +18,15 @@ SINCE = Annotated[
 
 
 def runs_since(store: RunStore, since: str | None) -> tuple[list[StoredRun], list[str]]:
-    """Return runs, and the problems of journals that cannot be read.
+    """Return runs, with the rows of batches and without batches, and the problems of journals that cannot be read.
 
     Raises:
         UsageError: `since` is not an age.
         RunRecordError: The store cannot be read.
     """
     oldest = None if since is None else time.time() - age_in_seconds(since, "--since")
+    from strands_cli.batch_ids import BATCH
+
     runs, problems = store.runs()
-    return [run for run in runs if oldest is None or run.started_at >= oldest], problems
+    chosen = [run for run in runs if run.pattern != BATCH and (oldest is None or run.started_at >= oldest)]
+    return chosen, problems

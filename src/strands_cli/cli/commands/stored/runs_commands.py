@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -44,31 +45,41 @@ STATUS = Annotated[
 
 # What `prune` deletes by default: runs that cannot be resumed by mistake.
 ENDED = ["completed", "failed", "cancelled"]
+# Rows of batches in these states are listed, since a person has to do something for them.
+ASKING = ("waiting", "needs-decision")
 
 
 @with_run_options()
 def list_runs(
     status: STATUS = [],  # noqa: B006 - Typer reads the default
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--rows", metavar="BATCH", help="Show the rows of a batch, which are runs too.", show_default=False
+        ),
+    ] = None,
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> None:
-    """List stored runs, the newest first.
+    """List stored runs, the newest first; a batch is one line, and `--status waiting` lists its rows that wait.
 
     Example: strands runs list --status waiting --status interrupted
     """
     with where.opened() as opened:
-        chosen, problems = _chosen(opened, status)
+        chosen, problems, hidden = _listed(opened, status, rows)
     chosen = chosen[:limit]
     if as_json:
-        print_json({"runs": [run_document(run) for run in chosen], "problems": problems})
+        print_json({"runs": [run_document(run) for run in chosen], "problems": problems, "hidden_rows": hidden})
         return
     for problem in problems:
         say(f"warning: {problem}")
-    if not chosen:
+    if chosen:
+        print_result("\n".join(aligned(cells_of(chosen))))
+    elif not hidden:
         say("no runs")
-        return
-    print_result("\n".join(aligned(cells_of(chosen))))
+    if hidden:
+        say(f"{counted(hidden, 'row')} of batches not shown; those of one: strands runs list --rows BATCH")
 
 
 @with_run_options()
@@ -77,13 +88,19 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
+    from strands_cli.batch.stored import cancel
+    from strands_cli.batch_ids import BATCH
     from strands_cli.engine.ports import SystemClock
     from strands_cli.engine.stored_runs import cancel_run
 
     with where.opened() as opened:
         names = [opened.find(run) for run in runs]
         for run in names:
-            cancel_run(opened, run, SystemClock())
+            _require_own_process(opened, run)
+            if opened.read(run).pattern == BATCH:
+                cancel(opened, run)
+            else:
+                cancel_run(opened, run, SystemClock())
             say(f"{run}: cancelled")
     if as_json:
         print_json({"cancelled": names})
@@ -91,15 +108,14 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 
 @with_run_options()
 def delete_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Delete the journals of runs; files that the runs have written stay.
+    """Delete the journals of runs, and of a batch with its rows; files that the runs have written stay.
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
     with where.opened() as opened:
         names = [opened.find(run) for run in runs]
         for run in names:
-            opened.delete(run)
-            say(f"{run}: deleted")
+            say(f"{run}: deleted{_delete(opened, run)}")
     if as_json:
         print_json({"deleted": names})
 
@@ -112,18 +128,20 @@ def prune_runs(
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> int:
-    """Delete the journals of old runs that have ended; of others only if --status names them.
+    """Delete the journals of old runs that have ended; of others only if --status names them. A batch takes its rows.
 
     Example: strands runs prune --older-than 7d --status completed --dry-run
     """
     before = time.time() - age_in_seconds(older_than, "--older-than")
     deleted = []
     with where.opened() as opened:
-        chosen, problems = _chosen(opened, status or ENDED)
-        for run in (run for run in chosen if run.started_at <= before and run.status != "running"):
+        chosen, own, problems = _chosen(opened, status or ENDED)
+        # Rows go with their batch.
+        old = (run for run in chosen if run.started_at <= before and run.status != "running" and run.id in own)
+        for run in old:
             try:
                 if not dry_run:
-                    opened.delete(run.id)
+                    _delete(opened, run.id)
                 deleted.append(run.id)
             except RunRecordError as error:
                 problems.append(error.message)
@@ -138,14 +156,68 @@ def prune_runs(
     return ExitCode.RUN_RECORD if problems else ExitCode.OK
 
 
-def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
+def _listed(store: RunStore, statuses: Sequence[str], batch: str | None) -> tuple[list[StoredRun], list[str], int]:
+    """Return the runs to list, the problems of journals that cannot be read, and how many rows are left out.
+
+    Args:
+        batch: The batch whose rows are listed; without one, rows are where the status that is asked for is theirs
+            alone: that they wait for a person.
+    """
+    from strands_cli.batch_ids import batch_of
+
+    chosen, own, problems = _chosen(store, statuses)
+    if batch is not None:
+        from strands_cli.batch.stored import find_batch
+
+        name = find_batch(store, batch)
+        return [run for run in chosen if batch_of(run.id) == name], problems, 0
+    shown = [run for run in chosen if run.id in own or (statuses and run.status in ASKING)]
+    return shown, problems, len(chosen) - len(shown)
+
+
+def _delete(store: RunStore, run: str) -> str:
+    """Delete a run, or a batch with its rows; return what went with it, in words."""
+    from strands_cli.batch.stored import delete
+    from strands_cli.batch_ids import BATCH
+
+    try:
+        is_batch = store.read(run).pattern == BATCH
+    except RunRecordError:  # what cannot be read is deleted too
+        is_batch = False
+    if not is_batch:
+        store.delete(run)
+        return ""
+    return f", with {counted(delete(store, run), 'row')}"
+
+
+def _require_own_process(store: RunStore, run: str) -> None:
+    """Check that the process that works on a run works on nothing else.
+
+    Raises:
+        UsageError: The run is a row of a batch that is running: its process works on all of them.
+    """
+    from strands_cli.batch_ids import batch_of
+
+    batch = batch_of(run)
+    if batch is None or store.read(run).status != "running":
+        return
+    with contextlib.suppress(RunRecordError):  # there is no such batch any more
+        if store.read(batch).status == "running":
+            raise UsageError(f"{run} is a row of a batch that is running", fix=f"strands batch cancel {batch}")
+
+
+def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], set[str], list[str]]:
+    """Return the runs of these statuses, the ids of all that are not rows of a batch, and problems of journals."""
+    from strands_cli.batch_ids import without_rows
+
     known = get_args(RunStatus)
     for status in statuses:
         if status not in known:
             fix = suggest(status, known, f"there are: {', '.join(known)}")
             raise UsageError(f"there is no status '{status}'", fix=fix)
     runs, problems = store.runs()
-    return [run for run in runs if not statuses or run.status in statuses], problems
+    chosen = [run for run in runs if not statuses or run.status in statuses]
+    return chosen, {run.id for run in without_rows(runs)}, problems
 
 
 ABOUT = (

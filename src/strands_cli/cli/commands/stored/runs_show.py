@@ -63,6 +63,7 @@ def show_run(
 
 
 def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
+    from strands_cli.batch_ids import is_batch
     from strands_cli.cli.commands.run_lines import (
         effects_lines,
         end_lines,
@@ -73,6 +74,11 @@ def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     from strands_cli.engine.stored_runs import summary_of
 
     with contextlib.closing(store.open(run, hold=False)) as journal:
+        if is_batch(journal):
+            from strands_cli.cli.commands.batch import print_status
+
+            print_status(store, run, as_json=as_json)
+            return
         summary = summary_of(journal)
         if as_json:
             from strands_cli.run_views import questions_of

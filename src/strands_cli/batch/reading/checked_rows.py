@@ -1,0 +1,131 @@
+"""All rows of a file, checked before any of them runs, and spooled so that they need not fit into the memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from strands_cli.batch.reading.csv_rows import CsvRows
+from strands_cli.batch.reading.given_row import GivenRow
+from strands_cli.batch.reading.json_line_rows import JsonLineRows
+from strands_cli.batch.reading.row_checks import CheckedRow, RowCheck
+from strands_cli.batch.reading.row_findings import RowFindings
+from strands_cli.batch.reading.row_source import MAX_ROWS, STDIN, RowSource, TextLines, open_rows
+from strands_cli.errors import Code, Finding, InvalidInput
+
+if TYPE_CHECKING:
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow import Loaded
+
+NO_ROWS = Code("no-rows", "A file of rows has none.", "Add rows below the header, or one object of JSON a line.")
+
+
+class CheckedRows:
+    """Rows that have been checked, in a temporary file; each iteration yields all of them in their order.
+
+    Attributes:
+        count: How many there are.
+        digest: What differs if any row, or the order, does.
+    """
+
+    def __init__(self) -> None:
+        self._spool = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - closed by `close`
+        self._hash = hashlib.sha256()
+        self.count = 0
+
+    def __enter__(self) -> CheckedRows:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._spool.close()
+
+    @property
+    def digest(self) -> str:
+        """What differs if any row, the lines or the order do."""
+        return self._hash.hexdigest()
+
+    def add(self, row: CheckedRow) -> None:
+        """Store a row."""
+        self.count += 1
+        self._hash.update(f"{row.digest} {row.number} {row.line}\n".encode())
+        self._spool.write(json.dumps([row.number, row.line, row.digest, dict(row.inputs)]) + "\n")
+
+    def __iter__(self) -> Iterator[CheckedRow]:
+        """Yield the rows."""
+        self._spool.seek(0)
+        for line in self._spool:
+            yield CheckedRow(*json.loads(line))
+
+
+def read_rows(
+    source: str,
+    chosen: str | None,
+    planned: Plan,
+    loaded: Loaded,
+    request: RunRequest,
+    ignored: Iterable[str] = (),
+) -> CheckedRows:
+    """Return all rows of a file, or of standard input for `-`.
+
+    Args:
+        source: The path.
+        chosen: The format, if the suffix of the file does not say it.
+        planned: The plan of the workflow, without the inputs of rows.
+        loaded: What it was made from.
+        request: Has the inputs that are common to all rows.
+        ignored: Columns that are not inputs.
+
+    Raises:
+        UsageError: The file cannot be opened, or its format is not known.
+        InvalidInput: Some rows cannot be used; the findings have their places.
+    """
+    findings = RowFindings()
+    rows = CheckedRows()
+    opened: RowSource | None = None
+    try:
+        opened = open_rows(source, chosen)
+        _read(opened, RowCheck(planned, loaded, request, findings, ignored), findings, rows)
+        if not rows.count and not findings.count:
+            findings.add(Finding(NO_ROWS, "there are no rows", TextLines(opened).where(1)))
+        findings.require_none(opened.name)
+    except BaseException:
+        rows.close()
+        raise
+    finally:
+        if opened is not None and source != STDIN:
+            opened.stream.close()
+    return rows
+
+
+def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: CheckedRows) -> None:
+    """Read and check all rows; what makes the rest unreadable is the last finding."""
+    lines = TextLines(opened)
+    try:
+        for row in _given(opened, lines, check, findings):
+            if row.number > MAX_ROWS:
+                raise lines.too_many()
+            checked = check.checked(row)
+            if checked is not None and not findings.count:
+                rows.add(checked)
+    except InvalidInput as error:
+        for finding in error.findings:
+            findings.add(finding)
+
+
+def _given(opened: RowSource, lines: TextLines, check: RowCheck, findings: RowFindings) -> Iterator[GivenRow]:
+    if opened.format == "jsonl":
+        yield from JsonLineRows(lines, findings)
+        return
+    found = CsvRows(lines, findings, "\t" if opened.format == "tsv" else ",")
+    if found.columns:
+        check.require_columns(found.columns, found.place_of_column, lines.where(1))
+    yield from found

@@ -1,0 +1,152 @@
+"""Rows from CSV, and from text with tabs in place of commas."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from strands_cli.batch.reading.given_row import BAD_COLUMN, BAD_ROW, GivenRow
+from strands_cli.batch.reading.row_findings import RowFindings
+from strands_cli.batch.reading.row_source import MAX_ROW_CHARS, TextLines
+from strands_cli.errors import Finding, InvalidInput, Where
+from strands_cli.phrases import counted
+
+QUOTE = '"'
+
+
+class CsvRows:
+    """The rows of a CSV text whose first row has the names of the columns.
+
+    Attributes:
+        columns: The names of the columns.
+    """
+
+    def __init__(self, lines: TextLines, findings: RowFindings, delimiter: str = ",") -> None:
+        """Read the header.
+
+        Raises:
+            InvalidInput: It cannot be read, or its columns have no names or not different ones.
+        """
+        self._lines, self._findings, self._delimiter = lines, findings, delimiter
+        self._parts: list[str] = []  # the lines of the record that is being read
+        csv.field_size_limit(MAX_ROW_CHARS)
+        self._records = csv.reader(self._fed(), strict=True, delimiter=delimiter)
+        self.columns: tuple[str, ...] = ()
+        self._header, self._first = "", 1
+        for record in self._each():
+            self.columns = tuple(name.strip() for name in record)
+            self._header, self._first = self._raw
+            break
+        self._require_names()
+
+    def place_of_column(self, name: str) -> Where:
+        """Return where the header has a column."""
+        return self._place(self._header, self._first, self.columns.index(name))
+
+    def __iter__(self) -> Iterator[GivenRow]:
+        """Yield the rows; one that is ragged becomes a finding.
+
+        Raises:
+            InvalidInput: A quote is out of place, so that the rest cannot be read.
+        """
+        number = 0
+        index = {name: place for place, name in enumerate(self.columns)}
+        for record in self._each():
+            number += 1
+            if len(record) != len(self.columns):
+                self._findings.add(self._ragged(len(record)))
+                continue
+            texts = {name: cell for name, cell in zip(self.columns, record, strict=True) if cell}
+            raw, first = self._raw
+            yield GivenRow(number, first, texts, {}, partial(self._place_in, raw, first, index))
+
+    def _each(self) -> Iterator[Sequence[str]]:
+        """Yield the records that are not empty."""
+        while True:
+            self._parts.clear()
+            try:
+                record = next(self._records, None)
+            except csv.Error as error:
+                raise self._misquoted(error) from error
+            if record is None:
+                return
+            if record:
+                yield record
+
+    def _fed(self) -> Iterator[str]:
+        size = 0
+        for text in self._lines:
+            size = size + len(text) if self._parts else len(text)
+            self._parts.append(text)
+            if size > MAX_ROW_CHARS:
+                raise self._lines.too_long(self._raw[1])
+            yield text
+
+    @property
+    def _raw(self) -> tuple[str, int]:
+        """The text of the record that was read last, and the line where it begins."""
+        return "".join(self._parts), self._lines.number - len(self._parts) + 1
+
+    def _require_names(self) -> None:
+        times = Counter(self.columns)
+        findings = []
+        for place, name in enumerate(self.columns):
+            where = self._place(self._header, self._first, place)
+            if not name:
+                findings.append(Finding(BAD_COLUMN, f"column {place + 1} has no name", where))
+            elif times[name] > 1 and place != self.columns.index(name):
+                findings.append(Finding(BAD_COLUMN, f"two columns have the name '{name}'", where))
+        if findings:
+            raise InvalidInput("the header cannot be used", findings=findings)
+
+    def _ragged(self, found: int) -> Finding:
+        raw, first = self._raw
+        places = list(field_places(raw, first, self._delimiter))
+        line, column = places[min(len(self.columns), len(places) - 1)]
+        cells, columns = counted(found, "cell"), counted(len(self.columns), "column")
+        where = self._lines.where(line, column)
+        fix = "add or remove cells; a cell with a comma or a quote in it needs quotes around it"
+        return Finding(BAD_ROW, f"the row has {cells}, and there are {columns}", where, fix)
+
+    def _misquoted(self, error: csv.Error) -> InvalidInput:
+        raw, first = self._raw
+        line, column = unclosed_quote(raw, first)
+        what = "a quote is not closed" if "unexpected end" in str(error) else f"a quote is out of place: {error}"
+        what += f" (in the row that begins in line {first})" if first != line else ""
+        fix = 'double each quote inside a cell (""), and close each cell that begins with one'
+        finding = Finding(BAD_ROW, what, self._lines.where(line, column), fix)
+        return InvalidInput("the rows cannot be read", findings=[finding])
+
+    def _place(self, raw: str, first: int, index: int) -> Where:
+        return self._lines.where(*list(field_places(raw, first, self._delimiter))[index])
+
+    def _place_in(self, raw: str, first: int, index: Mapping[str, int], name: str) -> Where:
+        return self._place(raw, first, index[name]) if name in index else self._lines.where(first, 1)
+
+
+def field_places(raw: str, first: int, delimiter: str) -> Iterator[tuple[int, int]]:
+    """Yield the line and column where each field of a record begins.
+
+    Args:
+        raw: The text of the record.
+        first: The line where it begins.
+        delimiter: What is between the fields.
+    """
+    line, column, is_quoted = first, 0, False
+    yield first, 1
+    for place, char in enumerate(raw):
+        column += 1
+        if char == QUOTE:
+            is_quoted = not is_quoted
+        elif char == delimiter and not is_quoted:
+            yield line, column + 1
+        elif char == "\n" or (char == "\r" and raw[place + 1 : place + 2] != "\n"):
+            line, column = line + 1, 0
+
+
+def unclosed_quote(raw: str, first: int) -> tuple[int, int]:
+    """Return the line and column of the last quote of a record, which is the one out of place or not closed."""
+    before = raw[: max(raw.rfind(QUOTE), 0)].replace("\r\n", "\n").replace("\r", "\n")
+    return first + before.count("\n"), len(before) - before.rfind("\n")

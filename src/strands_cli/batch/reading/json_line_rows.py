@@ -1,0 +1,70 @@
+"""Rows from JSON Lines: each line is an object whose members are the inputs of one row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NoReturn
+
+from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
+from strands_cli.batch.reading.row_findings import RowFindings
+from strands_cli.batch.reading.row_source import TextLines
+from strands_cli.errors import Finding, InvalidInput, Where
+
+
+class JsonLineRows:
+    """The rows of a text of JSON Lines; empty lines do not count."""
+
+    def __init__(self, lines: TextLines, findings: RowFindings) -> None:
+        self._lines, self._findings = lines, findings
+
+    def __iter__(self) -> Iterator[GivenRow]:
+        """Yield the rows; a line that is not an object becomes a finding."""
+        number = 0
+        for text in self._lines:
+            if not text.strip():
+                continue
+            number += 1
+            line = self._lines.number
+            try:
+                values = _DECODER.decode(text)
+            except json.JSONDecodeError as error:
+                self._refuse(f"the line is not JSON: {error.msg}", error.colno)
+            except (ValueError, RecursionError) as error:
+                self._refuse(f"the line cannot be read as JSON: {error}", 1)
+            else:
+                if isinstance(values, dict):
+                    yield GivenRow(number, line, {}, values, partial(self._place, text, line))
+                else:
+                    self._refuse("the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
+
+    def _refuse(self, what: str, column: int) -> None:
+        where = self._lines.where(self._lines.number, column)
+        self._findings.add(Finding(BAD_ROW, what, where, 'write one object a line: {"NAME": VALUE, ...}'))
+
+    def _place(self, text: str, line: int, name: str) -> Where:
+        """Return where a line has a member; for one that it has not, the place of the object."""
+        from strands_cli.workflow.yaml import escape, read_document  # only rows with a finding need it
+
+        pointer = f"/{escape(name)}"
+        try:
+            found = read_document(self._lines.name, text).where(pointer, key=True)
+        except InvalidInput:  # JSON that is not YAML
+            return self._lines.where(line, 1, pointer)
+        return self._lines.where(line, found.column, pointer)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has the name {next(name for name in names if names.count(name) > 1)!r} twice")
+    return members
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_refuse_constant)

@@ -1,0 +1,149 @@
+"""Checks rows against the inputs that a workflow declares, as `--var` and `--vars-file` are checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.batch.reading.given_row import GivenRow
+from strands_cli.batch.reading.row_findings import RowFindings
+from strands_cli.batch_ids import DIGEST_CHARS
+from strands_cli.canonical_json import digest_of
+from strands_cli.errors import Code, Finding, Where, suggest
+from strands_cli.phrases import shortened
+from strands_cli.planning import MISSING_INPUT, RunRequest, resolve_inputs
+from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow import Loaded
+
+UNKNOWN_COLUMN = Code(
+    "unknown-column",
+    "A column of a batch, or a member of an object, is not an input that the workflow declares.",
+    "Correct the name, declare the input, or remove the column.",
+)
+INPUT_TWICE = Code(
+    "input-twice",
+    "An input is given for all rows of a batch, and by the rows too.",
+    "Omit --var NAME, or remove the column.",
+)
+ROW_INPUT = Code(
+    "row-input",
+    "A required input has no value in a row, or a value does not have the declared type.",
+    "Correct the cell.",
+)
+# A value of megabytes is not repeated whole.
+_MOST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRow:
+    """One row that can run.
+
+    Attributes:
+        number: Its 1-based number among the rows.
+        line: The line of the file where it begins.
+        digest: What differs for rows with other inputs.
+        inputs: The inputs that the row gives, in their types.
+    """
+
+    number: int
+    line: int
+    digest: str
+    inputs: Mapping[str, Any]
+
+
+class RowCheck:
+    """Checks the rows of one file for one workflow."""
+
+    def __init__(
+        self, planned: Plan, loaded: Loaded, request: RunRequest, findings: RowFindings, ignored: Iterable[str] = ()
+    ) -> None:
+        """Take the workflow.
+
+        Args:
+            planned: The plan without the inputs of rows.
+            loaded: What it was made from.
+            request: Has the inputs that are common to all rows.
+            findings: Takes what is wrong.
+            ignored: Columns that are not inputs.
+        """
+        self._ignored = frozenset(ignored)
+        self._planned, self._loaded, self._findings = planned, loaded, findings
+        self._declared = planned.spec.inputs
+        self._texts, self._values = request.variables, request.values
+        self._names = {**self._declared.declared(), **self._declared.values}
+        self._refused: set[str] = set()  # names that were reported once
+        self._schema = planned.spec.schema_of_inputs
+
+    def require_columns(self, columns: Iterable[str], place: Callable[[str], Where], header: Where) -> None:
+        """Check the header of a file: its names, and that no required input lacks a column."""
+        columns = list(columns)
+        for name in columns:
+            self._is_usable(name, place)
+        for name in self._declared.required:
+            if name not in (*columns, *self._texts, *self._values, *self._declared.values):
+                self._refused.add(name)
+                message = f"no column has the required input '{name}'"
+                otherwise = f"add the column, or pass --var {name}=VALUE"
+                fix = suggest(name, self._refused & set(columns), otherwise, form="the column '{}'")
+                self._findings.add(Finding(ROW_INPUT, message, header, fix))
+
+    def checked(self, row: GivenRow) -> CheckedRow | None:
+        """Return a row that can run, or None: the findings say why it cannot."""
+        before = self._findings.count
+        texts = {name: text for name, text in row.texts.items() if self._is_usable(name, row.place)}
+        values = {name: value for name, value in row.values.items() if self._is_usable(name, row.place)}
+        given = {**self._texts, **texts}, {**self._values, **values}
+        resolved, found = resolve_inputs(self._declared, *given, self._loaded.document)
+        faults = [fault for fault in found if fault.severity == "error"]
+        for fault in faults:
+            name = _name_in(fault)
+            if name not in self._refused:
+                fix = f"give it a value, or pass --var {name}=VALUE for all rows"
+                fix = fix if fault.code == MISSING_INPUT else "correct the value"
+                self._add(ROW_INPUT, fault.message, row.place(name), fix)
+        if faults or self._refused or self._findings.count > before:
+            return None
+        return self._fitting(row, resolved, (*texts, *values))
+
+    def _fitting(self, row: GivenRow, resolved: Mapping[str, Any], names: Iterable[str]) -> CheckedRow | None:
+        """Return a row whose inputs fit together."""
+        if self._schema is not None:
+            from strands_cli.tools.schema import faults_of_inputs
+
+            whole = dataclasses.replace(self._planned, inputs=resolved, findings=())
+            if faults := faults_of_inputs(whole, self._loaded):
+                self._add(ROW_INPUT, faults[0].message, row.place(""), "correct the row")
+                return None
+        own = {name: resolved[name] for name in names}
+        return CheckedRow(row.number, row.line, digest_of(resolved)[:DIGEST_CHARS], own)
+
+    def _is_usable(self, name: str, place: Callable[[str], Where]) -> bool:
+        """Return whether a name is an input that rows may give; one that is not is reported once."""
+        if name in self._ignored:
+            return False
+        if name in self._names and name not in self._texts and name not in self._values:
+            return True
+        if name not in self._refused:
+            self._refused.add(name)
+            if name in self._names:
+                message = f"the input '{name}' is given for all rows, and by the rows too"
+                self._add(INPUT_TWICE, message, place(name), f"omit --var {name}, or remove the column")
+            else:
+                listed = f"declare it, or --ignore {shlex.quote(name)}; there are: {', '.join(self._names) or 'none'}"
+                message = f"the workflow declares no input '{shortened(name, 100)}'"
+                self._add(UNKNOWN_COLUMN, message, place(name), suggest(name, self._names, listed))
+        return False
+
+    def _add(self, code: Code, message: str, where: Where, fix: str | None) -> None:
+        self._findings.add(Finding(code, shortened(message, _MOST_MESSAGE), where, fix))
+
+
+def _name_in(fault: Finding) -> str:
+    """Return the name of the input that a finding is about: the end of its place in the workflow."""
+    pointer = fault.where.pointer if fault.where is not None else ""
+    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")

@@ -1,0 +1,161 @@
+"""A file of rows or standard input as lines of text, with bounds on its size and on the length of a row."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where
+from strands_cli.quick_dataclass import dataclass
+
+RowFormat = Literal["csv", "tsv", "jsonl"]
+FORMATS: tuple[RowFormat, ...] = get_args(RowFormat)
+_FORMAT_OF: dict[str, RowFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+STDIN = "-"
+
+MAX_BYTES = 256 * 1024 * 1024
+MAX_ROWS = 100_000
+MAX_ROW_CHARS = 10 * 1024 * 1024
+
+ROWS_UNREADABLE = Code(
+    "rows-unreadable",
+    "A file of rows is not text in UTF-8.",
+    "Convert it: iconv -f windows-1252 -t utf-8 ROWS > UTF8-ROWS.",
+)
+ROWS_TOO_LARGE = Code(
+    "rows-too-large",
+    "A file of rows has more than 256 MB or 100,000 rows, or one row of more than 10 million characters.",
+    "Split it into several files; each is a batch of its own.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """Where rows come from: a name for findings, the bytes, and how to read them."""
+
+    name: str
+    stream: IO[bytes]
+    format: RowFormat
+
+
+def open_rows(source: str, chosen: str | None) -> RowSource:
+    """Open a file of rows, or standard input for `-`.
+
+    Args:
+        source: The path.
+        chosen: The format; without one the suffix of the file says it.
+
+    Raises:
+        UsageError: The file cannot be opened, or its format is not known.
+        InvalidInput: The file is too large.
+    """
+    name = "<stdin>" if source == STDIN else source
+    format_ = _format_of(source, chosen)
+    if source == STDIN:
+        return RowSource(name, sys.stdin.buffer, format_)
+    try:
+        stream = Path(source).open("rb")  # noqa: SIM115 - the caller reads it
+        size = Path(source).stat().st_size
+    except (OSError, ValueError) as error:
+        from strands_cli.workflow.yaml import FILE_UNREADABLE
+
+        reason = getattr(error, "strerror", None) or str(error)
+        finding = Finding(FILE_UNREADABLE, f"cannot read {source!r}: {reason}", Where(source), "check the path")
+        raise UsageError("the file of rows cannot be read", findings=[finding]) from error
+    if size > MAX_BYTES:
+        stream.close()
+        raise _too_large(Where(name), f"the file has {size / 1024**2:.0f} MB")
+    return RowSource(name, stream, format_)
+
+
+def _format_of(source: str, chosen: str | None) -> RowFormat:
+    known = chosen or _FORMAT_OF.get(Path(source).suffix.lower())
+    for one in FORMATS:
+        if one == known:
+            return one
+    fix = f"add --format csv, or one of: {', '.join(FORMATS)}"
+    raise UsageError(f"the format of the rows in {source!r} is not known", fix=fix)
+
+
+def _too_large(where: Where, what: str) -> InvalidInput:
+    message = f"{what}; a batch has at most {MAX_BYTES // 1024**2} MB, {MAX_ROWS:,} rows, and 10 MB for one row"
+    return InvalidInput("the file of rows is too large", findings=[Finding(ROWS_TOO_LARGE, message, where)])
+
+
+class TextLines:
+    """The lines of a source, each with its line end; line ends of every system count.
+
+    Attributes:
+        number: The 1-based number of the line that was read last.
+    """
+
+    def __init__(self, source: RowSource) -> None:
+        self.name = source.name
+        self.number = 0
+        counted = io.BufferedReader(_Counted(source.stream, source.name), 64 * 1024)
+        # The error handler marks bytes that are not UTF-8, so that their place is known.
+        self._text = io.TextIOWrapper(counted, "utf-8-sig", errors="surrogateescape", newline="")
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines.
+
+        Raises:
+            InvalidInput: The text is not UTF-8, has a NUL, or is too large.
+        """
+        while text := self._text.readline(MAX_ROW_CHARS + 1):
+            self.number += 1
+            if len(text) > MAX_ROW_CHARS:
+                raise self.too_long(self.number)
+            if not text.isascii() or "\0" in text:
+                self._require_text(text)
+            yield text
+
+    def where(self, line: int, column: int | None = None, pointer: str = "") -> Where:
+        """Return a place in the source."""
+        return Where(self.name, line, column, pointer)
+
+    def too_long(self, line: int) -> InvalidInput:
+        """Return the error for a row that begins on this line."""
+        return _too_large(self.where(line), f"a row has more than {MAX_ROW_CHARS:,} characters")
+
+    def too_many(self) -> InvalidInput:
+        """Return the error for the row that was read last."""
+        return _too_large(self.where(self.number), f"there are more than {MAX_ROWS:,} rows")
+
+    def _require_text(self, text: str) -> None:
+        for column, char in enumerate(text, 1):
+            if "\udc80" <= char <= "\udcff" or char == "\0":
+                what, fix = _foreign(char, text, is_first=(self.number, column) == (1, 1))
+                finding = Finding(ROWS_UNREADABLE, what, self.where(self.number, column), fix)
+                raise InvalidInput("the file of rows is not text in UTF-8", findings=[finding])
+
+
+def _foreign(char: str, text: str, *, is_first: bool) -> tuple[str, str | None]:
+    """Return what is wrong with a character that is not text, and how to convert a file in a known encoding."""
+    if (is_first and text[:2] in ("\udcff\udcfe", "\udcfe\udcff")) or (char == "\0" and text[:200].count("\0") > 2):
+        return "the text is UTF-16, not UTF-8", "convert it: iconv -f utf-16 -t utf-8 ROWS > UTF8-ROWS"
+    if char == "\0":
+        return "the text has a NUL character", "remove it: tr -d '\\000' < ROWS > CLEAN-ROWS"
+    return f"the text is not UTF-8: byte 0x{ord(char) - 0xDC00:02x}", None
+
+
+class _Counted(io.RawIOBase):
+    """The bytes of a stream, of which no more than the bound are read; it leaves the stream open."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self._stream, self._name, self._count = stream, name, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        part = self._stream.read(len(view))
+        view[: len(part)] = part
+        self._count += len(part)
+        if self._count > MAX_BYTES:
+            raise _too_large(Where(self._name), f"there are more than {MAX_BYTES // 1024**2} MB")
+        return len(part)

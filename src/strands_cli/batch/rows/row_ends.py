@@ -1,0 +1,157 @@
+"""Tells how the run of a row ended: from its result, from the error that ended it, or from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
+from strands_cli.engine.stored_runs import summary_of
+from strands_cli.errors import BudgetExceeded, ExitCode, RunFailed, StrandsCliError, exit_code_of
+from strands_cli.events import Denials, Event, RunFinished, RunStarted, RunWarning, StepFinished, never_asked
+from strands_cli.phrases import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from strands_cli.engine import RunResult
+    from strands_cli.engine.effects import Budget
+    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.events import RunStatus
+
+_MOST_MESSAGE = 2000
+# The name of the batch in the messages of its budget, and how these begin: they are no end of a row.
+THE_BATCH = "the batch"
+_OF_BATCH = (f"budget: {THE_BATCH} ", f"budget: the limit of {THE_BATCH} ")
+
+
+class RowWatch:
+    """Listens to the events of one row's run.
+
+    Attributes:
+        has_begun: Whether the run has a journal.
+        finished: The event of its end, once it has come.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._steps = 0
+        self.has_begun = False
+        self.finished: RunFinished | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, StepFinished):
+            self._steps += 1
+        elif isinstance(event, RunStarted):
+            self.has_begun = True
+        elif isinstance(event, RunFinished):
+            self.finished = event
+        elif isinstance(event, RunWarning):
+            self._tell(event.message)
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has spent, with its earlier processes."""
+        end = self.finished
+        if end is None:
+            return Spent()
+        calls = {"steps": self._steps, "model_calls": end.model_calls, "tool_calls": end.tool_calls}
+        return Spent(end.usage, end.cost_usd or 0.0, int(end.cost_usd is None), **calls, seconds=end.seconds)
+
+    def completed(self, result: RunResult, output: Any, *, fail_on_denied: bool) -> RowOutcome:
+        """Return the outcome of a run that has completed."""
+        failing = _failing(result.denials, fail_on_denied=fail_on_denied)
+        return RowOutcome(
+            "completed",
+            ExitCode.DENIED if failing else ExitCode.OK,
+            self.spent,
+            response=result.response,
+            output=output,
+            artifacts=result.artifacts,
+            denied=failing,
+        )
+
+    def stopped(self, error: BaseException) -> RowOutcome:
+        """Return the outcome of a run that an error has ended, whatever it is."""
+        if isinstance(error, BudgetExceeded) and error.message.startswith(_OF_BATCH):
+            return self.interrupted()
+        status: RunStatus = self.finished.status if self.finished is not None else "failed"
+        return RowOutcome(status, exit_code_of(error), self.spent, error=error_of(error))
+
+    def interrupted(self) -> RowOutcome:
+        """Return the outcome of a run that was asked to stop."""
+        return RowOutcome("interrupted", ExitCode.INTERRUPTED, self.spent)
+
+
+def _failing(denials: Iterable[Denials], *, fail_on_denied: bool) -> list[str]:
+    denials = list(denials)
+    return list(dict.fromkeys(one.tool for one in denials)) if fail_on_denied else never_asked(denials)
+
+
+def error_of(error: BaseException) -> dict[str, Any]:
+    """Return an error as the part `error` of a line."""
+    code = int(exit_code_of(error))
+    if not isinstance(error, StrandsCliError):
+        return {"message": shortened(f"{type(error).__name__}: {error}", _MOST_MESSAGE), "exit_code": code}
+    document: dict[str, Any] = {"message": shortened(error.message, _MOST_MESSAGE), "exit_code": code}
+    document |= {"fix": error.fix} if error.fix else {}
+    return document | ({"findings": [finding.as_dict() for finding in error.findings]} if error.findings else {})
+
+
+def outcome_in(journal: StoredJournal) -> RowOutcome | None:
+    """Return how a stored run of a row ended; None if it goes on when it is resumed.
+
+    That is so for a run that was interrupted, that has answers to all of its questions, or that the budget of its batch
+    has ended.
+    """
+    status, reason = journal.get("status"), str(journal.get("reason") or "")
+    if status not in ("completed", "failed", "cancelled", "waiting", "needs-decision"):
+        return None
+    if status == "failed" and reason.startswith(_OF_BATCH):
+        return None
+    if status in ("waiting", "needs-decision"):
+        questions = questions_in(journal)
+        error = {"message": reason, "exit_code": int(ExitCode.WAITING)}
+        if not questions:
+            return None
+        return RowOutcome(status, ExitCode.WAITING, spent_in(journal), error=error, questions=questions)
+    summary = summary_of(journal)
+    if status != "completed":
+        error = {"message": reason or status, "exit_code": int(RunFailed.exit_code)}
+        return RowOutcome(status, RunFailed.exit_code, _spent(summary.spent), error=error)
+    failing = never_asked(summary.denials)
+    return RowOutcome(
+        "completed",
+        ExitCode.DENIED if failing else ExitCode.OK,
+        _spent(summary.spent),
+        response=summary.response,
+        output=structured_output(journal),
+        artifacts=summary.artifacts,
+        denied=failing,
+    )
+
+
+def spent_in(journal: StoredJournal) -> Spent:
+    """Return what a stored run has spent."""
+    return _spent(summary_of(journal).spent)
+
+
+def _spent(budget: Budget) -> Spent:
+    calls = {"steps": budget.steps, "model_calls": budget.model_calls, "tool_calls": budget.tool_calls}
+    return Spent(budget.usage, budget.cost or 0.0, int(budget.cost is None), **calls, seconds=budget.earlier_s)
+
+
+def structured_output(journal: StoredJournal) -> Any:
+    """Return the structured output of the last step of a stored run; None if it has none."""
+    steps = [row for row in journal.rows("step") if row.status == "done" and "/" not in row.key]
+    return steps[-1].output.get("output") if steps else None
+
+
+def questions_in(journal: StoredJournal) -> list[dict[str, Any]]:
+    """Return what a stored run asks a person, each with the commands that answer it."""
+    from strands_cli.run_views import answer_commands, questions_of
+
+    commands = answer_commands(journal)
+    questions = questions_of(journal)
+    return [{**one, "commands": [way for way in commands if one["key"] in way.split()]} for one in questions]

@@ -1,0 +1,14 @@
+from strands_cli.batch.stored.batch_identity import PlannedBatch as PlannedBatch
+from strands_cli.batch.stored.batch_identity import batches_in as batches_in
+from strands_cli.batch.stored.batch_identity import find_batch as find_batch
+from strands_cli.batch.stored.batch_identity import name_of as name_of
+from strands_cli.batch.stored.batch_identity import plan_batch as plan_batch
+from strands_cli.batch.stored.batch_identity import unused_name as unused_name
+from strands_cli.batch.stored.batch_opening import check_choices as check_choices
+from strands_cli.batch.stored.batch_opening import open_batch as open_batch
+from strands_cli.batch.stored.batch_opening import open_stored as open_stored
+from strands_cli.batch.stored.batch_opening import plan_stored as plan_stored
+from strands_cli.batch.stored.batch_view import BatchView as BatchView
+from strands_cli.batch.stored.batch_view import cancel as cancel
+from strands_cli.batch.stored.batch_view import delete as delete
+from strands_cli.batch.stored.batch_view import view_of as view_of

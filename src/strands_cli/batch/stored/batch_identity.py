@@ -1,0 +1,135 @@
+"""What a batch is: the id that follows from its workflow, its options and its name, and the earlier ones of a name."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING
+
+from strands_cli import app
+from strands_cli.batch_ids import BATCH, batch_of
+from strands_cli.canonical_json import digest_of
+from strands_cli.errors import RunRecordError, UsageError, suggest
+from strands_cli.outputs import ARTIFACT_EXISTS
+from strands_cli.phrases import first_of
+from strands_cli.planning import MISSING_INPUT
+from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from strands_cli.engine.ports import RunStore, StoredRun
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow import Loaded
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_ID = re.compile(r"(?P<name>[a-z0-9][a-z0-9_-]{0,39})-[0-9a-f]{8}")
+# Fields of a request that change what a run may do; its models are a part of the plan.
+_MEANING = ("allow", "yes", "detach", "policy", "locked")
+LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """A batch that can begin.
+
+    Attributes:
+        planned: The plan of its workflow, without the inputs of rows.
+        loaded: What it was made from.
+        request: What the person wants of each run.
+        name: The name of the batch.
+    """
+
+    planned: Plan
+    loaded: Loaded
+    request: RunRequest
+    name: str
+
+    @property
+    def id(self) -> str:
+        """The id: the name, and what differs if the workflow, its files, models, tools or common inputs do."""
+        request, planned = self.request, self.planned
+        meaning = {name: str(getattr(request, name)) for name in _MEANING}
+        # By their texts alone: a project that is moved has the same batches.
+        files = sorted(digest_of(text) for text in planned.files.values())
+        return f"{self.name}-{digest_of({'plan': planned.digest, 'files': files, 'options': meaning})[:8]}"
+
+
+def plan_batch(loaded: Loaded, request: RunRequest, name: str | None) -> PlannedBatch:
+    """Plan the workflow of a batch, without the inputs of rows.
+
+    Args:
+        name: The name of the batch; without one it has that of its workflow.
+
+    Raises:
+        UsageError: The name is not one.
+        InvalidInput: The file is not a valid workflow.
+    """
+    planned = app.plan(loaded, request)
+    planned = without_those_of_rows(planned)
+    safe = safe_name(name or planned.spec.name)
+    if name is not None and safe != name:
+        what = "has letters a-z, digits, `-` and `_`, at most 40"
+        raise UsageError(f"--name {name!r}: a name {what}", fix=f"--name {safe}")
+    return PlannedBatch(planned, loaded, request, safe)
+
+
+def without_those_of_rows(planned: Plan) -> Plan:
+    """Return the plan of a batch without findings that are about a row: its inputs, and the folder of its artifacts."""
+    found = [finding for finding in planned.findings if finding.code not in (MISSING_INPUT, ARTIFACT_EXISTS)]
+    return dataclasses.replace(planned, findings=tuple(found))
+
+
+def safe_name(text: str) -> str:
+    """Return a text as a name that may be a part of an id."""
+    name = re.sub(r"[^a-z0-9_-]+", "-", text.lower())[:40].strip("-_")
+    return name if _NAME.fullmatch(name) else "batch"
+
+
+def name_of(batch: str) -> str:
+    """Return the name in the id of a batch."""
+    found = _ID.fullmatch(batch)
+    return found["name"] if found else batch
+
+
+def batches_in(store: RunStore) -> list[StoredRun]:
+    """Return the batches in a store, the newest first."""
+    return [run for run in store.runs()[0] if run.pattern == BATCH]
+
+
+def unused_name(name: str, batches: Sequence[StoredRun]) -> str:
+    """Return the name with the first number from 2 on that no batch has."""
+    used = {name_of(run.id) for run in batches}
+    number = next(number for number in range(2, len(used) + 3) if f"{name[:36]}-{number}" not in used)
+    return f"{name[:36]}-{number}"
+
+
+def find_batch(store: RunStore, name: str) -> str:
+    """Return the id of a batch, by its id, its name (the newest that has it), the start of its id, or `last`.
+
+    Raises:
+        RunRecordError: There is no such batch, or the ids of several start so.
+    """
+    batches = {run.id: run for run in batches_in(store)}
+    if name in batches:
+        return name
+    if name == LAST:
+        meant = list(batches)[:1]
+    else:
+        meant = _of_name(name, batches)[:1] or [one for one in batches if name and one.startswith(name)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise RunRecordError(
+            f"the ids of {len(meant)} batches start with {name!r}", fix=f"they are: {first_of(meant, 5)}"
+        )
+    if (batch := batch_of(name)) is not None:
+        raise RunRecordError(f"{name} is a row of a batch", fix=f"name the batch: {batch}")
+    known = [LAST, *batches] if batches else []
+    fix = suggest(name, known, "see what there is: strands runs list")
+    raise RunRecordError(f"there is no batch {name!r} in {store.place}", fix=fix)
+
+
+def _of_name(name: str, batches: Mapping[str, StoredRun]) -> list[str]:
+    return [one for one in batches if name_of(one) == name]

@@ -1,0 +1,107 @@
+"""Opens the journal of a batch, to begin it or to continue it, and checks its limits before anything begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli import app
+from strands_cli.batch.journal import BatchChoices, BatchJournal, budgets_section, providers_of
+from strands_cli.batch.stored.batch_identity import without_those_of_rows
+from strands_cli.batch_ids import BATCH, is_batch
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.run_start import create_journal, require_same, stored_workflow
+from strands_cli.engine.turns import read_provider_limits
+from strands_cli.errors import Finding, RunRecordError, UsageError
+from strands_cli.planning.checks import check_limits
+
+if TYPE_CHECKING:
+    from strands_cli.batch.stored.batch_identity import PlannedBatch
+    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow import Loaded
+
+
+def open_batch(found: PlannedBatch, store: RunStore, choices: BatchChoices) -> tuple[BatchJournal, bool]:
+    """Open the journal of a batch, or make it; return it held, and whether it is new.
+
+    Raises:
+        RunRecordError: Another process works on the batch, or its journal cannot be used.
+        UsageError: The batch was cancelled.
+    """
+    journal, is_new = _existing(store, found.id), False
+    if journal is None:
+        journal, is_new = create_journal(store, found.planned, found.request, found.id), True
+        journal.put(pattern=BATCH)
+    batch = BatchJournal(journal, SystemClock())
+    try:
+        _require_uncancelled(journal)
+        batch.put_choices(choices)
+    except BaseException:
+        journal.close()
+        raise
+    return batch, is_new
+
+
+def _existing(store: RunStore, batch: str) -> StoredJournal | None:
+    """Return the journal of a batch, held; None if there is none."""
+    try:
+        store.read(batch)
+    except RunRecordError:
+        # It does not exist, or it cannot be read: then making it fails.
+        return None
+    return store.open(batch, hold=True)
+
+
+def open_stored(store: RunStore, batch: str) -> BatchJournal:
+    """Open the journal of a stored batch and hold it.
+
+    Raises:
+        RunRecordError: Another process works on the batch, or its journal cannot be used.
+        UsageError: The batch was cancelled, or it is a run.
+    """
+    journal = store.open(batch, hold=True)
+    try:
+        if not is_batch(journal):
+            raise UsageError(f"{batch} is a run, not a batch", fix=f"strands resume {batch}")
+        _require_uncancelled(journal)
+    except BaseException:
+        journal.close()
+        raise
+    return BatchJournal(journal, SystemClock())
+
+
+def _require_uncancelled(journal: StoredJournal) -> None:
+    if journal.get("status") == "cancelled":
+        raise UsageError(f"the batch {journal.run_id} was cancelled", fix="run all rows in a new batch: --again")
+
+
+def plan_stored(batch: BatchJournal, changes: Mapping[str, Any]) -> tuple[Plan, Loaded, RunRequest]:
+    """Plan the workflow of a stored batch again, as it was planned when the batch began.
+
+    Args:
+        changes: Fields of `RunRequest` that replace the stored ones.
+
+    Raises:
+        StrandsCliError: This installation can no longer run it.
+        RunRecordError: The plan differs from the one that the batch began with.
+    """
+    request, loaded = stored_workflow(batch.journal, changes)
+    planned = without_those_of_rows(app.plan(loaded, request))
+    require_same(planned, batch.journal)
+    return planned, loaded, request
+
+
+def check_choices(planned: Plan, loaded: Loaded, choices: BatchChoices) -> list[Finding]:
+    """Return what prevents a batch from running as it is to run: a limit on money without prices.
+
+    Raises:
+        UsageError: A limit names a provider that the workflow does not ask.
+    """
+    read_provider_limits(choices.limits, providers_of(planned))
+    if "max_cost_usd" not in choices.budget:
+        return []
+    runtime = planned.spec.runtime.model_copy(update={"budgets": budgets_section(choices.budget)})
+    spec = planned.spec.model_copy(update={"runtime": runtime})
+    return list(check_limits(spec, planned.agents, planned.prices, loaded.document, planned.called()))

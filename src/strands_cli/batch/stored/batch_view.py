@@ -1,0 +1,134 @@
+"""A stored batch as it is now, for those who look at it, and its end by a person's word."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.batch.journal import SOURCE, BatchChoices, BatchJournal
+from strands_cli.batch.rows import RowOutcome
+from strands_cli.batch.work import BatchTally, collect, current, has_line
+from strands_cli.batch_ids import batch_of, is_batch
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.stored_runs import cancel_run, run_of
+from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.batch.journal import BatchRow
+    from strands_cli.engine.ports import RunStore, StoredRun
+
+MOST_WAITING = 20
+STOP_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    """A stored batch.
+
+    Attributes:
+        run: What a list of runs has of it.
+        tally: What its rows have come to.
+        distinct: How many different rows it has.
+        choices: How it runs.
+        source: The name of its file of rows.
+        waiting: The first rows that wait: `run` and `questions`, each with its commands.
+    """
+
+    run: StoredRun
+    tally: BatchTally
+    distinct: int
+    choices: BatchChoices
+    source: str
+    waiting: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+def view_of(store: RunStore, batch: str) -> BatchView:
+    """Return a batch as its journal, and the runs of rows that have not completed, describe it now.
+
+    Raises:
+        RunRecordError: It cannot be read.
+        UsageError: It is a run.
+    """
+    with contextlib.closing(store.open(batch, hold=False)) as journal:
+        if not is_batch(journal):
+            raise UsageError(f"{batch} is a run, not a batch", fix=f"strands runs show {batch}")
+        found = BatchJournal(journal, SystemClock())
+        run, tally = run_of(journal), BatchTally()
+        view = BatchView(run, tally, found.counts[1], found.choices, str(journal.get(SOURCE) or ""))
+        with contextlib.suppress(RunRecordError):  # the process died while it entered the rows
+            order = found.order()
+            tally.total = len(order)
+            for digest in order.distinct():
+                _count(view, current(found.row(digest), store), len(order.places(digest)))
+        return view
+
+
+def _count(view: BatchView, row: BatchRow, times: int) -> None:
+    if row.outcome is None:
+        return
+    view.tally.spent = view.tally.spent.plus(row.outcome.spent)
+    if not has_line(row):
+        return
+    view.tally.add(row.run_id, row.outcome, times)
+    if row.outcome.questions and len(view.waiting) < MOST_WAITING:
+        view.waiting.append({"run": row.run_id, "questions": row.outcome.questions})
+
+
+def cancel(store: RunStore, batch: str) -> int:
+    """Stop a batch for good; return how many of its different rows had not ended.
+
+    Raises:
+        UsageError: It is complete or cancelled, or it is a run.
+        RunRecordError: The process that works on it does not end.
+    """
+    status = store.read(batch).status
+    if status in ("completed", "cancelled"):
+        raise UsageError(f"the batch {batch} is {status}", fix="there is nothing to cancel")
+    if status == "running":
+        store.stop(batch, STOP_S)
+    with contextlib.closing(store.open(batch, hold=True)) as journal:
+        if not is_batch(journal):
+            raise UsageError(f"{batch} is a run, not a batch", fix=f"strands runs cancel {batch}")
+        found = BatchJournal(journal, SystemClock())
+        count = asyncio.run(_cancel_rows(found, store))
+        journal.put(status="cancelled", reason="a person cancelled it", ended_at=SystemClock().now())
+    return count
+
+
+async def _cancel_rows(batch: BatchJournal, store: RunStore) -> int:
+    try:
+        order = batch.order()
+    except RunRecordError:  # the process died while it entered the rows
+        return 0
+    await collect(batch, store, order)
+    count = 0
+    for digest in order.distinct():
+        row = batch.row(digest)
+        if row.outcome is not None and row.outcome.has_ended:
+            continue
+        if row.attempt:
+            with contextlib.suppress(StrandsCliError):  # it has no journal, or has ended meanwhile
+                cancel_run(store, row.run_id, SystemClock())
+        spent = {"spent": row.outcome.spent} if row.outcome is not None else {}
+        batch.end(row, RowOutcome("cancelled", **spent))  # type: ignore[arg-type]
+        count += 1
+        await asyncio.sleep(0)  # lets the journal commit
+    return count
+
+
+def delete(store: RunStore, batch: str) -> int:
+    """Delete a batch with its rows, and return how many rows there were; files that they have written stay.
+
+    Raises:
+        RunRecordError: A process works on the batch or on a row, so that not all of it is deleted.
+    """
+    rows = [run.id for run in store.runs()[0] if batch_of(run.id) == batch]
+    journal = store.open(batch, hold=True)  # refused while a process works on it
+    journal.close()
+    for row in rows:
+        store.delete(row)
+    store.delete(batch)
+    return len(rows)

@@ -1,0 +1,11 @@
+from strands_cli.batch.work.batch_run import BatchRun as BatchRun
+from strands_cli.batch.work.batch_run import has_failed as has_failed
+from strands_cli.batch.work.batch_run import is_unfinished as is_unfinished
+from strands_cli.batch.work.batch_session import BatchSession as BatchSession
+from strands_cli.batch.work.batch_tally import BatchTally as BatchTally
+from strands_cli.batch.work.result_file import ResultFile as ResultFile
+from strands_cli.batch.work.result_lines import has_line as has_line
+from strands_cli.batch.work.row_collection import collect as collect
+from strands_cli.batch.work.row_collection import current as current
+from strands_cli.batch.work.row_engine import LocalRows as LocalRows
+from strands_cli.batch.work.row_engine import RowEngine as RowEngine

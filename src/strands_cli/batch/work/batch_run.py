@@ -1,0 +1,163 @@
+"""Runs the rows of a batch: so many at a time, at a rate, until all have ended or something stops them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from strands_cli.batch.work.batch_tally import BatchTally
+from strands_cli.batch.work.result_lines import ResultLines, has_line
+from strands_cli.engine.journal import RowKind
+from strands_cli.errors import BudgetExceeded
+
+if TYPE_CHECKING:
+    from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow, RowOrder
+    from strands_cli.batch.rows import RowOutcome
+    from strands_cli.batch.work.row_engine import RowEngine
+    from strands_cli.engine.effects import Budget
+    from strands_cli.engine.turns import Turns
+
+_KINDS: tuple[RowKind, ...] = ("step", "model", "tool")
+Stopped = Literal["budget", "fail-fast"]
+"""Why no further row begins."""
+
+WantsRun = Callable[["BatchRow"], bool]
+"""Tells whether a row is to be run now."""
+
+
+def is_unfinished(row: BatchRow) -> bool:
+    """Return whether a row is run by every command that continues its batch.
+
+    A row that waits is, where one of its questions is answered by its default after some time.
+    """
+    if row.outcome is None or row.outcome.status in ("running", "interrupted"):
+        return True
+    return any(one.get("timeout_s") is not None for one in row.outcome.questions)
+
+
+def has_failed(row: BatchRow) -> bool:
+    """Return whether `retry --failed` runs a row again, or it is unfinished."""
+    return is_unfinished(row) or (row.outcome is not None and row.outcome.status == "failed")
+
+
+@dataclass(slots=True)
+class BatchRun:
+    """One process's work on a batch.
+
+    Attributes:
+        batch: The journal of the batch, held.
+        order: The rows in their order.
+        engine: Where they run.
+        lines: Takes the results.
+        choices: How they run.
+        turns: Lets rows begin at a rate.
+        tally: Counts them; others may look at it meanwhile.
+        budget: What all of them may spend together.
+        wants: Which rows are run.
+        stopped: Why no further row begins, once something has stopped the batch.
+        exceeded: The limit that was reached.
+        failed_here: How many rows have failed in this process.
+        listen: Is called for each row that has ended or waits.
+    """
+
+    batch: BatchJournal
+    order: RowOrder
+    engine: RowEngine
+    lines: ResultLines
+    choices: BatchChoices
+    turns: Turns
+    tally: BatchTally
+    budget: Budget | None = None
+    wants: WantsRun = is_unfinished
+    stopped: Stopped | None = None
+    exceeded: BudgetExceeded | None = None
+    failed_here: int = 0
+    listen: Callable[[BatchRow], None] = lambda row: None
+
+    async def run(self) -> None:
+        """Run the rows; what stops it leaves every row as far as it came.
+
+        Raises:
+            RunRecordError: The journal of the batch cannot be written.
+            ArtifactError: The results cannot be written.
+        """
+        rows = self._to_run()
+        try:
+            self.lines.repeat(self.wants)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.choices.concurrency, self.order.count)):
+                    group.create_task(self._work(rows))
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+        finally:
+            self.lines.finish()
+
+    def count(self) -> None:
+        """Count what earlier processes have done."""
+        self.tally.total = len(self.order)
+        for digest in self.order.distinct():
+            row, times = self.batch.row(digest), len(self.order.places(digest))
+            if row.outcome is None:
+                continue
+            self.tally.spent = self.tally.spent.plus(row.outcome.spent)
+            self._count_budget(row.run_id, row.outcome)
+            if has_line(row) and not self.wants(row):
+                self.tally.reused += times
+                self.tally.add(row.run_id, row.outcome, times)
+
+    def _count_budget(self, run_id: str, outcome: RowOutcome) -> None:
+        spent = outcome.spent
+        if self.budget is not None:
+            calls = {"steps": spent.steps, "model_calls": spent.model_calls, "tool_calls": spent.tool_calls}
+            self.budget.count_run(run_id, spent.usage, spent.cost_usd, **calls)
+
+    def _to_run(self) -> Iterator[BatchRow]:
+        for digest in self.order.distinct():
+            row = self.batch.row(digest)
+            if self.wants(row):
+                yield row
+
+    async def _work(self, rows: Iterator[BatchRow]) -> None:
+        """Run one row after another."""
+        while not self._must_stop() and (row := next(rows, None)) is not None:
+            async with self.turns.turn():
+                if not self._must_stop():
+                    await self._run(row)
+
+    async def _run(self, row: BatchRow) -> None:
+        times = len(self.order.places(row.digest))
+        before, row = row, self.batch.begin(row)
+        self.tally.running += 1
+
+        def ended(outcome: RowOutcome) -> None:
+            self.tally.running -= 1
+            self._take(before, row, outcome, times)
+
+        await self.engine.run(row, ended)
+
+    def _take(self, before: BatchRow, row: BatchRow, outcome: RowOutcome, times: int) -> None:
+        if before.outcome is not None:
+            self.tally.spent = self.tally.spent.minus(before.outcome.spent)
+        self.tally.spent = self.tally.spent.plus(outcome.spent)
+        ended = self.batch.end(row, outcome)
+        if ended.outcome is None or not has_line(ended):
+            return
+        self.tally.ended_here += times
+        self.tally.add(ended.run_id, ended.outcome, times)
+        self.lines.ended(ended)
+        self.failed_here += times if ended.outcome.status == "failed" else 0
+        if self.choices.fail_fast is not None and self.failed_here >= self.choices.fail_fast:
+            self.stopped = self.stopped or "fail-fast"
+        self.listen(ended)
+
+    def _must_stop(self) -> bool:
+        """Return whether no further row begins."""
+        if self.stopped is None and self.budget is not None:
+            try:
+                for kind in _KINDS:
+                    self.budget.require(kind)
+            except BudgetExceeded as error:
+                self.stopped, self.exceeded = "budget", error
+        return self.stopped is not None

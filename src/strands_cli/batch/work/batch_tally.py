@@ -1,0 +1,104 @@
+"""How far a batch is: its rows by what became of them, what they have spent, and when the rest will be done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from strands_cli.batch.rows import RowOutcome, Spent
+from strands_cli.events import RunStatus
+
+MOST_MESSAGES = 20
+MOST_EXAMPLES = 5
+
+
+@dataclass(slots=True)
+class Failures:
+    """Rows that failed with one message: how many, and the first of their runs."""
+
+    message: str
+    count: int = 0
+    runs: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class BatchTally:
+    """Counts the rows of a file; rows with equal inputs count each, though they are one run.
+
+    Attributes:
+        total: The rows of the file.
+        by_status: How many of them have an outcome, by its status.
+        reused: Those that earlier processes have finished.
+        running: How many runs go on.
+        spent: What all runs have spent, those of earlier processes too.
+        failures: Those that failed, by message; what has no place is counted in `other_failures`.
+        denied: Rows that completed without calls that were denied for want of a person.
+        ended_here: Runs that have ended in this process.
+    """
+
+    total: int = 0
+    by_status: Counter[RunStatus] = field(default_factory=Counter)
+    reused: int = 0
+    running: int = 0
+    spent: Spent = field(default_factory=Spent)
+    failures: dict[str, Failures] = field(default_factory=dict)
+    other_failures: int = 0
+    denied: int = 0
+    ended_here: int = 0
+    exit_codes: set[int] = field(default_factory=set)
+
+    def add(self, run_id: str, outcome: RowOutcome, times: int) -> None:
+        """Count a row that has ended or waits.
+
+        Args:
+            times: How many rows of the file it is.
+        """
+        self.by_status[outcome.status] += times
+        if outcome.status == "failed":
+            self.exit_codes.add(outcome.exit_code)
+            self._add_failure(run_id, outcome, times)
+        elif outcome.denied:
+            self.denied += times
+
+    def _add_failure(self, run_id: str, outcome: RowOutcome, times: int) -> None:
+        message = str((outcome.error or {}).get("message") or "")
+        if message not in self.failures and len(self.failures) >= MOST_MESSAGES:
+            self.other_failures += times
+            return
+        failures = self.failures.setdefault(message, Failures(message))
+        failures.count += times
+        if len(failures.runs) < MOST_EXAMPLES:
+            failures.runs.append(run_id)
+
+    @property
+    def done(self) -> int:
+        """How many rows have completed."""
+        return self.by_status["completed"]
+
+    @property
+    def failed(self) -> int:
+        """How many rows have failed."""
+        return self.by_status["failed"]
+
+    @property
+    def cancelled(self) -> int:
+        """How many rows a person has cancelled."""
+        return self.by_status["cancelled"]
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait for a person."""
+        return self.by_status["waiting"] + self.by_status["needs-decision"]
+
+    @property
+    def left(self) -> int:
+        """How many rows have neither ended nor wait."""
+        return self.total - self.done - self.failed - self.waiting - self.cancelled
+
+    def seconds_left(self, seconds: float) -> float | None:
+        """Return an estimate of the time that the rest takes.
+
+        Args:
+            seconds: How long this process has worked.
+        """
+        return self.left * seconds / self.ended_here if self.ended_here and self.left else None

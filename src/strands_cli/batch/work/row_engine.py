@@ -1,0 +1,155 @@
+"""Where the rows of a batch are run: the port, and the one that runs them in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli import app
+from strands_cli.batch.rows import RowWatch, outcome_in, questions_in, structured_output
+from strands_cli.engine.journal import Answer, Question, unanswered
+from strands_cli.engine.run_start import raised_budgets, require_same, stored_request, without_own_artifacts
+from strands_cli.engine.stored_runs import opened_run
+from strands_cli.errors import RunRecordError
+from strands_cli.planning import require_runnable
+
+if TYPE_CHECKING:
+    from strands_cli.agents import SharedRuns
+    from strands_cli.batch.journal import BatchRow
+    from strands_cli.batch.rows import RowOutcome
+    from strands_cli.engine import RunResult
+    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+
+Ended = Callable[["RowOutcome"], None]
+
+
+class RowEngine(Protocol):
+    """Runs rows: in this process, or by those to whom it submits them."""
+
+    async def run(self, row: BatchRow, ended: Ended) -> None:
+        """Run a row, or continue its run, until it ends or waits for a person.
+
+        A row that breaks is an outcome too: only what ends the whole batch is raised.
+
+        Args:
+            row: The row; its `attempt` counts this time.
+            ended: Is called once with how far the row came, also where this is cancelled.
+        """
+
+
+class NoPerson:
+    """Answers the questions of rows: a question waits where it may, and an approval is denied unless all may wait."""
+
+    def __init__(self, *, detach: bool) -> None:
+        self._detach = detach
+
+    async def ask(self, question: Question) -> Answer:
+        """Return that the question waits, or that no person can be asked."""
+        return Answer("waiting") if self._detach else unanswered(question)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LocalRows:
+    """Runs rows in this process, all of them with one plan, one catalog and the same model objects.
+
+    Attributes:
+        planned: The plan of the workflow, without the inputs of rows.
+        request: What the person wants of each run.
+        store: Where the runs are.
+        shared: What they share.
+        tell: Takes warnings of runs.
+        fail_on_denied: Whether any denied call counts.
+        again: Whether a row that has failed is run again.
+    """
+
+    planned: Plan
+    request: RunRequest
+    store: RunStore
+    shared: SharedRuns
+    tell: Callable[[str], None]
+    fail_on_denied: bool = False
+    again: bool = False
+
+    async def run(self, row: BatchRow, ended: Ended) -> None:
+        """Run a row, or continue its run; see `RowEngine`."""
+        watch = RowWatch(self.tell)
+        try:
+            outcome = await self._outcome(row, watch)
+        except asyncio.CancelledError:
+            ended(watch.interrupted())
+            raise
+        except Exception as error:  # noqa: BLE001 - a row that breaks, for whatever reason, must not end the others
+            outcome = watch.stopped(error)
+        ended(self._asking(row, outcome))
+
+    async def _outcome(self, row: BatchRow, watch: RowWatch) -> RowOutcome:
+        journal, missing = self._stored(row)
+        if journal is None:
+            return await self._started(row, watch, missing)
+        try:
+            known = outcome_in(journal)
+            if known is not None and not (self.again and known.status == "failed"):
+                return known
+            request = self._request(row, stored_request(journal, {}))
+            planned = without_own_artifacts(self._plan(row, request), journal)
+            require_runnable(planned)
+            require_same(planned, journal)
+            planned = raised_budgets(planned, journal, {})
+        except BaseException:
+            journal.close()
+            raise
+        human = NoPerson(detach=request.detach)
+        result = await app.resume(planned, journal, request, human, watch, shared=self.shared)
+        return self._completed(row, result, watch)
+
+    def _stored(self, row: BatchRow) -> tuple[StoredJournal | None, RunRecordError | None]:
+        """Return the journal of a row's run, held; without one, why it cannot be opened."""
+        try:
+            return opened_run(self.store, row.run_id, hold=True), None
+        except RunRecordError as error:
+            return None, error
+
+    async def _started(self, row: BatchRow, watch: RowWatch, missing: RunRecordError | None) -> RowOutcome:
+        request = self._request(row, self.request)
+        planned = self._plan(row, request)
+        require_runnable(planned)
+        human = NoPerson(detach=request.detach)
+        try:
+            result = await app.run(planned, request, human, watch, run_id=row.run_id, shared=self.shared)
+        except RunRecordError as error:
+            # There is a journal, and it could not be opened: that is what the person must know.
+            raise (error if watch.has_begun or missing is None else missing) from error
+        return self._completed(row, result, watch)
+
+    def _request(self, row: BatchRow, request: RunRequest) -> RunRequest:
+        """Return the request of a row, whose artifacts have a folder of their own."""
+        return dataclasses.replace(request, out_dir=self.request.out_dir / row.run_id, tell=self.tell)
+
+    def _plan(self, row: BatchRow, request: RunRequest) -> Plan:
+        return app.plan_row(self.planned, {**self.planned.inputs, **row.inputs}, out_dir=request.out_dir)
+
+    def _completed(self, row: BatchRow, result: RunResult, watch: RowWatch) -> RowOutcome:
+        output: Any = None
+        if any(agent.output_schema is not None for agent in self.planned.agents.values()):
+            output = self._read(row, structured_output)
+        return watch.completed(result, output, fail_on_denied=self.fail_on_denied)
+
+    def _asking(self, row: BatchRow, outcome: RowOutcome) -> RowOutcome:
+        """Return an outcome with the questions of a run that waits."""
+        if outcome.status not in ("waiting", "needs-decision") or outcome.questions:
+            return outcome
+        return dataclasses.replace(outcome, questions=self._read(row, questions_in) or ())
+
+    def _read(self, row: BatchRow, read: Callable[[StoredJournal], Any]) -> Any:
+        try:
+            journal = self.store.open(row.run_id, hold=False)
+        except RunRecordError:
+            return None
+        try:
+            return read(journal)
+        finally:
+            journal.close()

@@ -1,0 +1,191 @@
+"""Works on a batch in the terminal: signals, streams, progress, and the report at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.commands.batch.batch_progress import BatchProgress, row_line
+from strands_cli.cli.commands.batch.batch_report import next_lines, summary_lines, tally_document
+from strands_cli.cli.output import OutputClosed, json_text, print_json, say
+from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import ExitCode, Interrupted, StrandsCliError
+from strands_cli.phrases import counted
+from strands_cli.run_views import command
+
+if TYPE_CHECKING:
+    from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow
+    from strands_cli.batch.reading import CheckedRows
+    from strands_cli.batch.work import BatchSession, BatchTally
+    from strands_cli.cli.commands.batch.batch_options import BatchFlags
+    from strands_cli.cli.terminal import View
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+
+# Warnings of runs that are shown: each row may have the same one.
+_MOST_WARNINGS = 20
+
+
+@dataclass(slots=True)
+class BatchWork:
+    """What a command asks of a batch.
+
+    Attributes:
+        planned: The plan of its workflow, without the inputs of rows.
+        request: What the person wants of each run.
+        store: Where the runs are.
+        batch: Its journal, held.
+        choices: How the rows run.
+        rows: The rows of a file, and the name of that file; None where the batch has its rows.
+        again: Whether rows that have failed run again.
+    """
+
+    planned: Plan
+    request: RunRequest
+    store: RunStore
+    batch: BatchJournal
+    choices: BatchChoices
+    rows: tuple[CheckedRows, str] | None = None
+    again: bool = False
+
+
+def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
+    """Run the rows of a batch, and say what it has come to.
+
+    Args:
+        known: Gets what is known of the batch, for a JSON document that reports an error.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        StrandsCliError: The batch has stopped before all of its rows had ended.
+    """
+    from strands_cli.batch.work import BatchTally
+    from strands_cli.cli.foreign_output import reserved_streams
+    from strands_cli.cli.terminal import open_view
+
+    tally, batch = BatchTally(), work.batch
+    progress = BatchProgress(batch.id, tally)
+    known |= {"batch": batch.id, "status": "failed"}
+    with (
+        open_view(quiet=flags.quiet, verbose=flags.verbose, progress=progress) as view,
+        reserved_streams(_of_tools(view, flags), view.error_line, verbose=flags.verbose) as streams,
+    ):
+        if work.planned.hooks is not None:
+            work.planned.hooks.tell = view.line
+        session = _session(work, flags, view, tally, streams.stdout)
+        session.listen = _listener(flags, view, progress)
+        try:
+            stopped = _to_end(session, view)
+        except StrandsCliError as error:
+            error.brief = "the batch was stopped" if isinstance(error, Interrupted) else error.brief
+            raise
+        except BrokenPipeError as error:
+            say_stopped_reader(work)
+            raise OutputClosed from error
+        finally:
+            known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
+            _report(work, tally, view, flags)
+    if flags.as_json:
+        print_json(known)
+    if stopped is not None and not flags.quiet:
+        say(stopped)
+    return exit_code_of(tally)
+
+
+def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, stdout: Any) -> BatchSession:
+    from strands_cli.batch.work import BatchSession, ResultFile, has_failed, is_unfinished
+
+    place = work.store.place
+    session = BatchSession(
+        planned=work.planned,
+        request=work.request,
+        store=work.store,
+        batch=work.batch,
+        choices=work.choices,
+        results=ResultFile(work.choices.out, stdout),
+        tell=_Warnings(view, quiet=flags.quiet),
+        wants=has_failed if work.again else is_unfinished,
+        again=work.again,
+        fail_on_denied=flags.fail_on_denied,
+        encode=json_text if work.choices.out == "-" else None,
+        fix=f"go on with a larger limit: {command('batch', 'resume', work.batch.id, store=place)} --budget {{limit}}=N",
+        tally=tally,
+    )
+    if work.rows is not None:
+        session.rows, session.source = work.rows
+    return session
+
+
+def _to_end(session: BatchSession, view: View) -> str | None:
+    """Work on a batch until it ends; return why rows are left, unless an error says it."""
+    from strands_cli.cli.process import run_to_end
+
+    try:
+        run = run_to_end(session.work, view.before_notice)
+    finally:
+        view.settle()
+    return f"stopped after {counted(run.failed_here, 'failed row')}" if run.stopped == "fail-fast" else None
+
+
+def _listener(flags: BatchFlags, view: View, progress: BatchProgress) -> Callable[[BatchRow], None]:
+    """Return what is called for each row: a line for each with `--verbose`, else now and then one in a pipe."""
+    if flags.quiet:
+        return lambda row: None
+    if flags.verbose:
+        return lambda row: view.line(one_line(row_line(row)))
+
+    def listen(row: BatchRow) -> None:
+        text = progress.due()
+        if text is not None and not view.is_drawn:
+            view.line(one_line(text))
+
+    return listen
+
+
+def _of_tools(view: View, flags: BatchFlags) -> Callable[[str], None]:
+    """Return what takes the lines that tools print: with `--verbose` they are shown, else there are too many."""
+    return view.tool_line if flags.verbose else lambda text: None
+
+
+class _Warnings:
+    """Shows the warnings of runs, each once, and not too many."""
+
+    def __init__(self, view: View, *, quiet: bool) -> None:
+        self._view, self._quiet = view, quiet
+        self._seen: set[str] = set()
+
+    def __call__(self, text: str) -> None:
+        if self._quiet or text in self._seen or len(self._seen) >= _MOST_WARNINGS:
+            return
+        self._seen.add(text)
+        self._view.line(one_line(f"warning: {text}"))
+
+
+def _report(work: BatchWork, tally: BatchTally, view: View, flags: BatchFlags) -> None:
+    if flags.quiet:
+        return
+    for line in summary_lines(tally):
+        view.line(one_line(line))
+    if work.choices.out != "-" and tally.total:
+        view.line(one_line(f"results {work.choices.out}"))
+    for line in next_lines(work.batch.id, tally, work.store.place):
+        view.line(one_line(line))
+
+
+def say_stopped_reader(work: BatchWork) -> None:
+    """Say that the reader of the results has stopped, and how the batch goes on."""
+    again = command("batch", "resume", work.batch.id, store=work.store.place)
+    say(f"the reader of the results has stopped, so no further row begins; to continue: {again} -o FILE")
+
+
+def exit_code_of(tally: BatchTally) -> int:
+    """Return the exit code of a batch that nothing has stopped: of its failed rows first, then of those that wait."""
+    if tally.failed:
+        return ExitCode.DENIED if tally.exit_codes == {ExitCode.DENIED} else ExitCode.RUN_FAILED
+    if tally.denied:
+        return ExitCode.DENIED
+    return ExitCode.WAITING if tally.waiting else ExitCode.OK

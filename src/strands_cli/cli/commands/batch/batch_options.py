@@ -1,0 +1,116 @@
+"""The options of `strands batch`: how rows run, where their results go, and how the work is shown."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+from strands_cli.cli.commands.command_options import (
+    AS_JSON,
+    FAIL_ON_DENIED,
+    LOG,
+    QUIET,
+    VERBOSE,
+    Log,
+    ShownFlags,
+)
+from strands_cli.cli.commands.input_options import read_limits
+from strands_cli.errors import UsageError
+from strands_cli.quick_dataclass import dataclass
+
+STDOUT = STDIN = "-"
+
+ROWS = Annotated[str, typer.Argument(metavar="ROWS", help="CSV or JSON Lines, one run a row; `-`: stdin.")]
+BATCH = Annotated[str, typer.Argument(metavar="BATCH", help="The batch's id, the start of it, its name, or `last`.")]
+
+
+class RowsFormat(StrEnum):
+    """What the rows are."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    JSONL = "jsonl"
+
+
+class ResultOrder(StrEnum):
+    """In which order results are written."""
+
+    ROWS = "rows"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoices:
+    """How the rows of a batch run: options of every command that starts one or continues one."""
+
+    HEADING: ClassVar[str] = "Batch"
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Results as JSON Lines; `-`, the default: stdout."),
+    ] = None
+    order: Annotated[
+        ResultOrder | None,
+        typer.Option("--order", help="Results in the order of the rows (the default), or as rows are done."),
+    ] = None
+    concurrency: Annotated[
+        int | None,
+        typer.Option("--concurrency", min=1, max=1000, metavar="N", help="How many rows run at a time (4)."),
+    ] = None
+    rate: Annotated[str | None, typer.Option("--rate", metavar="N/s|m|h", help="How many rows may begin: 60/m.")] = None
+    limit: Annotated[
+        list[str],
+        typer.Option("--limit", metavar="PROVIDER=N|N/m", help="Requests to a provider: so many at a time, or 30/m."),
+    ] = field(default_factory=list)
+    budget: Annotated[
+        list[str],
+        typer.Option("--budget", metavar="NAME=LIMIT", help="What all rows may spend together: max_cost_usd=5."),
+    ] = field(default_factory=list)
+    fail_fast: Annotated[
+        int | None, typer.Option("--fail-fast", min=1, metavar="N", help="Begin no row after N have failed.")
+    ] = None
+
+    def changes(self) -> dict[str, Any]:
+        """Return what was typed, as fields of `BatchChoices`.
+
+        Raises:
+            UsageError: A rate or a budget is not one.
+        """
+        from strands_cli.batch.journal import budget_of
+        from strands_cli.rates import Rate
+
+        if self.rate is not None:
+            Rate.parse(self.rate)
+        out = self.output
+        return {
+            "out": out if out in (None, STDOUT) else str(Path(str(out)).absolute()),
+            "order": self.order.value if self.order is not None else None,
+            "concurrency": self.concurrency,
+            "rate": self.rate,
+            "limits": tuple(self.limit),
+            "budget": budget_of(read_limits(self.budget)) if self.budget else None,
+            "fail_fast": self.fail_fast,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFlags(ShownFlags):
+    """How the work on a batch is shown."""
+
+    as_json: AS_JSON = False
+    log: LOG = Log.TEXT
+    fail_on_denied: FAIL_ON_DENIED = False
+    verbose: VERBOSE = False
+    quiet: QUIET = False
+
+    def require_one_result(self, out: str) -> None:
+        """Check that only one thing goes to stdout.
+
+        Raises:
+            UsageError: Two do.
+        """
+        if self.as_json and out == STDOUT:
+            raise UsageError("--json and the results both want stdout", fix="write the results to a file: -o FILE")

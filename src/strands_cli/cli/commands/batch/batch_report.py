@@ -1,0 +1,94 @@
+"""What a batch has come to: for a person, and as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.phrases import counted, shortened
+from strands_cli.run_views import command
+
+if TYPE_CHECKING:
+    from strands_cli.batch.journal import BatchChoices
+    from strands_cli.batch.work import BatchTally
+    from strands_cli.store_place import StorePlace
+
+_MOST_MESSAGE = 300
+
+
+def counts_of(tally: BatchTally, distinct: int) -> dict[str, int]:
+    """Return the numbers of rows as JSON."""
+    return {
+        "total": tally.total,
+        "distinct": distinct,
+        "completed": tally.done,
+        "failed": tally.failed,
+        "waiting": tally.waiting,
+        "cancelled": tally.cancelled,
+        "left": tally.left,
+        "reused": tally.reused,
+        "denied": tally.denied,
+    }
+
+
+def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> dict[str, Any]:
+    """Return what the rows have come to as JSON."""
+    spent = tally.spent
+    failures = [{"message": one.message, "count": one.count, "runs": one.runs} for one in _by_count(tally)]
+    return {
+        "rows": counts_of(tally, distinct),
+        "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
+        "model_calls": spent.model_calls,
+        "tool_calls": spent.tool_calls,
+        "cost_usd": spent.cost_usd,
+        "out": choices.out,
+        "failures": failures,
+        "other_failures": tally.other_failures,
+    }
+
+
+def summary_lines(tally: BatchTally) -> Iterator[str]:
+    """Yield how many rows there are of each kind, what they cost, and why rows failed."""
+    names = ("failed", "waiting", "cancelled", "left")
+    parts = [f"{tally.done} of {counted(tally.total, 'row')} done"]
+    parts += [f"{getattr(tally, name)} {name}" for name in names if getattr(tally, name)]
+    spent = tally.spent
+    cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
+    yield f"{', '.join(parts)}; {spent.usage.total_tokens} tokens{cost}"
+    for one in _by_count(tally):
+        yield f"  failed {one.count} x: {shortened(one.message, _MOST_MESSAGE)}"
+        yield f"    for example {one.runs[0]}"
+    if tally.other_failures:
+        yield f"  failed {tally.other_failures} x: for other reasons"
+    if tally.denied:
+        yield f"  {counted(tally.denied, 'row')} done without calls that were denied, since no person can be asked"
+
+
+def _by_count(tally: BatchTally) -> list[Any]:
+    return sorted(tally.failures.values(), key=lambda one: -one.count)
+
+
+def next_lines(batch: str, tally: BatchTally, place: StorePlace, *, is_status: bool = False) -> Iterator[str]:
+    """Yield the commands that go on with a batch.
+
+    Args:
+        is_status: Whether what waits is shown already.
+    """
+    if tally.left:
+        yield f"to continue: {command('batch', 'resume', batch, store=place)}"
+    if tally.failed:
+        yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', store=place)}"
+    if tally.waiting and is_status:
+        yield f"when they are answered: {command('batch', 'resume', batch, store=place)}"
+    elif tally.waiting:
+        yield f"what waits, and how to answer it: {command('batch', 'status', batch, store=place)}"
+
+
+def waiting_lines(waiting: Sequence[Mapping[str, Any]], count: int) -> Iterable[str]:
+    """Yield the questions of rows that wait, each with the commands that answer it."""
+    for one in waiting:
+        for question in one["questions"]:
+            yield f"  waits {one['run']} {question['key']}: {shortened(str(question.get('prompt') or ''), 200)}"
+            yield from (f"    {way}" for way in question["commands"])
+    if count > len(waiting):
+        yield f"  and {count - len(waiting)} more wait"

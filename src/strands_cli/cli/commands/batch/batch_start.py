@@ -1,0 +1,140 @@
+"""The command `batch run`: check the workflow and all rows, then run a row after another."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags, RowChoices, RowsFormat
+from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
+from strands_cli.cli.output import say, say_findings
+from strands_cli.errors import UsageError
+from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.batch.journal import BatchChoices, BatchJournal
+    from strands_cli.batch.reading import CheckedRows
+    from strands_cli.batch.stored import PlannedBatch
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.errors import Finding
+    from strands_cli.planning.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatch:
+    """What names a new batch, and how its rows are read."""
+
+    HEADING: ClassVar[str] = "Batch"
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the batch; else that of the workflow.")
+    ] = None
+    again: Annotated[
+        bool, typer.Option("--again", help="Run all rows once more, as a new batch whose name has a number.")
+    ] = False
+    format: Annotated[
+        RowsFormat | None, typer.Option("--format", help="Format of ROWS, if the suffix of the file does not say it.")
+    ] = None
+    ignored: Annotated[
+        list[str], typer.Option("--ignore", metavar="COLUMN", help="A column that is not an input; may be repeated.")
+    ] = field(default_factory=list)
+
+
+@with_run_options(without=("record",))
+def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Chosen, flags: BatchFlags) -> int:
+    """Run a workflow once for each row of a file; the same command again continues where it stopped.
+
+    Example: strands batch run reviews.yaml reviews.csv -o results.jsonl --concurrency 8
+    """
+    from strands_cli import app
+    from strands_cli.batch.journal import BatchChoices
+    from strands_cli.batch.reading import read_rows
+    from strands_cli.batch.stored import check_choices, plan_batch
+    from strands_cli.cli.commands.running import json_on_failure, require_trust, warn_of_questions
+    from strands_cli.engine.stored_runs import store_at
+
+    typed = _Typed(rows, BatchChoices().changed(how.changes()), new, flags)
+    with json_on_failure(typed.known if flags.as_json else None):
+        flags.require_one_result(typed.choices.out)
+        if spec == rows == STDIN:
+            raise UsageError("the workflow and the rows cannot both come from stdin", fix="name a file for one of them")
+        request = chosen.request()
+        found = plan_batch(app.load(spec), request, new.name)
+        planned, loaded = found.planned, found.loaded
+        require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
+        format_ = new.format.value if new.format is not None else None
+        with read_rows(rows, format_, planned, loaded, request, new.ignored) as read:
+            require_trust(planned, may_ask=not request.detach)
+            if not flags.quiet:
+                say_findings(planned.findings)
+                if not request.detach:
+                    warn_of_questions(planned)
+            with contextlib.closing(store_at(planned.store)) as store:
+                return _begin(found, read, store, typed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """What was typed; `known` gets what is known of the batch, for a JSON document that reports an error."""
+
+    rows: str
+    choices: BatchChoices
+    new: NewBatch
+    flags: BatchFlags
+    known: dict[str, Any] = field(default_factory=lambda: {"batch": None, "status": "failed"})
+
+
+def _begin(found: PlannedBatch, read: CheckedRows, store: RunStore, typed: _Typed) -> int:
+    """Open the journal of the batch, or make it, and work on it."""
+    from strands_cli.batch.stored import open_batch
+    from strands_cli.batch.work import ResultFile
+    from strands_cli.cli.commands.batch.batch_execution import BatchWork, work_on
+
+    rows, choices, quiet = typed.rows, typed.choices, typed.flags.quiet
+    found, others = _named(found, store, typed.new, quiet=quiet)
+    typed.known["batch"] = found.id
+    is_file = rows != STDIN
+    place = ResultFile(choices.out)
+    place.require_ours(found.id, force=found.request.force, rows=Path(rows) if is_file else None)
+    batch, is_new = open_batch(found, store, choices)
+    with contextlib.closing(batch.journal):
+        if not quiet:
+            _announce(batch, others, read, is_new=is_new)
+        source = (read, rows if is_file else "<stdin>")
+        work = BatchWork(found.planned, found.request, store, batch, choices, source)
+        return work_on(work, typed.flags, typed.known)
+
+
+def _named(found: PlannedBatch, store: RunStore, new: NewBatch, *, quiet: bool) -> tuple[PlannedBatch, list[str]]:
+    """Return the batch with the name that it gets, and the earlier ones of that name."""
+    from strands_cli.batch.stored import batches_in, name_of, unused_name
+
+    batches = batches_in(store)
+    if new.again:
+        found = dataclasses.replace(found, name=unused_name(found.name, batches))
+        if not quiet:
+            say(f"a new batch; to continue it: --name {found.name}")
+    return found, [run.id for run in batches if name_of(run.id) == found.name and run.id != found.id]
+
+
+def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_new: bool) -> None:
+    """Say which batch it is, and what it continues or does not."""
+    say(f"batch {batch.id}: {read.count} rows{'' if is_new else '; rows that are done are not run again (--again)'}")
+    if is_new and others:
+        say(f"the workflow, its files or its options differ from those of {others[0]}: all rows are run")
+
+
+def require_runnable_choices(planned: Plan, findings: Sequence[Finding]) -> None:
+    """Check the plan of a batch and its limits before anything begins.
+
+    Raises:
+        StrandsCliError: There are errors among the findings.
+    """
+    from strands_cli.planning import require_runnable
+
+    require_runnable(dataclasses.replace(planned, findings=tuple(findings)))

@@ -1,0 +1,57 @@
+"""What `batch status`, and `runs show` of a batch, print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.commands.batch.batch_report import next_lines, summary_lines, tally_document, waiting_lines
+from strands_cli.cli.commands.run_lines import run_document
+from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.text_layout import one_line
+from strands_cli.phrases import duration
+
+if TYPE_CHECKING:
+    from strands_cli.batch.stored import BatchView
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.store_place import StorePlace
+
+
+def print_status(store: RunStore, batch: str, *, as_json: bool) -> None:
+    """Print what a batch has come to."""
+    from strands_cli.batch.stored import view_of
+
+    found = view_of(store, batch)
+    if as_json:
+        print_json(status_document(found))
+    else:
+        print_result("\n".join(status_lines(found, store.place)))
+
+
+def status_document(view: BatchView) -> dict[str, Any]:
+    """Return a batch as JSON."""
+    document = tally_document(view.tally, view.distinct, view.choices)
+    choices = view.choices.to_stored()
+    return {
+        "batch": view.run.id,
+        **run_document(view.run),
+        "rows_file": view.source,
+        **document,
+        "choices": {**choices, "limits": list(choices["limits"]), "budget": dict(choices["budget"])},
+        "waiting": [{"run": one["run"], "questions": list(one["questions"])} for one in view.waiting],
+    }
+
+
+def status_lines(view: BatchView, place: StorePlace) -> Iterator[str]:
+    """Yield what a batch has come to, what waits, and how it goes on."""
+    run = view.run
+    worked = f", {duration(run.worked_s)} of work" if run.worked_s else ""
+    yield one_line(f"batch {run.id} of {run.file}: {run.status}{worked}")
+    if run.reason:
+        yield one_line(f"  {run.reason}")
+    for line in (*summary_lines(view.tally), *waiting_lines(view.waiting, view.tally.waiting)):
+        yield one_line(line)
+    if view.choices.out != "-":
+        yield one_line(f"results {view.choices.out}")
+    if run.status not in ("running", "cancelled"):
+        yield from (one_line(line) for line in next_lines(run.id, view.tally, place, is_status=True))

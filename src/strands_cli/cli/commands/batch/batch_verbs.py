@@ -1,0 +1,119 @@
+"""The commands about a stored batch: batch status, resume, retry, cancel."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.batch.batch_execution import BatchWork, work_on
+from strands_cli.cli.commands.batch.batch_options import BATCH, BatchFlags, RowChoices
+from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
+from strands_cli.cli.output import print_json, say
+from strands_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
+
+AGAIN = ("force", "runs_dir", "store", "policy", "no_plugins", "trace_hooks")
+
+
+@with_run_options()
+def show_status(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
+    """Show how far a batch is: its rows, what waits and how to answer it, why rows failed, what it cost.
+
+    Example: strands batch status reviews
+    """
+    from strands_cli.batch.stored import find_batch
+    from strands_cli.cli.commands.batch.batch_status import print_status
+
+    with where.opened() as store:
+        print_status(store, find_batch(store, batch), as_json=as_json)
+
+
+@with_run_options(again=True, only=AGAIN)
+def resume_batch(*, batch: BATCH, how: RowChoices, chosen: Chosen, flags: BatchFlags) -> int:
+    """Run the rows of a batch that have not ended, and collect those that were answered; no file is needed.
+
+    Example: strands batch resume reviews --budget max_cost_usd=10
+    """
+    return _continue(batch, how, chosen, flags, again=False)
+
+
+@with_run_options(again=True, only=AGAIN)
+def retry_batch(
+    *,
+    batch: BATCH,
+    failed: Annotated[bool, typer.Option("--failed", help="Run the rows that failed again.")] = False,
+    how: RowChoices,
+    chosen: Chosen,
+    flags: BatchFlags,
+) -> int:
+    """Run the failed rows of a batch again, and those that have not ended; finished steps are not repeated.
+
+    Example: strands batch retry reviews --failed
+    """
+    if not failed:
+        raise UsageError("there is nothing to retry but failed rows", fix=f"strands batch retry {batch} --failed")
+    return _continue(batch, how, chosen, flags, again=True)
+
+
+def _continue(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlags, *, again: bool) -> int:
+    from strands_cli.batch.stored import find_batch
+    from strands_cli.cli.commands.running import json_on_failure
+    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.planning.stores import chosen_place
+
+    changes, typed = chosen.changes(), how.changes()
+    changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is
+    place = chosen_place(changes["runs_dir"], changes["store"])
+    known: dict[str, Any] = {"batch": batch, "status": "failed"}
+    with (
+        json_on_failure(known if flags.as_json else None),
+        contextlib.closing(store_at(place)) as store,
+        _planned(store, find_batch(store, batch), typed, changes, quiet=flags.quiet) as work,
+    ):
+        flags.require_one_result(work.choices.out)
+        work.again = again
+        return work_on(work, flags, known)
+
+
+@contextlib.contextmanager
+def _planned(
+    store: RunStore, name: str, how: dict[str, Any], changes: dict[str, Any], *, quiet: bool
+) -> Iterator[BatchWork]:
+    """Open a stored batch and plan its workflow, in the directory where it was started."""
+    from strands_cli.batch.stored import check_choices, open_stored, plan_stored
+    from strands_cli.batch.work import ResultFile
+    from strands_cli.cli.commands.batch.batch_start import require_runnable_choices
+    from strands_cli.cli.commands.running import in_directory_of
+
+    batch = open_stored(store, name)
+    with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
+        choices = batch.choices.changed(how)
+        planned, loaded, request = plan_stored(batch, changes)
+        require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, choices)])
+        ResultFile(choices.out).require_ours(batch.id, force=request.force)
+        batch.order()
+        batch.put_choices(choices)
+        yield BatchWork(planned, request, store, batch, choices)
+
+
+@with_run_options()
+def cancel_batch(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
+    """Stop a batch for good: the process that works on it is asked to end, and rows that have not ended are cancelled.
+
+    Example: strands batch cancel reviews
+    """
+    from strands_cli.batch.stored import cancel, find_batch
+
+    with where.opened() as store:
+        name = find_batch(store, batch)
+        rows = cancel(store, name)
+    if as_json:
+        print_json({"batch": name, "status": "cancelled", "cancelled_rows": rows})
+        return
+    say(f"{name}: cancelled, with {rows} rows that had not ended")

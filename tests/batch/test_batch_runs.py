@@ -1,0 +1,178 @@
+"""A batch among other runs: listed, shown, answered, deleted and pruned, with its rows as runs of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.batch.kit import OUT, STEPS, Rows
+from tests.cli.strands import Ran
+
+GATE = [*STEPS, {"type": "hitl", "prompt": "Publish {{ topic }}?"}]
+
+
+def runs(rows: Rows, *words: str) -> Any:
+    return rows.strands("runs", "list", *words, "--json").document
+
+
+def ids(rows: Rows, *words: str) -> list[str]:
+    return [run["id"] for run in runs(rows, *words)["runs"]]
+
+
+def test_a_list_of_runs_has_a_batch_as_one_line_and_its_rows_where_they_are_asked_for(rows: Rows) -> None:
+    rows.csv("bees", "ants")
+    batch = rows.id_of(rows.batch())
+    listed = runs(rows)
+    assert [(run["id"], run["pattern"]) for run in listed["runs"]] == [(batch, "batch")]
+    assert listed["hidden_rows"] == 2
+    shown = rows.strands("runs", "list")
+    assert f"{batch}." not in shown.out
+    assert "strands runs list --rows" in shown.err
+    assert sorted(ids(rows, "--rows", "flow")) == sorted(line["run"] for line in rows.lines())
+    assert ids(rows, "--status", "completed") == [batch]
+    rows.strands("run", "flow.yaml", "--var", "topic=bees")
+    assert len(ids(rows)) == 2
+    assert rows.strands("runs", "stats", "--json").document["total"]["runs"] == 3, "rows are runs, and a batch is not"
+    found = {hit["run"] for hit in rows.strands("runs", "search", "ants", "--json").document["hits"]}
+    assert found == {line["run"] for line in rows.lines() if line["inputs"]["topic"] == "ants"}
+
+
+def test_rows_that_wait_are_listed_and_answered_like_runs_and_then_collected(rows: Rows) -> None:
+    rows.flow(GATE)
+    rows.csv("bees", "ants", "moths")
+    ran = rows.batch("--json")
+    assert (ran.code, ran.document["rows"]["waiting"]) == (19, 3)
+    lines = rows.lines()
+    assert [line["questions"][0]["prompt"] for line in lines] == [f"Publish {t}?" for t in ("bees", "ants", "moths")]
+    assert sorted(ids(rows, "--status", "waiting")) == sorted([ran.document["batch"], *(one["run"] for one in lines)])
+    # The commands are there, ready to be copied.
+    status = rows.strands("batch", "status", "flow").out
+    for line in lines:
+        for command in line["questions"][0]["commands"]:
+            assert command in status
+    approve = lines[0]["questions"][0]["commands"][0].split()[1:]
+    assert rows.strands(*approve).code == 0
+    assert rows.strands("reject", lines[1]["run"], "--reason", "no").code == 10
+    assert rows.strands("approve", lines[2]["run"], "--no-resume").code == 0
+    document = rows.strands("batch", "status", "flow", "--json").document
+    assert document["rows"] | {"completed": 1, "failed": 1, "waiting": 0, "left": 1} == document["rows"]
+    assert rows.strands("batch", "resume", "flow").code == 10
+    assert [line["status"] for line in rows.lines()] == ["completed", "failed", "completed"]
+    assert set(rows.asked.values()) == {1}
+    assert runs(rows, "--status", "waiting")["runs"] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["resume"], ["approve"], ["reject"], ["rerun", "--from", "steps.0"]],
+    ids=lambda words: words[0],
+)
+def test_commands_of_runs_say_that_it_is_a_batch_and_which_command_is_meant(rows: Rows, words: list[str]) -> None:
+    rows.csv("bees")
+    batch = rows.id_of(rows.batch())
+    ran = rows.strands(words[0], batch, *words[1:])
+    assert ran.code == 2
+    assert f"fix: strands batch resume {batch}" in ran.err
+    line = rows.lines()[0]["run"]
+    for command in ("status", "resume", "cancel"):
+        ran = rows.strands("batch", command, line)
+        assert (ran.code, batch in ran.err) == (17, True)
+
+
+def test_a_batch_is_shown_as_what_its_rows_have_come_to(rows: Rows) -> None:
+    rows.model.failing = {"ants"}
+    rows.csv("bees", "ants", "moths")
+    batch = rows.id_of(rows.batch())
+    assert rows.strands("runs", "show", batch).out == rows.strands("batch", "status", "flow").out
+    document = rows.strands("runs", "show", "last", "--json").document
+    assert document == rows.strands("batch", "status", batch, "--json").document
+    assert (document["status"], document["rows_file"], document["choices"]["concurrency"]) == ("failed", "rows.csv", 4)
+    (failure,) = document["failures"]
+    assert (failure["count"], failure["runs"]) == (1, [rows.lines()[1]["run"]])
+    shown = rows.strands("runs", "show", failure["runs"][0])
+    assert shown.code == 0
+
+
+def test_last_is_the_newest_run_or_batch_and_never_a_row(rows: Rows) -> None:
+    rows.csv("bees")
+    alone = rows.strands("run", "flow.yaml", "--var", "topic=ants", "--json").document["run"]
+    batch = rows.id_of(rows.batch())
+    assert rows.strands("runs", "show", "last", "--json").document["batch"] == batch
+    later = rows.strands("run", "flow.yaml", "--var", "topic=ants", "--json").document["run"]
+    assert rows.strands("runs", "show", "last", "--json").document["id"] == later != alone
+
+
+def test_a_batch_goes_with_its_rows_when_it_is_deleted_or_pruned(rows: Rows) -> None:
+    rows.csv("bees", "ants")
+    rows.batch()
+    rows.batch("--again", "-o", "again.jsonl")
+    pruned = rows.strands("runs", "prune", "--older-than", "0h", "--dry-run", "--json").document
+    assert sorted(pruned["deleted"]) == sorted(ids(rows)), "rows go with their batch"
+    (gone,) = (one for one in ids(rows) if one.startswith("flow-2-"))
+    ran = rows.strands("runs", "delete", gone, "--json")
+    assert (ran.code, ran.document["deleted"]) == (0, [gone])
+    assert not list(rows.folder.runs.glob("flow-2-*"))
+    assert len(list(rows.folder.runs.glob("flow-*"))) == 3
+    assert rows.strands("runs", "prune", "--older-than", "0h").code == 0
+    assert not list(rows.folder.runs.glob("flow-*"))
+    assert rows.batch().code == 0
+    assert rows.asked == {"bees": 3, "ants": 3}, "what is deleted is done again"
+
+
+def test_a_stored_batch_continues_from_any_directory_and_without_its_files(rows: Rows, tmp_path: Path) -> None:
+    rows.flow(outputs={"artifacts": [{"path": "a.txt", "from": "{{ last_response }}"}]})
+    rows.csv("bees", "ants", "moths")
+    assert rows.batch("--concurrency", "1", "--budget", "max_tokens=10").code == 20
+    for name in ("rows.csv", "flow.yaml"):
+        (rows.folder.work / name).unlink()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ran: Ran = rows.folder.strands(
+        *("batch", "resume", "flow", "--budget", "max_tokens=900"),
+        cwd=elsewhere,
+        OPENAI_API_KEY="any",
+        OPENAI_BASE_URL=rows.server.url,
+    )
+    assert ran.code == 0, ran.err
+    assert rows.responses() == ["BEES", "ANTS", "MOTHS"]
+    assert len(list((rows.folder.work / "artifacts").glob("*/a.txt"))) == 3
+    assert rows.strands("batch", "status", "nothing").code == 17
+
+
+def test_denied_calls_are_reported_and_wait_where_questions_may(rows: Rows) -> None:
+    rows.folder.tool("note", "return answer('noted')", annotations={"readOnlyHint": False})
+    calls = [{"tool": "native:note", "input": {"text": "{{ topic }}"}}]
+    rows.flow(calls)
+    rows.csv("bees")
+    ran = rows.batch()
+    assert ran.code == 21, ran.err
+    assert rows.lines()[0]["error"]["exit_code"] == 21
+    assert "--allow note" in ran.err
+    ran = rows.batch("--detach", "-o", "detached.jsonl")
+    assert ran.code == 19, "another batch, since more may happen in it"
+    (line,) = rows.lines("detached.jsonl")
+    assert rows.strands("approve", line["run"]).code == 0
+    assert rows.batch("--allow", "note", "-o", "allowed.jsonl").code == 0
+
+
+def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:
+    rows.csv(*(f"topic {number}" for number in range(50)))
+    environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
+    line = "strands batch flow.yaml rows.csv --concurrency 1 2> said.txt | head -1; echo ${PIPESTATUS[0]}"
+    ran = rows.folder.run(["bash", "-c", line.replace("strands", str(strands()), 1)], **environ)
+    first, code = ran.out.splitlines()
+    assert (json.loads(first)["response"], code) == ("TOPIC 0", "0")
+    assert "strands batch resume" in (rows.folder.work / "said.txt").read_text()
+    assert len(rows.asked) < 50
+    assert rows.batch().code == 0
+    assert len(rows.lines(OUT)) == 50
+    assert set(rows.asked.values()) <= {1, 2}
+
+
+def strands() -> Path:
+    from tests.warm import STRANDS
+
+    return Path(STRANDS)

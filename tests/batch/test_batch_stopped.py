@@ -1,0 +1,221 @@
+"""Processes that work on a batch are stopped and killed: no finished call is repeated, and the results become right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from strands_cli.batch.journal.batch_journal import BatchJournal
+from strands_cli.batch.reading.checked_rows import CheckedRows
+from strands_cli.batch.reading.row_checks import CheckedRow
+from strands_cli.engine.journal import Row
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.stored_runs import FolderStore
+from tests.batch.kit import STEPS, Rows
+
+if sys.platform == "win32":
+    pytest.skip("signals as POSIX has them", allow_module_level=True)
+
+pytestmark = pytest.mark.kills
+
+
+def hold(rows: Rows, *topics: str) -> None:
+    """Let the model keep silent about topics until `release`."""
+    rows.model.held = {topic: threading.Event() for topic in topics}
+
+
+def release(rows: Rows) -> None:
+    for event in rows.model.held.values():
+        event.set()
+
+
+def test_after_a_kill_only_calls_that_were_cut_off_are_made_again(rows: Rows) -> None:
+    hold(rows, "moths", "flies")
+    rows.csv("bees", "ants", "moths", "gnats", "flies", "wasps", "bees")
+    started = rows.start("--concurrency", "2")
+    rows.model.wait_for("moths")
+    rows.model.wait_for("flies")
+    started.send(signal.SIGKILL)
+    started.end()
+    assert rows.responses() == ["BEES", "ANTS"], "each line was there at once, and none out of its order"
+    release(rows)
+    ran = rows.strands("batch", "resume", "last")
+    assert ran.code == 0, ran.err
+    assert rows.responses() == ["BEES", "ANTS", "MOTHS", "GNATS", "FLIES", "WASPS", "BEES"]
+    assert rows.asked == {"bees": 1, "ants": 1, "gnats": 1, "wasps": 1, "moths": 2, "flies": 2}
+
+
+@pytest.mark.parametrize("moment", [1, 2, 5, 9, 14, 18, 20])
+def test_a_kill_at_any_request_leaves_a_batch_that_completes(rows: Rows, moment: int) -> None:
+    topics = [f"topic {number}" for number in range(10)]
+    rows.flow([*STEPS, {"agent": "writer", "input": "About second {{ topic }}."}])
+    rows.csv(*topics)
+    count = 0
+    killed = threading.Event()
+
+    def answer(request: dict[str, object]) -> object:
+        nonlocal count
+        count += 1
+        if count == moment:
+            started.send(signal.SIGKILL)
+            killed.set()
+        return rows.model(request)
+
+    rows.server.script = answer  # type: ignore[assignment]
+    started = rows.start("--concurrency", "3")
+    started.end()
+    assert killed.is_set()
+    ran = rows.batch("--concurrency", "3")
+    assert ran.code == 0, ran.err
+    assert rows.responses() == [f"SECOND {topic.upper()}" for topic in topics]
+    repeated = Counter(rows.model.asked)
+    repeated.subtract(dict.fromkeys(repeated, 1))
+    assert set(repeated.values()) <= {0, 1}
+    assert repeated.total() <= 3, "at most what was in flight"
+
+
+class _Killed(BatchJournal):
+    """Kills its process when it writes the part with this number."""
+
+    deadly = 0
+
+    def _part(self, number: int, index: int, part: list[list[object]]) -> Row:
+        if part and index == self.deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._part(number, index, part)
+
+
+@pytest.mark.parametrize("deadly", [0, 1, 2])
+def test_a_kill_while_rows_are_stored_leaves_no_half_of_them(rows: Rows, deadly: int, tmp_path: Path) -> None:
+    """A process that dies then has sent nothing; the same command again stores the rest."""
+    store = FolderStore(tmp_path / "runs")
+
+    def entered(kind: type[BatchJournal], digests: list[str]) -> None:
+        with CheckedRows() as checked:
+            for number, digest in enumerate(digests, 1):
+                checked.add(CheckedRow(number, number + 1, digest, {"topic": digest}))
+            journal = store.open("b-1") if (tmp_path / "runs" / "b-1").exists() else store.create("b-1")
+            try:
+                asyncio.run(kind(journal, SystemClock()).enter(checked, "rows.csv"))
+            finally:
+                journal.close()
+
+    def order() -> list[str]:
+        journal = store.open("b-1", hold=False)
+        try:
+            found = BatchJournal(journal, SystemClock()).order()
+            return [found[place][2] for place in range(len(found))]
+        finally:
+            journal.close()
+
+    digests = [f"{number % 900:016x}" for number in range(1200)]
+    child = os.fork()
+    if child == 0:
+        _Killed.deadly = deadly
+        try:
+            entered(_Killed, digests)
+        finally:
+            os._exit(3)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    with pytest.raises(Exception, match="b-1"):
+        order()
+    entered(BatchJournal, digests)
+    assert order() == digests
+    # The rows are edited, and the process dies again: the order before counts still.
+    child = os.fork()
+    if child == 0:
+        try:
+            entered(_Killed, digests[::-1])
+        finally:
+            os._exit(3)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert order() == digests
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_stops_cleanly_and_the_results_have_what_is_done(
+    rows: Rows, number: signal.Signals, code: int
+) -> None:
+    hold(rows, "bees", "gnats")
+    rows.csv("bees", "ants", "moths", "bees", "gnats")
+    started = rows.start("--concurrency", "2", "--json")
+    rows.model.wait_for("bees")
+    rows.model.wait_for("gnats")
+    started.send(number)
+    ran = started.end()
+    assert ran.code == code, ran.err
+    assert (ran.document["status"], ran.document["error"]["exit_code"]) == ("interrupted", code)
+    assert [line["row"] for line in rows.lines()] == [2, 3]
+    assert re.search(r"strands batch resume \S+", ran.err)
+    (run,) = rows.strands("runs", "list", "--json").document["runs"]
+    assert run["status"] == "interrupted"
+    release(rows)
+    assert rows.batch().code == 0
+    assert rows.responses() == ["BEES", "ANTS", "MOTHS", "BEES", "GNATS"]
+    assert rows.asked == {"bees": 2, "ants": 1, "moths": 1, "gnats": 2}
+
+
+def test_the_second_ctrl_c_ends_the_process_at_once(rows: Rows) -> None:
+    slow = (
+        "TOOL_SPEC = {'name': 'hang', 'description': 'Hangs.', 'inputSchema': {'json': {'type': 'object'}},"
+        " 'annotations': {'readOnlyHint': True}}\n"
+        "import asyncio, sys\n\n\nasync def hang(tool, **kwargs):\n    print('hanging', file=sys.stderr, flush=True)\n"
+        "    while True:\n        try:\n            await asyncio.sleep(60)\n"
+        "        except asyncio.CancelledError:\n            print('no', file=sys.stderr, flush=True)\n"
+    )
+    rows.folder.tool("hang", "return answer('never')")
+    (rows.folder.site / "strands_tool_hang" / "__init__.py").write_text(slow)
+    rows.flow([{"tool": "native:hang", "input": {}}])
+    rows.csv("bees", "ants")
+    started = rows.start()
+    started.wait_for("hanging")
+    started.send(signal.SIGINT)
+    started.wait_for("no")
+    started.send(signal.SIGINT)
+    assert started.end().code == 130
+
+
+def test_two_processes_cannot_work_on_one_batch(rows: Rows) -> None:
+    hold(rows, "bees")
+    rows.csv("bees")
+    started = rows.start()
+    rows.model.wait_for("bees")
+    assert rows.batch().code == 17
+    assert rows.strands("batch", "resume", "last").code == 17
+    assert rows.strands("runs", "delete", "last").code == 17
+    status = rows.strands("batch", "status", "flow", "--json").document
+    assert (status["status"], status["rows"]["left"]) == ("running", 1)
+    row = rows.strands("runs", "list", "--rows", "flow", "--json").document["runs"][0]["id"]
+    assert rows.strands("runs", "cancel", row).code == 2, "its process works on all rows"
+    started.send(signal.SIGKILL)
+    started.end()
+    assert rows.strands("batch", "status", "flow", "--json").document["status"] == "interrupted"
+    release(rows)
+    assert rows.batch().code == 0
+
+
+def test_a_batch_that_runs_is_cancelled_for_good(rows: Rows) -> None:
+    hold(rows, "ants")
+    rows.csv("bees", "ants", "moths")
+    started = rows.start("--concurrency", "1")
+    rows.model.wait_for("ants")
+    ran = rows.strands("batch", "cancel", "flow", "--json")
+    assert (ran.code, ran.document["cancelled_rows"]) == (0, 2), ran.err
+    assert started.end().code == 143
+    rows.model.held = {}
+    status = rows.strands("batch", "status", "flow", "--json").document
+    assert (status["status"], status["rows"]["completed"], status["rows"]["cancelled"]) == ("cancelled", 1, 2)
+    assert rows.batch().code == 2
+    assert rows.strands("batch", "resume", "flow").code == 2
+    assert rows.strands("batch", "cancel", "flow").code == 2
+    assert "moths" not in rows.asked
+    assert rows.responses() == ["BEES"]
+    assert rows.batch("--again", "--force").code == 0
