@@ -28,6 +28,17 @@ class Sent:
     text: str
 
 
+@dataclass(frozen=True)
+class Point:
+    """One number of a metric as it arrived; of a histogram the sum."""
+
+    metric: str
+    value: float
+    attributes: dict[str, Any]
+    unit: str
+    resource: dict[str, Any]
+
+
 @dataclass
 class Collector:
     """What has been sent to it, by whom, and how."""
@@ -45,6 +56,15 @@ class Collector:
     @property
     def spans(self) -> list[Sent]:
         return [span for request in self.requests for span in _spans(request)]
+
+    @property
+    def metric_requests(self) -> list[Request]:
+        return [one for one in self.server.requests if one.path.endswith("/v1/metrics")]
+
+    @property
+    def newest(self) -> list[Point]:
+        """The points of the newest request with metrics."""
+        return list(_points(self.metric_requests[-1]))
 
     @property
     def text(self) -> str:
@@ -73,12 +93,15 @@ def collecting(status: int | Turn = 200) -> Iterator[Collector]:
         yield Collector(server)
 
 
+def _body(request: Request) -> bytes:
+    kind = request.headers.get("content-encoding")
+    return gzip.decompress(request.body) if kind == "gzip" else zlib.decompress(request.body) if kind else request.body
+
+
 def _spans(request: Request) -> Iterator[Sent]:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-    kind = request.headers.get("content-encoding")
-    body = gzip.decompress(request.body) if kind == "gzip" else zlib.decompress(request.body) if kind else request.body
-    for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+    for resource in ExportTraceServiceRequest.FromString(_body(request)).resource_spans:
         service = _values(resource.resource.attributes)["service.name"]
         for scope in resource.scope_spans:
             for span in scope.spans:
@@ -86,6 +109,18 @@ def _spans(request: Request) -> Iterator[Sent]:
                 ids = (span.span_id.hex(), span.parent_span_id.hex(), span.trace_id.hex())
                 status = (span.status.code, span.status.message)
                 yield Sent(span.name, *ids, _values(span.attributes), events, service, *status, str(span))
+
+
+def _points(request: Request) -> Iterator[Point]:
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+    for resource in ExportMetricsServiceRequest.FromString(_body(request)).resource_metrics:
+        of = _values(resource.resource.attributes)
+        for metric in (metric for scope in resource.scope_metrics for metric in scope.metrics):
+            kind = metric.WhichOneof("data")
+            for point in getattr(metric, kind).data_points:
+                value = point.sum if kind == "histogram" else getattr(point, point.WhichOneof("value"))
+                yield Point(metric.name, value, _values(point.attributes), metric.unit, of)
 
 
 def _values(attributes: Any) -> dict[str, Any]:

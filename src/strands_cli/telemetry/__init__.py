@@ -1,4 +1,4 @@
-"""The spans of a run: opened around it and its steps, redacted, and exported."""
+"""The spans of a run, opened around it and its steps, redacted and exported; and the metrics of a worker."""
 
 from strands_cli.lazy_face import lazy_face
 
