@@ -18,6 +18,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 # When a connection counts as lost. Without these a process would wait two hours for a machine that has vanished, and
 # the server would keep the runs of a process whose machine has vanished as long.
 IDLE_S, INTERVAL_S, COUNT, USER_TIMEOUT_MS = 10, 5, 3, 20_000
+_OWN = ("schema", "pooler")
 _DEFAULTS = {
     "connect_timeout": "10",
     "keepalives": "1",
@@ -35,10 +36,12 @@ class Target:
     Attributes:
         conninfo: The parameters of a connection; they may have a password.
         schema: The name of the schema, which needs no quotes.
+        has_pooler: Whether the address says that a pooler is between, which keeps one connection for each of ours.
     """
 
     conninfo: str = field(repr=False)
     schema: str
+    has_pooler: bool = False
 
 
 def target_of(place: StorePlace, address: str) -> Target:
@@ -50,7 +53,8 @@ def target_of(place: StorePlace, address: str) -> Target:
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    address, schema = _without_schema(address)
+    address, own = _without_own(address)
+    schema = own.get("schema", SCHEMA)
     if _NAME.fullmatch(schema) is None:
         raise RunRecordError(
             f"the store {place} cannot be used: {schema!r} is not the name of a schema",
@@ -65,17 +69,22 @@ def target_of(place: StorePlace, address: str) -> Target:
             fix="write postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=require, with %40 for @, %2F for / and "
             "%25 for % in the password, and parameters that libpq knows",
         ) from None
-    return Target(
-        make_conninfo("", **{**_DEFAULTS, "application_name": _own_name(), **given}, client_encoding="UTF8"), schema
-    )
+    conninfo = make_conninfo("", **{**_DEFAULTS, "application_name": _own_name(), **given}, client_encoding="UTF8")
+    if own.get("pooler", "session") != "session":
+        raise RunRecordError(
+            f"the store {place} cannot be used with pooler={own['pooler']}",
+            fix="have the pooler keep a connection for the whole session, and write pooler=session",
+        )
+    return Target(conninfo, schema, "pooler" in own)
 
 
-def _without_schema(address: str) -> tuple[str, str]:
-    """Return the address without the parameter `schema`, which libpq does not know, and its value."""
+def _without_own(address: str) -> tuple[str, dict[str, str]]:
+    """Return the address without the parameters that libpq does not know, and their values."""
     before, mark, query = address.partition("?")
-    others = [one for one in query.split("&") if one and not one.startswith("schema=")]
-    named = [unquote(one.partition("=")[2]) for one in query.split("&") if one.startswith("schema=")]
-    return before + (mark + "&".join(others) if others else ""), named[-1] if named else SCHEMA
+    parts = [one.partition("=") for one in query.split("&") if one]
+    own = {name: unquote(value) for name, _, value in parts if name in _OWN}
+    others = "&".join("".join(one) for one in parts if one[0] not in _OWN)
+    return before + (mark + others if others else ""), own
 
 
 def _own_name() -> str:

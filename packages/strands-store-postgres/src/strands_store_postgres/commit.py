@@ -45,7 +45,7 @@ WITH held AS (
         JOIN held ON held.number = o.run
     ON CONFLICT (run, digest) DO NOTHING
 )
-SELECT number, is_asked FROM held
+SELECT number, is_asked, pg_backend_pid() FROM held
 """
 
 

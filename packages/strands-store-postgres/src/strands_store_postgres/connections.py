@@ -45,6 +45,12 @@ def connected(place: StorePlace, target: Target) -> Iterator[psycopg.Connection[
         connection.close()
 
 
+def backend_of(connection: psycopg.Connection[Any]) -> int:
+    """Return the process of the server that serves a connection now: with a pooler between not always the same."""
+    (serving,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    return int(serving)
+
+
 def lock_key(schema: str, run_id: str) -> int:
     """Return the key of the advisory lock of a run, or with an empty id that of the schema.
 

@@ -48,11 +48,24 @@ class Entry:
     committed: Callable[[], None] | None = None
 
 
-def store_entries(connection: psycopg.Connection[Any], statement: str, entries: Iterable[Entry]) -> dict[int, bool]:
+class OtherBackend(Exception):
+    """Another process of the server has served the connection: the one that has its locks is not known."""
+
+
+def store_entries(
+    connection: psycopg.Connection[Any], statement: str, entries: Iterable[Entry], backend: int
+) -> dict[int, bool]:
     """Commit what the entries add; return the runs that are still held, each with whether it is asked to stop.
+
+    Args:
+        connection: The one that has the locks of the runs.
+        statement: That of `commit_statement`.
+        entries: What the runs have written.
+        backend: The process of the server that has the locks.
 
     Raises:
         psycopg.Error: Nothing is committed.
+        OtherBackend: All is committed, and no run is held any more.
     """
     changes: dict[int, RunChanges] = {}
     awaited: dict[int, bool] = {}
@@ -62,8 +75,11 @@ def store_entries(connection: psycopg.Connection[Any], statement: str, entries: 
             entry.add(changes.setdefault(entry.run.number, RunChanges(entry.run.fence)))
     if not changes:
         return awaited
-    found = dict(connection.execute(statement, parameters_of(changes), prepare=True).fetchall())
-    return {**{run: False for run in awaited if run not in changes}, **found}
+    found = connection.execute(statement, parameters_of(changes), prepare=True).fetchall()
+    if any(serving != backend for _, _, serving in found):
+        raise OtherBackend("a pooler has given the connection to another process of the server")
+    written = {run: is_asked for run, is_asked, _ in found}
+    return {**{run: False for run in awaited if run not in changes}, **written}
 
 
 def by_run(entries: Iterable[Entry]) -> list[list[Entry]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.errors import RunRecordError
 from strands_cli.stores import StorePlace
 from strands_store_postgres.address import Target
-from strands_store_postgres.connections import connected, lock_key
+from strands_store_postgres.connections import backend_of, connected, lock_key
 from strands_store_postgres.failures import unusable, words_of
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def checked_schema(place: StorePlace, target: Target) -> list[str]:
             f"schema: {schema}, format {FORMAT}, {runs} runs",
             f"role: {connection.info.user}, may {'read and write' if all(rights.values()) else 'only read'}",
         ]
-        if _is_pooled(connection):
+        if backend_of(connection) != connection.info.backend_pid:
             lines.append("pooler: there is one between; it has to keep a server connection for the whole session")
         return lines
 
@@ -178,12 +178,6 @@ def _has_right(connection: psycopg.Connection[Any], schema: str, right: str) -> 
     names = [f"{schema}.{name}" for name in TABLES[1:]]
     statement = "SELECT bool_and(has_table_privilege(name, %s)) FROM unnest(%s::text[]) AS name"
     return bool((connection.execute(statement, (right, names)).fetchone() or (False,))[0])
-
-
-def _is_pooled(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the process that serves the connection is another one than it was made with."""
-    (serving,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
-    return bool(serving != connection.info.backend_pid)
 
 
 def _require_unicode(connection: psycopg.Connection[Any], place: StorePlace) -> None:

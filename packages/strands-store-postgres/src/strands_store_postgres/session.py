@@ -21,9 +21,9 @@ from strands_cli.errors import RunRecordError
 from strands_cli.stores import StorePlace
 from strands_store_postgres.address import COUNT, IDLE_S, INTERVAL_S, USER_TIMEOUT_MS, Target
 from strands_store_postgres.commit import commit_statement
-from strands_store_postgres.connections import connect
+from strands_store_postgres.connections import backend_of, connect
 from strands_store_postgres.failures import is_lost, unusable, words_of
-from strands_store_postgres.group_commit import Entry, HeldRun, answer, by_run, store_entries
+from strands_store_postgres.group_commit import Entry, HeldRun, OtherBackend, answer, by_run, store_entries
 
 if TYPE_CHECKING:
     import psycopg
@@ -73,7 +73,7 @@ class Session:
         self._process = os.getpid()
         self._connection = connect(place, target)
         try:
-            self._prepare()
+            self._backend = self._prepare()
         except BaseException:
             self._connection.close()
             raise
@@ -81,16 +81,26 @@ class Session:
         self._thread = threading.Thread(target=self._work, name="strands-store-postgres", daemon=True)
         self._thread.start()
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> int:
+        """Return the process of the server that serves the connection, and from now on has its locks."""
         import psycopg
 
         try:
+            serving = backend_of(self._connection)
+            if serving != self._connection.info.backend_pid and not self._target.has_pooler:
+                raise RunRecordError(
+                    f"no run can be worked on in the store {self._place}: a pooler is between, which may give the "
+                    "connection with the locks of the runs to others",
+                    fix="name the server itself, or have the pooler keep a connection for the whole session "
+                    "(pgbouncer: pool_mode = session) and add pooler=session to the address",
+                )
             self._connection.execute(_SET, (list(_SETTINGS), list(_SETTINGS.values())))
             self._connection.execute(f'LISTEN "{stop_channel(self._target.schema)}"')
         except psycopg.Error as error:
             raise unusable(error, self._place, self._target.schema) from error
         self._connection.prepare_threshold = 5
         self._connection.add_notify_handler(lambda notice: self._hear(notice.payload))
+        return serving
 
     # -- what other threads call
 
@@ -232,7 +242,7 @@ class Session:
     def _store(self, entries: list[Entry]) -> None:
         """Commit entries; where the server refuses them, those of each run by themselves: one must not fail another."""
         try:
-            held = store_entries(self._connection, self._statement, entries)
+            held = store_entries(self._connection, self._statement, entries, self._backend)
         except Exception as error:  # noqa: BLE001 - of the server or of the client
             failed, runs = self._failed(error), by_run(entries)
             if self.error is None and len(runs) > 1:
@@ -271,7 +281,7 @@ class Session:
 
     def _failed(self, error: Exception) -> RunRecordError:
         """Return the error for a statement that failed; with the connection, all runs are lost."""
-        if is_lost(error, self._connection):
+        if isinstance(error, OtherBackend) or is_lost(error, self._connection):
             return self._lose(error)
         return unusable(error, self._place, self._target.schema)
 
