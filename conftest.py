@@ -4,7 +4,7 @@ import signal
 
 from hypothesis import settings
 
-from tests.postgres.fixtures import database, make_postgres, postgres_server
+from tests.postgres.fixtures import database, make_postgres, postgres_server, store_address
 from tests.sandboxes import pytest_runtest_makereport, pytest_sessionfinish, pytest_terminal_summary
 from tests.sessions import pytest_collection, pytest_configure
 
@@ -17,6 +17,7 @@ __all__ = [
     "pytest_runtest_makereport",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
+    "store_address",
 ]
 
 # How long an example takes is the machine's; what a suite may take as a whole ends a hanging one.

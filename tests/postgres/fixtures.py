@@ -31,6 +31,16 @@ def database(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture
+def store_address(database: str) -> str:
+    """Return the address of a new, empty store of runs."""
+    from strands_cli.store_place import StorePlace
+    from strands_store_postgres import store
+
+    store.init(StorePlace(address=database), database)
+    return database
+
+
+@pytest.fixture
 def make_postgres() -> Iterator[Callable[..., PostgresServer]]:
     """Return a function that starts a server for this test alone, which may stop, kill and fill it.
 

@@ -58,6 +58,7 @@ class PostgresServer:
     Attributes:
         port: On 127.0.0.1; the same after each start.
         folder: Everything that it stores, with `data` and the `log`.
+        programs: The folder with `psql`, `pg_dump` and the others.
     """
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
@@ -67,12 +68,12 @@ class PostgresServer:
         self._as_user = _unprivileged()
         if self._as_user:
             os.chown(self.folder, self._as_user["user"], self._as_user["group"])
-        self._programs = _programs(self._as_user, self.folder)
+        self.programs = _programs(self._as_user, self.folder)
         watch = [
             sys.executable,
             "-c",
             WATCH,
-            str(self._programs / "pg_ctl"),
+            str(self.programs / "pg_ctl"),
             str(self.folder),
             json.dumps(self._as_user),
         ]
@@ -168,7 +169,7 @@ class PostgresServer:
     def _run(self, program: str, *words: str) -> None:
         # Into a file: the server inherits the output of `pg_ctl`, and a pipe would stay open with it.
         with tempfile.TemporaryFile("w+") as output:
-            command = [str(self._programs / program), *words]
+            command = [str(self.programs / program), *words]
             ran = subprocess.run(
                 command,
                 stdin=subprocess.DEVNULL,

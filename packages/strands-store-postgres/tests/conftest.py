@@ -11,13 +11,9 @@ collect_ignore_glob = [] if find_spec("psycopg") else ["test_*.py"]
 
 
 @pytest.fixture
-def address(database: str) -> str:
+def address(store_address: str) -> str:
     """Return the address of a store that is initialised and empty."""
-    from strands_cli.store_place import StorePlace
-    from strands_store_postgres import store
-
-    store.init(StorePlace(address=database), database)
-    return database
+    return store_address
 
 
 @pytest.fixture

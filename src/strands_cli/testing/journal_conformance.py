@@ -84,6 +84,20 @@ class JournalContract:
 
             asyncio.run(use())
 
+    def test_a_begun_row_is_seen_at_once(self, tmp_path: Path) -> None:
+        """A row of which `begin` has returned is seen by its own process, and comes before what is written later."""
+        with self._journal(tmp_path) as journal:
+
+            async def use() -> None:
+                await journal.begin(STARTED)
+                _expect_row(journal.row(STARTED.key), STARTED)
+                await journal.write(replace(DONE, key="a"))
+                await journal.write(DONE)
+
+            asyncio.run(use())
+            found = [(row.key, row.status) for row in journal.rows()]
+            expect(found == [(DONE.key, "done"), ("a", "done")], f"the rows are {found}")
+
     def test_the_newest_row_of_a_key_counts(self, tmp_path: Path) -> None:
         """A later row replaces an earlier one of its key, whether noted or written."""
         with self._journal(tmp_path) as journal:
