@@ -7,5 +7,7 @@ from strands_cli.batch.work.result_file import ResultFile as ResultFile
 from strands_cli.batch.work.result_lines import has_line as has_line
 from strands_cli.batch.work.row_collection import collect as collect
 from strands_cli.batch.work.row_collection import current as current
-from strands_cli.batch.work.row_engine import LocalRows as LocalRows
+from strands_cli.batch.work.row_engine import OpenEngine as OpenEngine
 from strands_cli.batch.work.row_engine import RowEngine as RowEngine
+from strands_cli.batch.work.row_engine import RowSession as RowSession
+from strands_cli.batch.work.row_engine import local_rows as local_rows

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli import app
-from strands_cli.agents import assemble
-from strands_cli.batch.journal import budgets_section, providers_of
+from strands_cli.batch.journal import budgets_section
 from strands_cli.batch.rows import THE_BATCH
 from strands_cli.batch.work.batch_run import BatchRun, WantsRun, is_unfinished
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.result_lines import ResultLines
 from strands_cli.batch.work.row_collection import collect
-from strands_cli.batch.work.row_engine import LocalRows
+from strands_cli.batch.work.row_engine import OpenEngine, local_rows
 from strands_cli.engine.effects import Budget, worked_before
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.stored_runs import session_facts, while_held
-from strands_cli.engine.turns import ProviderLimits, Turns, read_provider_limits
-from strands_cli.errors import StrandsCliError
+from strands_cli.engine.turns import Turns
+from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.phrases import counted
-from strands_cli.planning.watch import workspace_of
 from strands_cli.rates import Rate
 
 if TYPE_CHECKING:
-    from strands_cli.agents import SharedRuns
     from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow
     from strands_cli.batch.reading import CheckedRows
     from strands_cli.batch.work.result_file import ResultFile
@@ -57,6 +54,7 @@ class BatchSession:
         encode: Makes the line of a result.
         listen: Is called for each row that has ended or waits.
         fix: How the batch goes on when its budget is spent; `{limit}` is the name of the limit.
+        open_engine: Opens where the rows are run.
         clock: The time.
         tally: What the batch has come to; others may look at it meanwhile.
     """
@@ -76,6 +74,7 @@ class BatchSession:
     encode: Callable[[Any], str] | None = None
     listen: Callable[[BatchRow], None] = lambda row: None
     fix: str = ""
+    open_engine: OpenEngine = local_rows
     clock: Clock = field(default_factory=SystemClock)
     tally: BatchTally = field(default_factory=BatchTally)
 
@@ -98,11 +97,12 @@ class BatchSession:
             error = raised
             raise
         finally:
-            status, reason = self._end(error)
             worked = earlier + self.clock.monotonic() - began
-            journal.put(
-                status=status, reason=reason, ended_at=self.clock.now(), worked_s=worked, session_started_at=None
-            )
+            status, reason = self._end(error)
+            ended = {"ended_at": self.clock.now(), "worked_s": worked, "session_started_at": None}
+            # A journal that has failed cannot store this; the error that is raised says it.
+            with contextlib.suppress(*([RunRecordError] if error is not None else [])):
+                journal.put(status=status, reason=reason, **ended)
 
     async def _work(self, earlier_s: float) -> BatchRun:
         if self.rows is not None:
@@ -111,30 +111,17 @@ class BatchSession:
         order = self.batch.order()
         await collect(self.batch, self.store, order)
         budget = self._budget(earlier_s)
-        limits = ProviderLimits.of(read_provider_limits(self.choices.limits, providers_of(self.planned)), self.clock)
-        async with app.shared_runs(self.planned, budget=budget, provider_limits=limits) as shared:
-            self.batch.redactor = (await shared.secrets(self.planned)).redactor
-            await self._require_equipped(shared)
+        async with self.open_engine(self, budget) as engine:
             lines = ResultLines(self.batch, order, self.results, self.choices.order, self.encode)
             rate = Rate.parse(self.choices.rate) if self.choices.rate is not None else None
             turns = Turns(self.clock, rate=rate)
-            run = BatchRun(
-                self.batch, order, self._engine(shared), lines, self.choices, turns, self.tally, budget, self.wants
-            )
+            run = BatchRun(self.batch, order, engine, lines, self.choices, turns, self.tally, budget, self.wants)
             run.listen = self.listen
             run.count()
             await run.run()
         if run.exceeded is not None:
             raise run.exceeded
         return run
-
-    async def _require_equipped(self, shared: SharedRuns) -> None:
-        """Load the tools and models once, so that what this machine lacks is one error and not one for each row."""
-        workers = await assemble(self.planned, workspace_of(self.planned), shared, self.request, self.tell)
-        await workers.close_with(self.tell)
-
-    def _engine(self, shared: SharedRuns) -> LocalRows:
-        return LocalRows(self.planned, self.request, self.store, shared, self.tell, self.fail_on_denied, self.again)
 
     def _budget(self, earlier_s: float) -> Budget | None:
         if not self.choices.budget:
@@ -147,6 +134,8 @@ class BatchSession:
         tally = self.tally
         if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
             return "interrupted", "the process was asked to stop"
+        if isinstance(error, BrokenPipeError):
+            return "interrupted", "the reader of the results has stopped"
         if error is not None:
             return "failed", error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}"
         if tally.failed:

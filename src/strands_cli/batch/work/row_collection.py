@@ -28,6 +28,8 @@ def current(row: BatchRow, store: RunStore) -> BatchRow:
     except RunRecordError:
         return row
     is_same = known is not None and known.status == found.status and known.questions == found.questions
+    # A process that was killed has not stored what it spent.
+    is_same = is_same and (found.status != "interrupted" or known is None or known.spent == found.spent)
     return row if is_same else dataclasses.replace(row, outcome=found)
 
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli import app
+from strands_cli.agents import assemble
+from strands_cli.batch.journal import providers_of
 from strands_cli.batch.rows import RowWatch, outcome_in, questions_in, structured_output
 from strands_cli.engine.journal import Answer, Question, unanswered
 from strands_cli.engine.run_start import raised_budgets, require_same, stored_request, without_own_artifacts
 from strands_cli.engine.stored_runs import opened_run
+from strands_cli.engine.turns import ProviderLimits, read_provider_limits
 from strands_cli.errors import RunRecordError
 from strands_cli.planning import require_runnable
+from strands_cli.planning.watch import workspace_of
 
 if TYPE_CHECKING:
     from strands_cli.agents import SharedRuns
-    from strands_cli.batch.journal import BatchRow
+    from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow
     from strands_cli.batch.rows import RowOutcome
     from strands_cli.engine import RunResult
+    from strands_cli.engine.effects import Budget
+    from strands_cli.engine.journal import Clock
     from strands_cli.engine.ports import RunStore, StoredJournal
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
@@ -38,6 +46,58 @@ class RowEngine(Protocol):
         Args:
             row: The row; its `attempt` counts this time.
             ended: Is called once with how far the row came, also where this is cancelled.
+        """
+
+
+class RowSession(Protocol):
+    """What rows are run for, as far as an engine needs it: a `BatchSession`."""
+
+    @property
+    def planned(self) -> Plan:
+        """The plan of the workflow, without the inputs of rows."""
+
+    @property
+    def request(self) -> RunRequest:
+        """What the person wants of each run."""
+
+    @property
+    def store(self) -> RunStore:
+        """Where the runs are."""
+
+    @property
+    def batch(self) -> BatchJournal:
+        """The journal of the batch."""
+
+    @property
+    def choices(self) -> BatchChoices:
+        """How the rows run."""
+
+    @property
+    def tell(self) -> Callable[[str], None]:
+        """What takes warnings of runs."""
+
+    @property
+    def fail_on_denied(self) -> bool:
+        """Whether any denied call counts."""
+
+    @property
+    def again(self) -> bool:
+        """Whether rows that have failed are run again."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+
+
+class OpenEngine(Protocol):
+    """Opens where the rows of a batch are run."""
+
+    def __call__(self, session: RowSession, budget: Budget | None, /) -> AbstractAsyncContextManager[RowEngine]:
+        """Return the context of an engine; it gives the journal of the batch what hides secrets in outcomes.
+
+        Args:
+            session: What the rows are run for.
+            budget: What they may spend together.
         """
 
 
@@ -153,3 +213,22 @@ class LocalRows:
             return read(journal)
         finally:
             journal.close()
+
+
+@contextlib.asynccontextmanager
+async def local_rows(session: RowSession, budget: Budget | None) -> AsyncIterator[RowEngine]:
+    """Open what runs rows in this process, and load the tools and models once.
+
+    So what this machine lacks is one error, and not one for each row.
+
+    Raises:
+        StrandsCliError: A tool, a model or a secret cannot be loaded.
+    """
+    planned, request = session.planned, session.request
+    limits = ProviderLimits.of(read_provider_limits(session.choices.limits, providers_of(planned)), session.clock)
+    async with app.shared_runs(planned, budget=budget, provider_limits=limits) as shared:
+        session.batch.redactor = (await shared.secrets(planned)).redactor
+        workers = await assemble(planned, workspace_of(planned), shared, request, session.tell)
+        await workers.close_with(session.tell)
+        how = (session.fail_on_denied, session.again)
+        yield LocalRows(planned, request, session.store, shared, session.tell, *how)

@@ -17,7 +17,7 @@ from strands_cli.run_views import command
 if TYPE_CHECKING:
     from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow
     from strands_cli.batch.reading import CheckedRows
-    from strands_cli.batch.work import BatchSession, BatchTally
+    from strands_cli.batch.work import BatchSession, BatchTally, OpenEngine
     from strands_cli.cli.commands.batch.batch_options import BatchFlags
     from strands_cli.cli.terminal import View
     from strands_cli.engine.ports import RunStore
@@ -40,6 +40,7 @@ class BatchWork:
         choices: How the rows run.
         rows: The rows of a file, and the name of that file; None where the batch has its rows.
         again: Whether rows that have failed run again.
+        open_engine: Opens where the rows are run; None for this process.
     """
 
     planned: Plan
@@ -49,6 +50,7 @@ class BatchWork:
     choices: BatchChoices
     rows: tuple[CheckedRows, str] | None = None
     again: bool = False
+    open_engine: OpenEngine | None = None
 
 
 def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
@@ -117,6 +119,8 @@ def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, 
     )
     if work.rows is not None:
         session.rows, session.source = work.rows
+    if work.open_engine is not None:
+        session.open_engine = work.open_engine
     return session
 
 
