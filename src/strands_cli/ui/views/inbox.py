@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from strands_cli.batch_ids import BATCH
 from strands_cli.errors import StrandsCliError
 from strands_cli.pages import run_page_of
 from strands_cli.pages.html_text import escape, isolated, moment
@@ -27,7 +28,8 @@ def show_inbox(ui: Ui, request: Any) -> Response:
     """Return the questions of all runs."""
     with ui.opened() as store:
         runs, _ = store.runs()
-        asking = [run for run in runs if run.status in _ASKING and has_address(run.id)]
+        # A batch that waits has no question: its rows have.
+        asking = [run for run in runs if run.status in _ASKING and run.pattern != BATCH and has_address(run.id)]
         parts = [part for run in asking[:SHOWN] if (part := _questions_of(store, run, request))]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (

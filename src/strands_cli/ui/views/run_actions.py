@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from strands_cli.batch_ids import BATCH
 from strands_cli.engine.decisions import chosen_question
 from strands_cli.errors import ExitCode, UsageError
 from strands_cli.run_views import questions_of
@@ -52,7 +53,10 @@ def answer(ui: Ui, request: Any) -> Response:
 def resume(ui: Ui, request: Any) -> Response:
     """Continue a run."""
     run = _found(ui, request)
-    return _continued(run, ui.children.start(_words(ui, "resume", run, "--detach")))
+    with ui.opened() as store:
+        is_batch = store.read(run).pattern == BATCH
+    words = _words(ui, "batch resume", run) if is_batch else _words(ui, "resume", run, "--detach")
+    return _continued(run, ui.children.start(words))
 
 
 def cancel(ui: Ui, request: Any) -> Response:

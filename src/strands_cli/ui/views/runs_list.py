@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import quote, urlencode
 
+from strands_cli.batch_ids import without_rows
 from strands_cli.events import RunStatus
 from strands_cli.pages.html_text import badge, escape, moment
 from strands_cli.phrases import counted, duration
@@ -28,6 +29,8 @@ def show_runs(ui: Ui, request: Any) -> Response:
         runs, problems = store.runs()
     problems += [f"the name of the run {run.id} is not UTF-8" for run in runs if not has_address(run.id)]
     runs = [run for run in runs if has_address(run.id)]
+    listed = _listed(runs, asked)
+    hidden, runs = len(runs) - len(listed), listed
     chosen = [run for run in runs if _fits(run, asked)]
     last = max(1, -(-len(chosen) // PER_PAGE))
     number = min(max(1, _number(asked.get("page"))), last)
@@ -40,6 +43,9 @@ def show_runs(ui: Ui, request: Any) -> Response:
             '<p id="live-note" role="status" class="soft"></p>',
             '<div id="live" data-events="/events">',
             f"<p>{counted(len(chosen), 'run')}</p>",
+            f"<p>{counted(hidden, 'row')} of batches not shown: enter the id of a batch as the text.</p>"
+            if hidden
+            else "",
             _table(shown) if shown else "",
             _paging(asked, number, last),
             f"<details><summary>{counted(len(problems), 'run')} cannot be read</summary><ul>{warned}</ul></details>"
@@ -50,6 +56,12 @@ def show_runs(ui: Ui, request: Any) -> Response:
     )
     ui.hub.note_cost("", time.perf_counter() - begun)
     return page_response("Runs", body)
+
+
+def _listed(runs: list[StoredRun], asked: Any) -> list[StoredRun]:
+    """Return runs without the rows of batches, unless these are asked for: by a text, or as those that wait."""
+    is_asked = bool(asked.get("text", "").strip()) or asked.get("status") in ("waiting", "needs-decision")
+    return runs if is_asked else without_rows(runs)
 
 
 def _fits(run: StoredRun, asked: Any) -> bool:
