@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from strands_cli.engine.stored_runs import FolderStore
 from tests.cli.strands import SECONDS, Folder
 from tests.ui.served import Browser, Served
 
@@ -44,14 +45,13 @@ def test_a_batch_is_one_run_of_the_list_and_its_rows_are_found_by_its_id(browser
 def test_a_batch_continues_from_its_page(browser: Browser, folder: Folder, served: Served) -> None:
     batch, row, *_ = sorted(path.name for path in folder.runs.iterdir())
     assert folder.strands("approve", row).code == 0
+    ended_at = FolderStore(folder.runs).read(batch).ended_at
     page = browser.get(f"/runs/{batch}")
     answer = browser.post(f"/runs/{batch}/resume", {"csrf": page.csrf})
     assert answer.status in (200, 303), answer.text
-    started = folder.start("runs", "show", batch, "--json")
-    started.end()
-    for _ in range(SECONDS):
-        status = folder.strands("batch", "status", batch, "--json").document
-        if status["rows"]["completed"] == 1 and status["status"] != "running":
-            break
+    store = FolderStore(folder.runs)
+    while store.read(batch).ended_at == ended_at or store.read(batch).status == "running":
+        store.wait(store.state(batch), batch, wait_s=SECONDS)
+    status = folder.strands("batch", "status", batch, "--json").document
     assert status["rows"] | {"completed": 1, "waiting": 1} == status["rows"]
     assert served.process.poll() is None
