@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +177,20 @@ def strands() -> Path:
     from tests.warm import STRANDS
 
     return Path(STRANDS)
+
+
+def test_people_are_notified_of_the_batch_and_not_of_each_row(rows: Rows) -> None:
+    config = rows.folder.root / "home" / ".config" / "strands-cli" / "config.yaml"
+    config.parent.mkdir(parents=True)
+    told = rows.folder.root / "told.jsonl"
+    program = rows.folder.write("tell.py", f"import sys\nopen({str(told)!r}, 'a').write(sys.stdin.read() + '\\n')\n")
+    target = {"command": [sys.executable, str(program)], "on": ["waiting", "failed", "completed"]}
+    config.write_text(json.dumps({"version": 1, "notify": [target]}))
+    config.chmod(0o600)
+    rows.flow(GATE)
+    rows.csv("bees", "ants")
+    batch = rows.id_of(rows.batch())
+    (message,) = map(json.loads, told.read_text().splitlines())
+    assert (message["type"], message["data"]["run"]) == ("run.waiting", batch)
+    assert message["data"]["usage"] == {"input_tokens": 20, "output_tokens": 4}
+    assert [" ".join(command.split()[1:4]) for command in message["data"]["commands"]] == [f"batch status {batch}"]

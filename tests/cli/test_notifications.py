@@ -300,7 +300,7 @@ def test_a_plugin_that_hangs_is_a_warning(folder: Folder) -> None:
 def test_without_a_config_file_nothing_of_this_is_imported(folder: Folder) -> None:
     lines = [
         "import sys",
-        "from strands_cli.cli.commands.running.end_notice import notice_of",
+        "from strands_cli.cli.commands.end_notice import notice_of",
         "notice_of(detached=True)",
     ]
     lines.append("print(*(name for name in sys.modules if name.startswith('strands_cli.notif')))")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from strands_cli.batch_ids import BATCH
 from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.stored_runs import StoredRun, stored_redactor, summary_of
 from strands_cli.engine.waiting import portable_command, sendable, waiting_questions
@@ -97,8 +98,10 @@ def _facts_of(run: StoredRun, redact: Callable[[str], str]) -> dict[str, Any]:
 
 def _next_steps(run: StoredRun) -> list[list[str]]:
     """Return the commands that show the run, and that continue one which nothing prevents from it."""
-    show = ["runs", "show", run.id]
-    return [show, ["resume", run.id]] if run.status == "interrupted" else [show]
+    show, resume = ["runs", "show", run.id], ["resume", run.id]
+    if run.pattern == BATCH:
+        show, resume = ["batch", "status", run.id], ["batch", "resume", run.id]
+    return [show, resume] if run.status == "interrupted" else [show]
 
 
 def _line_of(data: dict[str, Any], questions: int) -> str:
@@ -106,7 +109,9 @@ def _line_of(data: dict[str, Any], questions: int) -> str:
     name = " ".join(data["workflow"].split())
     if questions:
         return f"{name} waits for {counted(questions, 'answer')}"
-    why = f": {' '.join(data['reason'].split())}" if data["reason"] and data["status"] == "failed" else ""
+    # A batch that waits has no question itself.
+    has_reason = data["reason"] and data["status"] in ("failed", "waiting")
+    why = f": {' '.join(data['reason'].split())}" if has_reason else ""
     denied = ", ".join(dict.fromkeys(one["tool"] for one in data["denials"]))
     # Its work may not be done.
     but = f"; denied: {denied}" if denied and data["status"] == "completed" else ""

@@ -222,6 +222,8 @@ class Budget:
             if agent is not None and agent not in acting:
                 continue
             budget.tool_calls += row.detail.get(REPLACED, 0) if row.kind == "tool" else 0
+            if row.kind == "row" and row.ended_at is not None:
+                budget.count_run(row.key, row.usage, row.cost)
             if row.status != "done":
                 continue
             if row.kind == "model":

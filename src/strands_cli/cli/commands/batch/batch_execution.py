@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.batch.batch_progress import BatchProgress, row_line
 from strands_cli.cli.commands.batch.batch_report import next_lines, summary_lines, tally_document
+from strands_cli.cli.commands.end_notice import notice_of, notify_later
 from strands_cli.cli.output import OutputClosed, json_text, print_json, say
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, Interrupted, StrandsCliError
@@ -67,11 +68,12 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     """
     from strands_cli.batch.work import BatchTally
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.terminal import open_view
+    from strands_cli.cli.terminal import is_interactive, open_view
 
     tally, batch = BatchTally(), work.batch
     progress = BatchProgress(batch.id, tally)
     known |= {"batch": batch.id, "status": "failed"}
+    notice = notice_of(detached=work.request.detach or not is_interactive())
     with (
         open_view(quiet=flags.quiet, verbose=flags.verbose, progress=progress) as view,
         reserved_streams(_of_tools(view, flags), view.error_line, verbose=flags.verbose) as streams,
@@ -90,6 +92,7 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
             raise OutputClosed from error
         finally:
             known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
+            notify_later(notice, work.store.place, batch.id)
             _report(work, tally, view, flags)
     if flags.as_json:
         print_json(known)

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from strands_cli.cli.commands.running.end_notice import notice_of, notify_later
+from strands_cli.cli.commands.end_notice import notice_of, notify_later
 from strands_cli.cli.commands.running.report_file import leave_report, require_report_of_run
 from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
