@@ -117,8 +117,12 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
 
 
 def check_runs(settings: Settings) -> Iterator[Check]:
-    """Check that runs can be stored: the directory, its filesystem, free space."""
-    place = settings.runs_dir
+    """Check that runs can be stored: the directory, its filesystem, free space; that of a store is not checked here."""
+    from strands_cli.planning.stores import store_place_of
+
+    place = store_place_of(settings).directory
+    if place is None:
+        return
     while not place.exists() and place != place.parent:
         place = place.parent
     fix = "correct its permissions, or choose another: STRANDS_RUNS_DIR or --runs-dir"

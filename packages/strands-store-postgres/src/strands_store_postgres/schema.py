@@ -12,6 +12,7 @@ from strands_cli.stores import StorePlace
 from strands_store_postgres.address import Target
 from strands_store_postgres.connections import backend_of, connected, lock_key
 from strands_store_postgres.failures import unusable, words_of
+from strands_store_postgres.server_facts import server_facts
 
 if TYPE_CHECKING:
     import psycopg
@@ -171,7 +172,7 @@ def checked_schema(place: StorePlace, target: Target) -> list[str]:
         ]
         if backend_of(connection) != connection.info.backend_pid:
             lines.append("pooler: there is one between; it has to keep a server connection for the whole session")
-        return lines
+        return [*lines, *server_facts(connection)]
 
 
 def _has_right(connection: psycopg.Connection[Any], schema: str, right: str) -> bool:

@@ -13,7 +13,9 @@ from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
+    from strands_cli.config import Settings
     from strands_cli.doctor import Examination, Found
+    from strands_cli.hooks import Check
 
 
 def doctor(
@@ -23,7 +25,7 @@ def doctor(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
 ) -> int:
-    """Check Python, the SDK, providers, tools, policy, lock and disk; exit 18 if something does not work.
+    """Check Python, the SDK, providers, tools, policy, lock, disk and store; exit 18 if something does not work.
 
     No tool is imported into this process, nothing is sent without --notify, and no key is shown. The table at the end
     lists the layers of protection that this machine has, and those of each platform.
@@ -37,8 +39,8 @@ def doctor(
     settings = load_settings()
     found = examine(settings, Path.cwd(), with_engines=not no_engines)
     own = [line for line in found.lines if line[0] == CORE]
-    told = [(CORE, check) for check in check_notifications(settings, send=notify)]
-    found = dataclasses.replace(found, lines=(*own, *told, *found.lines[len(own) :]))
+    more = [(CORE, check) for check in (*_of_store(settings), *check_notifications(settings, send=notify))]
+    found = dataclasses.replace(found, lines=(*own, *more, *found.lines[len(own) :]))
     ok = not any(check.status == "failed" for _, check in found.lines)
     if as_json:
         print_json(_document(found, ok=ok))
@@ -46,6 +48,19 @@ def doctor(
         _print_lines(found)
         _print_layers(found.layers)
     return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
+
+
+def _of_store(settings: Settings) -> list[Check]:
+    """Return the lines of the chosen store."""
+    from strands_cli.engine.stored_runs import check_store
+    from strands_cli.errors import StrandsCliError
+    from strands_cli.hooks import Check
+    from strands_cli.planning.stores import store_place_of
+
+    try:
+        return list(check_store(store_place_of(settings)))
+    except StrandsCliError as error:  # the user's config file is not valid
+        return [Check("store", "failed", error.findings[0].message if error.findings else error.message, error.fix)]
 
 
 def _print_lines(found: Examination) -> None:

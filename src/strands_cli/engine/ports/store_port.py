@@ -155,7 +155,10 @@ class StoreOpener(Protocol):
         """Create what the store needs, and return what was done, one line each; a second call changes nothing."""
 
     def check(self, place: StorePlace, address: str) -> list[str]:
-        """Return the facts of a store that works, one line each; raise as `open` where it does not."""
+        """Return the facts of a store that works, one line each; raise as `open` where it does not.
+
+        A line is `NAME: TEXT`. A problem that keeps nothing from working yet is `warning: NAME: TEXT; fix: COMMAND`.
+        """
 
     def migrate(self, place: StorePlace, address: str) -> list[str]:
         """Bring a store of an older version to this one, and return what was done, one line each."""
