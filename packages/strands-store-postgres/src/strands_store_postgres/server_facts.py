@@ -22,13 +22,13 @@ NEARLY_ALL = 0.8
 def server_facts(connection: Connection[Any]) -> Iterator[str]:
     """Yield a line for each fact; one that is a problem as a warning with a fix."""
     for fact in (_clock, _connections, _encryption, _role):
-        # A role without the right to look is no reason to fail.
+        # Some roles may not look at all of it.
         with suppress(psycopg.errors.InsufficientPrivilege):
             yield from fact(connection)
 
 
 def _warning(text: str, fix: str) -> str:
-    """Return a line as `StoreOpener.check` has it for a problem that is not yet a fault."""
+    """Return a line as `StoreOpener.check` has it for a problem that may become a fault."""
     return f"warning: {text}; fix: {fix}"
 
 
