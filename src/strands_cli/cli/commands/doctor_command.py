@@ -13,9 +13,7 @@ from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
-    from strands_cli.config import Settings
     from strands_cli.doctor import Examination, Found
-    from strands_cli.hooks import Check
 
 
 def doctor(
@@ -32,6 +30,7 @@ def doctor(
 
     Example: strands doctor --json
     """
+    from strands_cli.cli.commands.store_health import check_store
     from strands_cli.config import load_settings
     from strands_cli.doctor import CORE, examine
     from strands_cli.notifications import check_notifications
@@ -39,7 +38,7 @@ def doctor(
     settings = load_settings()
     found = examine(settings, Path.cwd(), with_engines=not no_engines)
     own = [line for line in found.lines if line[0] == CORE]
-    more = [(CORE, check) for check in (*_of_store(settings), *check_notifications(settings, send=notify))]
+    more = [(CORE, check) for check in (*check_store(settings), *check_notifications(settings, send=notify))]
     found = dataclasses.replace(found, lines=(*own, *more, *found.lines[len(own) :]))
     ok = not any(check.status == "failed" for _, check in found.lines)
     if as_json:
@@ -48,19 +47,6 @@ def doctor(
         _print_lines(found)
         _print_layers(found.layers)
     return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
-
-
-def _of_store(settings: Settings) -> list[Check]:
-    """Return the lines of the chosen store."""
-    from strands_cli.engine.stored_runs import check_store
-    from strands_cli.errors import StrandsCliError
-    from strands_cli.hooks import Check
-    from strands_cli.planning.stores import store_place_of
-
-    try:
-        return list(check_store(store_place_of(settings)))
-    except StrandsCliError as error:  # the user's config file is not valid
-        return [Check("store", "failed", error.findings[0].message if error.findings else error.message, error.fix)]
 
 
 def _print_lines(found: Examination) -> None:

@@ -12,5 +12,4 @@ from strands_cli.engine.stored_runs.opened_store import opener_of as opener_of
 from strands_cli.engine.stored_runs.opened_store import store_at as store_at
 from strands_cli.engine.stored_runs.run_summary import RunSummary as RunSummary
 from strands_cli.engine.stored_runs.run_summary import summary_of as summary_of
-from strands_cli.engine.stored_runs.store_health import check_store as check_store
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor as stored_redactor

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strands_cli.engine.stored_runs.opened_store import opener_of
+from strands_cli.config import Settings
+from strands_cli.engine.stored_runs import opener_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.hooks import Check
-from strands_cli.store_place import StorePlace
+from strands_cli.planning.stores import store_place_of
 
 _NAME = "store"
 _WARNING, _FIX = "warning: ", "; fix: "
 
 
-def check_store(place: StorePlace) -> Iterator[Check]:
-    """Connect to a store and report what it is; nothing for a directory, which has a check of its own.
+def check_store(settings: Settings) -> Iterator[Check]:
+    """Connect to the chosen store and report what it is; nothing for a directory, which has a check of its own.
 
     No line has a password: neither those of a place nor those of a store do.
     """
-    if place.directory is not None:
-        return
     try:
+        place = store_place_of(settings)
+        if place.directory is not None:
+            return
         opener, address = opener_of(place)
         lines = opener.check(place, address)
     except StrandsCliError as error:
-        yield Check(_NAME, "failed", error.message, error.fix)
+        yield Check(_NAME, "failed", error.findings[0].message if error.findings else error.message, error.fix)
         return
     yield Check(_NAME, "ok", f"{place} can be used")
     yield from map(_check_of, lines)
