@@ -10,13 +10,14 @@ from pathlib import Path
 
 from strands_cli.errors import UsageError
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.store_place import is_address
+from strands_cli.store_place import has_wrong_reference, is_address
 
 POLICY_FILE = "policy.yaml"
 CONFIG_FILE = "config.yaml"
 PROJECT_POLICY = "strands-policy.yaml"
 # The tools that a person adopted: beside the policy, or in the folder of a workflow.
 ADOPTED_FILE = "strands-adopted.json"
+REFERENCES = "write {env:NAME}, {file:PATH}, {keyring:NAME} or {command:PROGRAM}; in a password, { is %7B and } is %7D"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +66,24 @@ def load_settings(
 def _chosen_store(environ: Mapping[str, str], runs_dir: Path | None, store: str | None) -> tuple[Path | None, str]:
     """Return the directory or the address that options or variables name; at most one of them is set."""
     names = ("--runs-dir", "--store")
-    if runs_dir is None and not store:
-        directory, store = environ.get("STRANDS_RUNS_DIR") or None, environ.get("STRANDS_STORE")
+    if runs_dir is None and store is None:
+        # An empty variable counts as none; an empty option comes from a variable of a shell that was meant to be set.
+        directory, store = environ.get("STRANDS_RUNS_DIR") or None, environ.get("STRANDS_STORE") or None
         runs_dir, names = Path(directory) if directory else None, ("STRANDS_RUNS_DIR", "STRANDS_STORE")
-    if runs_dir is not None and store:
+    if runs_dir is not None and store is not None:
         raise UsageError(f"{names[0]} and {names[1]} name two places for the runs", fix="leave one of them out")
-    if store and not is_address(store):
+    if store is not None:
+        _require_address(store, names)
+    return runs_dir, store or ""
+
+
+def _require_address(store: str, names: tuple[str, str]) -> None:
+    if not is_address(store):
         fix = f"write postgresql://USER@HOST/DATABASE, or name a directory with {names[0]}"
         raise UsageError(f"{names[1]} is not the address of a store: {store!r}", fix=fix)
-    return runs_dir, store or ""
+    if has_wrong_reference(store):
+        # What is in the braces may be a password.
+        raise UsageError(f"the braces in {names[1]} do not refer to a secret", fix=REFERENCES)
 
 
 def user_data_dir(environ: Mapping[str, str]) -> Path:

@@ -15,6 +15,8 @@ _PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@", re.D
 _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)", re.IGNORECASE)
 # A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
 _REFERENCE = re.compile(r"\{(env|file|keyring|command):([^{}]+)\}")
+# Braces are no characters of an address (RFC 3986, section 2), so that every other text in them is a mistake.
+_BRACES = re.compile(r"\{[^{}]*\}?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +70,8 @@ def secret_reference(address: str) -> tuple[str, str, str] | None:
     """Return the first reference to a secret in an address: its text, its source and its name; None without one."""
     found = _REFERENCE.search(address)
     return (found[0], found[1], found[2]) if found else None
+
+
+def has_wrong_reference(address: str) -> bool:
+    """Return whether braces of an address have anything else than a reference to a secret."""
+    return any(_REFERENCE.fullmatch(one[0]) is None for one in _BRACES.finditer(address))

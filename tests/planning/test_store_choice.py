@@ -42,6 +42,11 @@ def test_an_option_is_before_a_variable_and_a_variable_before_the_config_file(tm
         ({}, {"runs_dir": Path("/runs"), "store": ADDRESS}),
         ({"STRANDS_STORE": "/runs"}, {}),
         ({}, {"store": "postgres.example.org"}),
+        ({}, {"store": ""}),  # "$STORE" that is not set: not the default directory
+        ({}, {"runs_dir": Path("/runs"), "store": ""}),
+        ({}, {"store": "postgresql://ann:{evn:PG}@db/runs"}),
+        ({"STRANDS_STORE": "postgresql://ann:{env:PG@db/runs"}, {}),
+        ({"STRANDS_STORE": "postgresql://ann:{env:}@db/runs"}, {}),
     ],
 )
 def test_two_places_and_what_is_not_an_address_are_refused(environ: dict[str, str], options: dict[str, object]) -> None:
@@ -66,6 +71,7 @@ def test_the_password_of_the_config_file_is_a_reference_in_the_address(tmp_path:
         "{address: 'postgresql://b/c', password: {source: env, key: P}}",
         f"{{address: 'postgresql://a@b/c', password: {HIDDEN}}}",
         "{address: 'postgresql://a@b/c', password: {source: env}}",
+        f"'postgresql://a:{{{HIDDEN}:x}}@b/c'",
     ],
 )
 def test_a_store_in_the_config_file_that_is_not_valid_is_a_finding_with_its_line(store: str, tmp_path: Path) -> None:

@@ -34,9 +34,14 @@ def silent_port() -> Iterator[int]:
     ("change", "fix"),
     [
         (lambda one: one.replace("p%40ss", "wrong"), "password"),
-        (lambda one: one.replace("marked-p%40ss%2Fword%3A1", ""), "password"),
+        (lambda one: one.replace("marked-p%40ss%2Fword%3A1", ""), "export PGPASSWORD="),
         (lambda one: one.replace("127.0.0.1", "no-such-host.invalid"), "host name"),
-        (lambda one: one.rpartition("/")[0] + "/no_such_database", "createdb"),
+        (lambda one: one.rpartition("/")[0] + "/no_such_database", "createdb -h 127.0.0.1 -p "),
+        (
+            lambda one: one.rpartition("/")[0] + "/no_such_database",
+            " no_such_database, then: strands store init --store ",
+        ),
+        (lambda one: one.replace("127.0.0.1:", "127.0.0.1:x"), "libpq"),
         (lambda one: one + "?sslmode=require", "sslmode"),
         (lambda one: one + "?sslmode=verify-full&sslrootcert=/nowhere/root.crt", "sslmode"),
         (lambda one: one + "?sslmode=perhaps", "sslmode"),
@@ -52,12 +57,19 @@ def test_each_wrong_address_says_what_to_do(change: Callable[[str], str], fix: s
     assert fix in str(refused(lambda: open_at(change(database))).fix)
 
 
+@pytest.mark.parametrize("password", ["a@hidden", "a/hidden", "a?hidden", "a#hidden", "a:@hidden/x"])
+def test_a_password_that_is_not_encoded_is_not_shown_as_the_name_of_a_host(password: str) -> None:
+    error = refused(lambda: open_at(f"postgresql://ann:{password}@127.0.0.1/runs"))
+    assert "hidden" not in f"{error} {error.fix}"
+    assert "%40" in str(error.fix)
+
+
 def test_a_port_without_a_server_names_the_command_that_looks(database: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
         address = f"postgresql://strands:marked-p%40ss%2Fword%3A1@127.0.0.1:{port}/db"
-        assert "pg_isready" in str(refused(lambda: open_at(address)).fix)
+        assert f"pg_isready -h 127.0.0.1 -p {port}" in str(refused(lambda: open_at(address)).fix)
 
 
 def test_a_server_that_does_not_answer_ends_the_wait(silent_port: int) -> None:

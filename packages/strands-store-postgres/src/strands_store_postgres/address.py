@@ -15,6 +15,8 @@ from strands_cli.stores import StorePlace
 SCHEMA = "strands"
 # A name that needs no quotes anywhere; short enough for the name of the channel that is made of it.
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
+# The client takes what follows an @, / or ? of a password that is not encoded for a host, and its messages show it.
+_USER = re.compile(r"[^:]+://(?:[^@/?#]*@)?[^@]*")
 # When a connection counts as lost. Without these a process would wait two hours for a machine that has vanished, and
 # the server would keep the runs of a process whose machine has vanished as long.
 IDLE_S, INTERVAL_S, COUNT, USER_TIMEOUT_MS = 10, 5, 3, 20_000
@@ -64,11 +66,10 @@ def target_of(place: StorePlace, address: str) -> Target:
         given = conninfo_to_dict(f"postgresql://{address.partition('://')[2]}")
     except ProgrammingError:
         # The client's message may have a part of the password.
-        raise RunRecordError(
-            f"the address of the store {place} cannot be read",
-            fix="write postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=require, with %40 for @, %2F for / and "
-            "%25 for % in the password, and parameters that libpq knows",
-        ) from None
+        raise _unreadable(place) from None
+    ports = str(given.get("port") or "").split(",")
+    if not _USER.fullmatch(address) or not all(port.isdecimal() for port in ports if port):
+        raise _unreadable(place)
     conninfo = make_conninfo("", **{**_DEFAULTS, "application_name": _own_name(), **given}, client_encoding="UTF8")
     if own.get("pooler", "session") != "session":
         raise RunRecordError(
@@ -76,6 +77,14 @@ def target_of(place: StorePlace, address: str) -> Target:
             fix="have the pooler keep a connection for the whole session, and write pooler=session",
         )
     return Target(conninfo, schema, "pooler" in own)
+
+
+def _unreadable(place: StorePlace) -> RunRecordError:
+    return RunRecordError(
+        f"the address of the store {place} cannot be read",
+        fix="write postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=require, with %40 for @, %2F for /, "
+        "%3F for ?, %23 for # and %25 for % in the password, and parameters that libpq knows",
+    )
 
 
 def _without_own(address: str) -> tuple[str, dict[str, str]]:

@@ -32,7 +32,7 @@ def connect(place: StorePlace, target: Target) -> psycopg.Connection[Any]:
         return psycopg.connect(target.conninfo, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
         # The client's own error has the parameters of the connection in its frames.
-        raise refused(error.with_traceback(None), place) from None
+        raise refused(error.with_traceback(None), place, target.conninfo) from None
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from strands_cli.errors import RunRecordError
 from strands_cli.stores import StorePlace
@@ -12,7 +14,11 @@ if TYPE_CHECKING:
 
 # What the words of a refused connection say to do. A server may use another language; then the last fix is given.
 _REFUSALS = (
-    (("password authentication failed", "no password supplied"), "check the user and the password in the address"),
+    (
+        ("no password supplied",),
+        "name the password: export PGPASSWORD=..., or write USER:{{env:NAME}}@ in the address, as in {sample}",
+    ),
+    (("password authentication failed",), "check the user and the password in the address"),
     (("no pg_hba.conf entry",), "have this host, user and database allowed in the server's pg_hba.conf"),
     (
         ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert", "sslmode"),
@@ -22,13 +28,13 @@ _REFUSALS = (
         ("too many connections", "too many clients", "remaining connection slots"),
         "raise max_connections of the server, or start fewer processes: each holds two connections",
     ),
-    (('database "',), "make the database: createdb NAME, then: strands store init"),
-    (('role "',), "make the role: createuser --pwprompt NAME"),
+    (('database "',), "make the database: createdb {server} {database}, then: strands store init --store {address}"),
+    (('role "',), "make the role: createuser {server} --pwprompt {user}"),
     (("translate host name", "resolve host", "name or service not known"), "check the host name in the address"),
     (("starting up", "shutting down", "recovery"), "wait until the server is up, then try it again"),
     (("timeout", "timed out"), "check the host, the port and the firewalls between"),
 )
-_OTHERWISE = "check that Postgres runs there and accepts connections: pg_isready -h HOST -p PORT"
+_OTHERWISE = "check that Postgres runs there and accepts connections: pg_isready {server}"
 # By the code of an error; see https://www.postgresql.org/docs/current/errcodes-appendix.html
 _FIXES = {
     "42501": "let the role use the schema: GRANT USAGE ON SCHEMA {schema} TO ROLE; "
@@ -42,12 +48,30 @@ _FIXES = {
 }
 
 
-def refused(error: psycopg.Error, place: StorePlace) -> RunRecordError:
+def refused(error: psycopg.Error, place: StorePlace, conninfo: str) -> RunRecordError:
     """Return the error for a connection that could not be made."""
     text = words_of(error)
     lowered = text.lower()
     fix = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), _OTHERWISE)
-    return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix)
+    return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix.format(**_names(place, conninfo)))
+
+
+def _names(place: StorePlace, conninfo: str) -> dict[str, str]:
+    """Return what commands of a fix name, quoted for a shell."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(conninfo)
+    words = [
+        word for option, name in (("-h", "host"), ("-p", "port")) if given.get(name) for word in (option, given[name])
+    ]
+    user, database = str(given.get("user") or "USER"), str(given.get("dbname") or given.get("user") or "DATABASE")
+    return {
+        "server": shlex.join(map(str, words)),
+        "user": shlex.quote(user),
+        "database": shlex.quote(database),
+        "address": shlex.quote(str(place)),
+        "sample": f"postgresql://{quote(user)}:{{env:PGPASSWORD}}@{given.get('host') or 'HOST'}/{quote(database)}",
+    }
 
 
 def unusable(error: BaseException, place: StorePlace, schema: str) -> RunRecordError:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.config import Settings, load_settings
-from strands_cli.store_place import StorePlace, is_address, without_password
+from strands_cli.config import REFERENCES, Settings, load_settings
+from strands_cli.store_place import StorePlace, has_wrong_reference, is_address, without_password
 
 if TYPE_CHECKING:
     from strands_cli.workflow.yaml import Document
@@ -69,6 +69,8 @@ def _reader(document: Document) -> Any:
             if not isinstance(text, str) or not is_address(text):
                 self._report("/store", "`store` is the address of a store", _FORM)
                 return ""
+            if has_wrong_reference(text):
+                self._report("/store", "the braces in `store` do not refer to a secret", REFERENCES)
             return self._with_password(text, whole["password"]) if "password" in whole else text
 
         def _with_password(self, address: str, value: Any) -> str:
