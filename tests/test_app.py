@@ -215,3 +215,17 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "**576.20**" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_a_run_whose_process_died_before_its_first_fact_is_begun_by_the_next_one(folder: Path) -> None:
+    request = RunRequest(runs_dir=folder / "runs", out_dir=folder / "out", force=True)
+    planned = app.plan(folder / "flow.yaml", request, settings=Settings(folder / "runs"))
+
+    def begin() -> Any:
+        human = ScriptedHuman(("shorter",))
+        return asyncio.run(app.run(planned, request, human, lambda event: None, run_id="named")).response
+
+    SqliteJournal.create(folder / "runs" / "named").close()
+    assert begin() == "second"
+    with pytest.raises(RunRecordError):
+        begin()

@@ -367,6 +367,8 @@ def main() -> None:
     _next_command(socket.socket(fileno=int(sys.argv[1])))
     from strands_cli.cli import main as strands
 
+    if first := os.environ.get("STRANDS_TEST_FIRST"):
+        importlib.import_module(first).begin()
     leaving.run(strands)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,14 @@ class Rows:
     def asked(self) -> dict[str, int]:
         """How often each topic was asked about."""
         return dict(self.model.asked)
+
+    def until(self, found: Callable[[], Any]) -> Any:
+        """Return what is found, as soon as it is something."""
+        deadline, pause = time.monotonic() + SECONDS, threading.Event()
+        while not (value := found()):
+            assert time.monotonic() < deadline, "it was not found"
+            pause.wait(0.05)
+        return value
 
     def id_of(self, ran: Ran) -> str:
         """Return the id of the batch that a command named on stderr."""

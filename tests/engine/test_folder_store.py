@@ -259,3 +259,15 @@ def test_a_directory_of_runs_that_is_none_is_an_error(tmp_path: Path, wording: W
     with pytest.raises(RunRecordError) as raised:
         FolderStore(file).runs()
     wording(raised.value)
+
+
+def test_a_run_whose_process_died_before_it_had_a_journal_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "lock").touch()
+    FolderStore(tmp_path).create("run").close()
+    with pytest.raises(RunRecordError):
+        FolderStore(tmp_path).create("run")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "of a person").touch()
+    with pytest.raises(RunRecordError):
+        FolderStore(tmp_path).create("other")

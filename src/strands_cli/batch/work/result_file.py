@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import stat
 import sys
@@ -15,7 +16,8 @@ from strands_cli.errors import ArtifactError, UsageError
 STDOUT = "-"
 # Far more than the beginning of a line of ours needs.
 _FIRST_BYTES = 4096
-# A line of ours begins with this, since its members have a fixed order.
+# Before the file is in its place, lines are written together.
+_MOST_PENDING = 1_000_000
 _ELSEWHERE = "name another file with -o"
 
 
@@ -34,7 +36,10 @@ class ResultFile:
             stdout: The stream that leads to the standard output of the program.
         """
         self.path = None if out == STDOUT else Path(out).resolve()
-        self._stream: IO[str] | None = (stdout or sys.stdout) if self.path is None else None
+        self._stdout = stdout
+        # Without a buffer of Python's, which would write the rest of a line when the file is closed.
+        self._file: io.FileIO | None = None
+        self._pending, self._size = bytearray(), 0
         self._partial: Path | None = None
         self._is_broken = False
 
@@ -94,21 +99,21 @@ class ResultFile:
             return
         self._partial = self.path.with_name(f".{self.path.name}.partial") if self._is_regular() else None
         try:
-            self._stream = (self._partial or self.path).open("w", encoding="utf-8")
+            self._file = (self._partial or self.path).open("wb", buffering=0)
         except OSError as error:
             raise self._unwritable(error) from error
 
     def settle(self) -> None:
         """Put the file in its place: each further line is there when it has been written."""
-        if self._partial is None or self.path is None or self._stream is None:
+        if self._partial is None or self.path is None or self._file is None:
             return
         try:
-            self._stream.flush()
+            self._flush(self._file)
             if sys.platform == "win32":  # which renames no file that is open
-                self._stream.close()
+                self._file.close()
             self._partial.replace(self.path)
             if sys.platform == "win32":
-                self._stream = self.path.open("a", encoding="utf-8")
+                self._file = self.path.open("ab", buffering=0)
         except OSError as error:
             raise self._unwritable(error) from error
         self._partial = None
@@ -120,24 +125,47 @@ class ResultFile:
             BrokenPipeError: The reader of standard output has stopped.
             ArtifactError: It cannot be written.
         """
-        stream = self._stream or sys.stdout
         if self._is_broken:  # the error has been raised
             return
         try:
-            stream.write(line + "\n")
-            if self._partial is None:
-                stream.flush()
+            self._write(line + "\n")
         except OSError as error:
             self._is_broken = True
             if isinstance(error, BrokenPipeError):
                 raise
             raise self._unwritable(error) from error
 
+    def _write(self, text: str) -> None:
+        if self._file is None:
+            stream = self._stdout or sys.stdout
+            stream.write(text)
+            stream.flush()
+            return
+        self._pending += text.encode()
+        if self._partial is None or len(self._pending) > _MOST_PENDING:
+            self._flush(self._file)
+
+    def _flush(self, file: io.FileIO) -> None:
+        """Write what is pending; where the disk is full, the file ends with the last whole line before that."""
+        lines, written = bytes(self._pending), 0
+        self._pending.clear()
+        try:
+            while written < len(lines):
+                written += file.write(lines[written:])
+        except OSError:
+            with contextlib.suppress(OSError):  # a device has no end
+                file.truncate(self._size)
+            raise
+        self._size += len(lines)
+
     def close(self) -> None:
         """Close the file; standard output stays open."""
-        if self.path is not None and self._stream is not None:
-            with contextlib.suppress(OSError):  # a full disk has been reported
-                self._stream.close()
+        if self._file is None:
+            return
+        with contextlib.suppress(OSError):  # a full disk has been reported
+            self._file.close()
+            if self._partial is not None:
+                self._partial.unlink()
 
     def _unwritable(self, error: OSError) -> ArtifactError:
         place = self.path if self.path is not None else "standard output"

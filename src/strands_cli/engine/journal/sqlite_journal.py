@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import errno
 import functools
 import hashlib
 import json
@@ -92,18 +93,20 @@ class SqliteJournal:
     def create(cls, directory: Path) -> SqliteJournal:
         """Make the run's directory with an empty journal, and lock it.
 
+        A directory that a process has left which died before it had made the journal is taken.
+
         Raises:
-            RunRecordError: The directory cannot be made or written.
+            RunRecordError: The directory cannot be made or written, or has a journal.
         """
         try:
             directory.mkdir(parents=True, mode=0o700)
         except OSError as error:
-            raise RunRecordError(
-                f"cannot make the run's directory {directory}: {error.strerror or error}",
-                fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
-            ) from error
+            if not isinstance(error, FileExistsError) or not _has_no_more_than_a_journal(directory):
+                raise _cannot_make(directory, error.strerror or str(error)) from error
         with _released_on_failure(directory, hold=True) as (stack, lock):
             connection = _connect(directory, stack)
+            if connection.execute("PRAGMA user_version").fetchone() != (0,):
+                raise _cannot_make(directory, os.strerror(errno.EEXIST))
             connection.execute("PRAGMA journal_mode = WAL")
             # In one transaction: a process that dies here leaves nothing that looks like a record.
             connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
@@ -325,6 +328,21 @@ class SqliteJournal:
             return self._connection.execute(query, parameters).fetchall()
         finally:
             self._connection.text_factory = str
+
+
+def _has_no_more_than_a_journal(directory: Path) -> bool:
+    try:
+        names = [entry.name for entry in directory.iterdir()]
+    except OSError:
+        return False
+    return all(name == "lock" or name.startswith(DATABASE) for name in names)
+
+
+def _cannot_make(directory: Path, reason: str) -> RunRecordError:
+    return RunRecordError(
+        f"cannot make the run's directory {directory}: {reason}",
+        fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
+    )
 
 
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:

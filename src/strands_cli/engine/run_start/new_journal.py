@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from strands_cli.engine.journal import Journal, Row
 from strands_cli.engine.ports import RunStore, StoredJournal, SystemClock
 from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.outputs import write_recording
 from strands_cli.planning.planned_tools import ObjectTool
 from strands_cli.planning.workflow_tools import with_parts
@@ -65,11 +65,36 @@ def create_journal(
         facts["given"] = {name: request.python_tools.places[name] for name in names}
     if rerun is not None:
         facts["rerun_of"] = dict(rerun.origin)
-    journal = store.create(run_id)
+    journal = _new_or_unbegun(store, run_id)
     journal.put(**facts)
     for row in rerun.rows if rerun is not None else ():
         journal.note(row)
     return journal
+
+
+def _new_or_unbegun(store: RunStore, run_id: str) -> StoredJournal:
+    """Return a new journal, held, or that of a process which died before it had stored a fact of the run.
+
+    Raises:
+        RunRecordError: There is a run with this id, or the store cannot be written.
+    """
+    try:
+        return store.create(run_id)
+    except RunRecordError:
+        # Only looked at first: a run that goes on must not be taken over for this.
+        with contextlib.suppress(RunRecordError):
+            with contextlib.closing(store.open(run_id, hold=False)) as journal:
+                is_unbegun = _is_unbegun(journal)
+            if is_unbegun:
+                held = store.open(run_id)
+                if _is_unbegun(held):
+                    return held
+                held.close()
+        raise
+
+
+def _is_unbegun(journal: StoredJournal) -> bool:
+    return journal.get("status") is None and next(iter(journal.rows()), None) is None
 
 
 @contextlib.contextmanager
