@@ -26,6 +26,7 @@ from strands_cli.testing.run_holder import DONE, FACTS, WAIT_S, RunHolder, creat
 LARGE = {"text": "ü" * 200_000}
 ODD = {"text": "a\0b \ud800 \U0001f600", "\0": ["\udfff"]}
 FIRST, SECOND = "20261121-033012-a1b2c3", "20261121-033013-d4e5f6"
+BATCH_ID = "letters-1a2b3c4d"
 
 
 class StoreContract:
@@ -90,6 +91,15 @@ class StoreContract:
                 expect(store.find(name) == meant, f"{name} is {store.find(name)}, not {meant}")
             for name in ("2026", "%", "", "batch-1234.rows", "_"):
                 self._expect_unknown(partial(store.find, name))
+
+    def test_a_name_means_a_batch_and_not_its_rows(self, tmp_path: Path) -> None:
+        """The start of its id, and `last` while rows begin; a row is found by its own id, or the start of that."""
+        rows = [f"{BATCH_ID}.{number:016x}" for number in (1, 2)]
+        with self._store(tmp_path) as store:
+            for number, run_id in enumerate((FIRST, BATCH_ID, *rows)):
+                create(store, run_id, started_at=float(number)).close()
+            for name, meant in ((BATCH_ID, BATCH_ID), (BATCH_ID[:4], BATCH_ID), ("last", BATCH_ID), (rows[0], rows[0])):
+                expect(store.find(name) == meant, f"{name} is {store.find(name)}, not {meant}")
 
     def test_a_run_without_facts_is_a_problem_of_the_list(self, tmp_path: Path) -> None:
         """A process can die before it has written what the run is; such a run can be deleted."""

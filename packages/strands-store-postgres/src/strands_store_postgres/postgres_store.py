@@ -29,7 +29,10 @@ SELECT r.id, r.workflow, r.pattern, r.file, r.status, r.started_at, r.ended_at, 
 FROM {{schema}}.runs r LEFT JOIN ({HELD_LOCKS}) AS l ON l.lock = r.lock AND r.status = 'running'
 """  # noqa: S608 - constant text, as below
 _NEWEST_FIRST = " ORDER BY r.started_at DESC NULLS LAST, r.id DESC"
-_NEWEST_IDS = f"SELECT r.id FROM {{schema}}.runs r{_NEWEST_FIRST} LIMIT %s"  # noqa: S608
+# Without the rows of batches, which are runs too: no name means one of many.
+_NEWEST_IDS = f"""
+SELECT r.id FROM {{schema}}.runs r WHERE r.id !~ '-[0-9a-f]{{8}}[.][0-9a-f]{{16}}$'{_NEWEST_FIRST} LIMIT %s
+"""  # noqa: S608
 _DELETE = """
 WITH free AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(%s) AS is_free)
 DELETE FROM {schema}.runs r USING free WHERE r.id = %s AND free.is_free RETURNING 1
