@@ -189,6 +189,12 @@ def test_one_budget_is_for_all_rows_and_a_larger_one_continues(rows: Rows) -> No
     assert set(rows.asked.values()) == {1}
 
 
+def test_a_budget_that_is_spent_by_the_last_row_has_stopped_nothing(rows: Rows) -> None:
+    rows.csv("bees", "ants")
+    assert rows.batch("--concurrency", "1", "--budget", "max_tokens=24").code == 0
+    assert len(rows.lines()) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [

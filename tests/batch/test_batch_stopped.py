@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ import pytest
 from strands_cli.batch.journal.batch_journal import BatchJournal
 from strands_cli.batch.reading.checked_rows import CheckedRows
 from strands_cli.batch.reading.row_checks import CheckedRow
-from strands_cli.engine.journal import Row
+from strands_cli.engine.journal import DATABASE, Row
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.stored_runs import FolderStore
 from tests.batch.kit import STEPS, Rows
@@ -219,3 +221,54 @@ def test_a_batch_that_runs_is_cancelled_for_good(rows: Rows) -> None:
     assert "moths" not in rows.asked
     assert rows.responses() == ["BEES"]
     assert rows.batch("--again", "--force").code == 0
+
+
+def made_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def made_empty_database(path: Path) -> None:
+    path.mkdir()
+    (path / DATABASE).touch()
+
+
+def made_tables(path: Path) -> None:
+    FolderStore(path.parent).create(path.name).close()
+
+
+@pytest.mark.parametrize("left", [made_folder, made_empty_database, made_tables])
+def test_a_kill_while_a_journal_is_made_leaves_nothing_that_prevents_the_run(
+    rows: Rows, left: Callable[[Path], None]
+) -> None:
+    rows.csv("bees", "ants")
+    batch = rows.id_of(rows.batch())
+    first = rows.lines()[0]["run"]
+    for run in (first, batch):
+        shutil.rmtree(rows.folder.runs / run)
+        left(rows.folder.runs / run)
+    ran = rows.batch()
+    assert ran.code == 0, ran.err
+    assert rows.responses() == ["BEES", "ANTS"]
+    assert rows.asked == {"bees": 2, "ants": 1}, "the other row is a run that has ended"
+
+
+def test_a_call_that_was_cut_off_and_may_not_be_repeated_waits_for_a_decision(rows: Rows) -> None:
+    body = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
+    rows.folder.tool("pay", body, annotations={"readOnlyHint": False})
+    rows.flow([*STEPS, {"tool": "native:pay", "input": {"text": "{{ topic }}"}}])
+    rows.csv("bees")
+    started = rows.start("--allow", "pay", "--verbose")
+    started.wait_for("hanging")
+    started.send(signal.SIGKILL)
+    started.end()
+    rows.folder.tool("pay", "return answer('paid')", annotations={"readOnlyHint": False})
+    ran = rows.batch("--allow", "pay")
+    assert ran.code == 19, ran.err
+    (line,) = rows.lines()
+    assert (line["status"], line["questions"][0]["kind"]) == ("needs-decision", "decision")
+    commands = [command.split()[1:] for command in line["questions"][0]["commands"]]
+    redo = next(words for words in commands if any("redo" in word for word in words))
+    assert rows.strands(*redo).code == 0
+    assert rows.strands("batch", "resume", "last").code == 0
+    assert [line["response"] for line in rows.lines()] == ["paid"]
+    assert rows.asked == {"bees": 1}

@@ -20,7 +20,9 @@ def test_progress_is_drawn_in_place_and_ctrl_c_leaves_what_to_do_next(rows: Rows
     rows.csv(*topics)
     rows.model.held = {"topic 15": threading.Event()}
     environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
-    with rows.folder.terminal("batch", "flow.yaml", "rows.csv", "-o", OUT, "--limit", "openai=2", **environ) as terminal:
+    with rows.folder.terminal(
+        "batch", "flow.yaml", "rows.csv", "-o", OUT, "--limit", "openai=2", **environ
+    ) as terminal:
         drawn = terminal.wait_for(r"\r[^\n]*19 of 20 rows done, 1 run in progress[^\n]*tokens")
         assert "\n" not in drawn[0]
         terminal.type("\x03")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import tempfile
@@ -15,7 +16,7 @@ from strands_cli.batch.reading.json_line_rows import JsonLineRows
 from strands_cli.batch.reading.row_checks import CheckedRow, RowCheck
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import MAX_ROWS, STDIN, RowSource, TextLines, open_rows
-from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.errors import ArtifactError, Code, Finding, InvalidInput
 
 if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
@@ -54,16 +55,39 @@ class CheckedRows:
         return self._hash.hexdigest()
 
     def add(self, row: CheckedRow) -> None:
-        """Store a row."""
+        """Store a row.
+
+        Raises:
+            ArtifactError: The disk is full.
+        """
         self.count += 1
         self._hash.update(f"{row.digest} {row.number} {row.line}\n".encode())
-        self._spool.write(json.dumps([row.number, row.line, row.digest, dict(row.inputs)]) + "\n")
+        with _spool_errors():
+            self._spool.write(json.dumps([row.number, row.line, row.digest, dict(row.inputs)]) + "\n")
+
+    def settle(self) -> None:
+        """Write what is buffered.
+
+        Raises:
+            ArtifactError: The disk is full.
+        """
+        with _spool_errors():
+            self._spool.flush()
 
     def __iter__(self) -> Iterator[CheckedRow]:
         """Yield the rows."""
         self._spool.seek(0)
         for line in self._spool:
             yield CheckedRow(*json.loads(line))
+
+
+@contextlib.contextmanager
+def _spool_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"the rows cannot be spooled in {tempfile.gettempdir()}: {error.strerror or error}"
+        raise ArtifactError(message, fix="free disk space there, or name another directory: TMPDIR=DIR") from error
 
 
 def read_rows(
@@ -97,6 +121,7 @@ def read_rows(
         if not rows.count and not findings.count:
             findings.add(Finding(NO_ROWS, "there are no rows", TextLines(opened).where(1)))
         findings.require_none(opened.name)
+        rows.settle()
     except BaseException:
         rows.close()
         raise

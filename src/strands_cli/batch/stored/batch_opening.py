@@ -12,7 +12,7 @@ from strands_cli.batch_ids import BATCH, is_batch
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.run_start import create_journal, require_same, stored_workflow
 from strands_cli.engine.turns import read_provider_limits
-from strands_cli.errors import Finding, RunRecordError, UsageError
+from strands_cli.errors import Finding, NothingStored, RunRecordError, UsageError
 from strands_cli.planning.checks import check_limits
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def open_batch(found: PlannedBatch, store: RunStore, choices: BatchChoices) -> t
     journal, is_new = _existing(store, found.id), False
     if journal is None:
         journal, is_new = create_journal(store, found.planned, found.request, found.id), True
+    if not is_batch(journal):  # it is new, or its process was killed just before this
         journal.put(pattern=BATCH)
     batch = BatchJournal(journal, SystemClock())
     try:
@@ -48,6 +49,9 @@ def _existing(store: RunStore, batch: str) -> StoredJournal | None:
     """Return the journal of a batch, held; None if there is none."""
     try:
         store.read(batch)
+    except NothingStored:
+        store.delete(batch)  # its process was killed while it made it
+        return None
     except RunRecordError:
         # It does not exist, or it cannot be read: then making it fails.
         return None

@@ -119,7 +119,7 @@ class BatchSession:
             run.listen = self.listen
             run.count()
             await run.run()
-        if run.exceeded is not None:
+        if run.exceeded is not None and self.tally.left:
             raise run.exceeded
         return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from strands_cli.cli.commands.batch.batch_report import next_lines, summary_line
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
 from strands_cli.cli.output import OutputClosed, json_text, print_json, say
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import ExitCode, Interrupted, StrandsCliError
+from strands_cli.errors import ExitCode, Interrupted, StrandsCliError, UsageError
 from strands_cli.phrases import counted
 from strands_cli.run_views import command
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
 
+# Open files of the process itself, and of one run: its journal, its lock, and connections to a model and a tool.
+FILES, FILES_A_RUN = 128, 8
 # Warnings of runs that are shown: each row may have the same one.
 _MOST_WARNINGS = 20
 
@@ -73,9 +76,11 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     tally, batch = BatchTally(), work.batch
     progress = BatchProgress(batch.id, tally)
     known |= {"batch": batch.id, "status": "failed"}
+    require_open_files(work.choices.concurrency)
     notice = notice_of(detached=work.request.detach or not is_interactive())
+    draws = not flags.verbose and not (work.choices.out == "-" and sys.stdout.isatty())
     with (
-        open_view(quiet=flags.quiet, verbose=flags.verbose, progress=progress) as view,
+        open_view(quiet=flags.quiet, verbose=not draws, progress=progress) as view,
         reserved_streams(_of_tools(view, flags), view.error_line, verbose=flags.verbose) as streams,
     ):
         if work.planned.hooks is not None:
@@ -99,6 +104,27 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     if stopped is not None and not flags.quiet:
         say(stopped)
     return exit_code_of(tally)
+
+
+def require_open_files(concurrency: int) -> None:
+    """Let this process have as many open files as so many runs need.
+
+    Raises:
+        UsageError: The system does not allow it.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    needed = FILES + FILES_A_RUN * concurrency
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        most = max(1, (hard - FILES) // FILES_A_RUN)
+        message = f"--concurrency {concurrency} needs {needed} open files, and the limit is {hard} (ulimit -n)"
+        raise UsageError(message, fix=f"--concurrency {most}, or a larger limit")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, stdout: Any) -> BatchSession:
@@ -135,7 +161,8 @@ def _to_end(session: BatchSession, view: View) -> str | None:
         run = run_to_end(session.work, view.before_notice)
     finally:
         view.settle()
-    return f"stopped after {counted(run.failed_here, 'failed row')}" if run.stopped == "fail-fast" else None
+    is_short = run.stopped == "fail-fast" and session.tally.left
+    return f"stopped after {counted(run.failed_here, 'failed row')}" if is_short else None
 
 
 def _listener(flags: BatchFlags, view: View, progress: BatchProgress) -> Callable[[BatchRow], None]:
