@@ -27,7 +27,7 @@ def database(postgres_server: PostgresServer) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(_NUMBERS)}"
     postgres_server.run(f"CREATE DATABASE {name}")
     yield postgres_server.address(name)
-    postgres_server.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    postgres_server.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", superuser=True)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from store_kit import FACTS, ROW, done, opened
+from store_values import FACTS, ROW, done, opened
 
 from strands_cli.errors import RunRecordError
 

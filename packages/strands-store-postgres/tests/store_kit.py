@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
+from store_values import FACTS, ROW, done, opened
 
 from strands_cli.errors import ExitCode, RunRecordError
 from strands_cli.store_place import StorePlace
 from strands_cli.stores import Row
 from strands_store_postgres import store
-from strands_store_postgres.postgres_store import PostgresStore
 from tests.postgres.postgres_server import PASSWORD
 
+__all__ = ["FACTS", "ROW", "WAIT_S", "cut", "done", "initialised", "opened", "refused", "until", "write"]
+
 WAIT_S = 60.0
-ROW = Row("steps.0", "model", "started", "digest", started_at=12.5)
-FACTS: dict[str, Any] = {"workflow": "w", "pattern": "chain", "file": "f.yaml", "status": "running", "started_at": 5.0}
-
-
-@contextlib.contextmanager
-def opened(address: str) -> Iterator[PostgresStore]:
-    with contextlib.closing(store.open(StorePlace(address=address), address)) as found:
-        yield found
 
 
 def initialised(address: str) -> str:
     store.init(StorePlace(address=address), address)
     return address
-
-
-def done(number: int, output: Any = None) -> Row:
-    return replace(ROW, key=f"steps.{number}", status="done", output=output, ended_at=13.5)
 
 
 def write(journal: Any, *rows: Row) -> list[Any]:

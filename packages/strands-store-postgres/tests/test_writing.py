@@ -16,6 +16,7 @@ from store_kit import FACTS, ROW, WAIT_S, cut, done, opened, refused, until, wri
 
 from strands_cli.errors import RunRecordError
 from strands_cli.secrets import Redactor
+from strands_store_postgres.commit import RunChanges
 from strands_store_postgres.postgres_store import PostgresStore
 
 pytestmark = pytest.mark.postgres
@@ -55,6 +56,13 @@ def test_rows_of_many_runs_are_committed_together(found: PostgresStore, address:
     for journal in journals:
         assert [row.key for row in journal.rows()] == [f"steps.{number}" for number in range(50)]
         journal.close()
+
+
+def test_a_row_keeps_its_place_where_one_commit_has_its_start_and_its_end() -> None:
+    changes = RunChanges(fence=1)
+    for position, key in enumerate(("a", "b", "a"), 1):
+        changes.add_effect((key, *(["x"] * 11), position))
+    assert [(columns[0], columns[-1]) for columns in changes.effects.values()] == [("a", 1), ("b", 2)]
 
 
 def test_what_one_run_cannot_store_fails_alone(found: PostgresStore) -> None:
@@ -247,8 +255,9 @@ def test_what_was_read_ahead_is_not_older_than_what_is_written(found: PostgresSt
         for number in range(0, 50, 2):
             assert journal.row(f"steps.{number}") is not None
             write(journal, done(number + 1, "new"))
-        outputs = [row.output for number in range(50) if (row := journal.row(f"steps.{number}")) is not None]
-        assert outputs == ["old", "new"] * 25
+        # From the last one back, so that none is read again with one before it.
+        rows = [journal.row(f"steps.{number}") for number in reversed(range(50))]
+        assert [row and row.output for row in rows] == ["new", "old"] * 25
 
 
 def test_a_reader_sees_each_fact_as_it_is_now(found: PostgresStore) -> None:
@@ -266,14 +275,17 @@ def test_a_process_with_a_copy_of_a_connection_does_not_use_it(found: PostgresSt
     with closing(found.create("run")) as journal:
 
         def child() -> None:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(RunRecordError):
                 journal.put(status="completed")
                 theirs.send("stored")
-            theirs.send("refused")
+            # What reads makes connections of its own.
+            theirs.send(f"refused, {found.state('run') == seen}")
 
+        seen = found.state("run")
         process = context.Process(target=child)
         process.start()
         assert ours.poll(WAIT_S)
-        assert ours.recv() == "refused"
+        assert ours.recv() == "refused, True"
         process.join(WAIT_S)
+        assert found.state("run") == seen
         assert write(journal, done(1)) == [None]

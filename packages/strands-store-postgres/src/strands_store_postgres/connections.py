@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -70,6 +71,7 @@ class Readers:
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._is_closed = False
+        self._process = os.getpid()
 
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of one statement; it is repeated where a connection that was idle turns out to be lost.
@@ -102,6 +104,9 @@ class Readers:
 
     def _taken(self) -> psycopg.Connection[Any] | None:
         with self._lock:
+            if self._process != os.getpid():
+                # Copies of those of another process, which goes on to use them.
+                self._idle, self._process = [], os.getpid()
             return self._idle.pop() if self._idle else None
 
     def _give_back(self, connection: psycopg.Connection[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import functools
 import json
@@ -183,7 +184,9 @@ class HeldJournal(PostgresJournal):
             if stop is not None:
                 self._stop = None
         if stop is not None:
-            stop()
+            # It may belong to a loop that has ended meanwhile; nothing of it may end the thread that writes.
+            with contextlib.suppress(Exception):
+                stop()
 
     def lose(self, error: RunRecordError, *, is_held: bool = False) -> None:
         """Refuse every later write with this error, and end the work unless the run is held all the same."""

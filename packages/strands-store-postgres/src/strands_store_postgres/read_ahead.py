@@ -48,14 +48,13 @@ class RowsAhead:
             return self._ahead.pop(key, None)
 
     def note(self, key: str, kind: str) -> None:
-        """Forget what was read of a row that is written now."""
+        """Take over that there is a row with this key, when it is committed."""
         with self._lock:
             if self._kinds is not None:
-                self._kinds[key] = self._kinds.get(key, kind)
-            self._ahead.pop(key, None)
+                self._kinds.setdefault(key, kind)
 
     def drop(self, key: str) -> None:
-        """Forget what was read of a row before it was committed."""
+        """Forget what was read of a row that is committed now."""
         with self._lock:
             self._ahead.pop(key, None)
 
