@@ -82,7 +82,8 @@ def test_a_store_is_made_checked_and_migrated(folder: Folder, database: str) -> 
     assert len(commands.json("store", "init")["done"]) == 1
     assert len(commands.json("store", "init")["done"]) == 1
     assert len(commands.json("store", "migrate")["done"]) == 1
-    assert len(commands.json("store", "check")["facts"]) == 3
+    facts = [fact.partition(":")[0] for fact in commands.json("store", "check")["facts"]]
+    assert {"server", "schema", "role"} <= {*facts}
     assert commands.json("runs", "list")["runs"] == []
 
 
