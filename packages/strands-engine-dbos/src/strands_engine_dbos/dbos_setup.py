@@ -1,0 +1,90 @@
+"""How DBOS is configured here: one schema of the journals' database, JSON, its log through ours, no pickle."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import sqlalchemy
+from dbos import DBOS, DBOSClient, DBOSConfig
+from psycopg.conninfo import conninfo_to_dict
+
+from strands_engine_dbos.connection import KEEPALIVES, SCHEMA, explained
+from strands_engine_dbos.json_serializer import JsonSerializer
+from strands_engine_dbos.queue_tables import APPLICATION
+
+if TYPE_CHECKING:
+    from strands_cli.store_place import StorePlace
+
+# Of the pool of one worker: its queue threads, its timers, and the ends of its dispatches.
+POOL = 8
+# A schedule that is new, changed or gone is noticed after this time.
+SCHEDULES_S = 5.0
+
+
+def engine_of(address: str, pool: int) -> sqlalchemy.Engine:
+    """Return SQLAlchemy's engine, which opens connections as libpq reads the address."""
+
+    def connect() -> psycopg.Connection[Any]:
+        return psycopg.connect(address, application_name="strands dbos", client_encoding="utf8", **KEEPALIVES)
+
+    return sqlalchemy.create_engine(
+        "postgresql+psycopg://", creator=connect, pool_size=pool, max_overflow=0, pool_timeout=30, pool_pre_ping=True
+    )
+
+
+def quiet() -> logging.Logger:
+    """Take DBOS's own handlers from its logger, which writes lines of its own form to stderr, and return the logger."""
+    logger = logging.getLogger("dbos")
+    logger.handlers.clear()
+    logger.propagate = False
+    logger.setLevel(logging.WARNING)
+    return logger
+
+
+def opened_client(place: StorePlace, address: str, schema: str) -> DBOSClient:
+    """Return a client of the queues.
+
+    Raises:
+        RunRecordError: The database cannot be reached.
+    """
+    quiet().addHandler(logging.NullHandler())
+    with explained(place):
+        return DBOSClient(
+            system_database_engine=engine_of(address, 2),
+            dbos_system_schema=schema,
+            serializer=JsonSerializer(),
+            application_name=APPLICATION,
+            retry_connection_errors=False,
+        )
+
+
+def configuration(address: str, worker: str, version: str) -> DBOSConfig:
+    """Return the configuration of a worker."""
+    return {
+        "name": APPLICATION,
+        "system_database_engine": engine_of(address, POOL),
+        "dbos_system_schema": SCHEMA,
+        "serializer": JsonSerializer(),
+        "executor_id": worker,
+        "application_version": version,
+        "run_migrations": False,
+        "scheduler_polling_interval_sec": SCHEDULES_S,
+        "log_level": "WARNING",
+    }
+
+
+def migrate(address: str) -> None:
+    """Create DBOS's tables, or bring them to the version of this DBOS."""
+    quiet().addHandler(logging.NullHandler())
+    known = {name: str(value) for name, value in conninfo_to_dict(address).items() if value is not None}
+    # In the query, where a path and several hosts mean what they mean to libpq.
+    url = sqlalchemy.URL.create(
+        "postgresql",
+        username=known.pop("user", None),
+        password=known.pop("password", None),
+        database=known.pop("dbname", None),
+        query=known,
+    )
+    DBOS.migrate(url.render_as_string(hide_password=False), schema=SCHEMA)

@@ -1,0 +1,79 @@
+"""What is read of the queues in SQL: numbers over many runs, which no call of DBOS counts."""
+
+from __future__ import annotations
+
+from strands_engine_dbos.connection import SCHEMA
+from strands_engine_dbos.worker_lock import IS_HELD
+
+# The name of our application among those that may share DBOS's tables, and of the two workflows that it has.
+APPLICATION = "strands-cli"
+DISPATCH, FIRE = "strands_dispatch", "strands_fire"
+
+WORKERS_TABLE = f"""
+CREATE TABLE IF NOT EXISTS {SCHEMA}.strands_workers (
+  id text PRIMARY KEY,
+  name text NOT NULL,
+  machine text NOT NULL,
+  pid integer NOT NULL,
+  queues text[] NOT NULL,
+  concurrency integer NOT NULL,
+  version text NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT now(),
+  draining boolean NOT NULL DEFAULT false
+)"""
+FORMAT = f"""
+SELECT to_regclass('{SCHEMA}.strands_workers') IS NOT NULL, to_regclass('{SCHEMA}.workflow_status') IS NOT NULL"""
+
+_OF_RUNS = f"FROM {SCHEMA}.workflow_status WHERE name = '{DISPATCH}' AND application_name = '{APPLICATION}'"
+
+LIVE = f"""
+SELECT DISTINCT attributes->>'run_id' {_OF_RUNS}
+  AND status IN ('ENQUEUED', 'DELAYED', 'PENDING') AND attributes->>'run_id' = ANY(%s)"""
+TICKETS_OF = f"""
+SELECT workflow_uuid, status, (attributes->>'attempt')::bigint {_OF_RUNS}
+  AND attributes @> jsonb_build_object('run_id', %s::text)"""
+NUMBERS = f"""
+SELECT coalesce(queue_name, ''), status, coalesce(application_version, ''), count(*),
+  extract(epoch FROM now()) - min(created_at) / 1000.0
+{_OF_RUNS} AND status IN ('ENQUEUED', 'DELAYED', 'PENDING') GROUP BY 1, 2, 3"""
+QUEUES = f"""
+SELECT name, concurrency, rate_limit_max, rate_limit_period_sec FROM {SCHEMA}.queues
+WHERE application_name = '{APPLICATION}' ORDER BY name"""
+REFUSED = f"""
+SELECT attributes {_OF_RUNS} AND status IN ('ENQUEUED', 'DELAYED') AND attributes->'refusals' <> '{{}}'::jsonb
+ORDER BY created_at DESC LIMIT %s"""
+SCHEDULES = f"""
+SELECT schedule_name, schedule, coalesce(cron_timezone, 'UTC'), coalesce(last_fired_at, '')
+FROM {SCHEMA}.workflow_schedules WHERE workflow_name = '{FIRE}' ORDER BY 1"""
+# A worker that has no runs and no lock has left nothing behind.
+WORKERS = f"""
+SELECT id, name, machine, pid, queues, concurrency, version, extract(epoch FROM started_at)::float8, {IS_HELD},
+  draining, ARRAY(
+    SELECT attributes->>'run_id' {_OF_RUNS} AND status = 'PENDING' AND executor_id = worker.id ORDER BY 1)
+FROM {SCHEMA}.strands_workers AS worker ORDER BY started_at, id"""
+# Who holds runs or has a row, and no lock: its process is gone. `FIRE` counts too.
+GONE = f"""
+SELECT id FROM (
+  SELECT id FROM {SCHEMA}.strands_workers
+  UNION
+  SELECT executor_id FROM {SCHEMA}.workflow_status WHERE status = 'PENDING' AND application_name = '{APPLICATION}'
+) AS known WHERE id IS NOT NULL AND NOT {IS_HELD}"""
+LEFT_BEHIND = f"""
+SELECT workflow_uuid, coalesce(queue_name, ''), attributes->>'run_id' FROM {SCHEMA}.workflow_status
+WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}'"""
+FORGET_WORKER = f"DELETE FROM {SCHEMA}.strands_workers WHERE id = %s"
+# Tickets for workers of older versions, of which none is alive.
+OUTDATED = f"""
+SELECT workflow_uuid, attributes {_OF_RUNS} AND status IN ('ENQUEUED', 'DELAYED')
+  AND application_version ~ '^[0-9]+$' AND application_version::int < %s
+  AND application_version NOT IN (SELECT version FROM {SCHEMA}.strands_workers WHERE {IS_HELD})
+ORDER BY created_at LIMIT 100"""
+PENDING = f"""
+SELECT count(*) {_OF_RUNS} AND (
+  (status = 'PENDING' AND executor_id = %s)
+  OR (status = 'ENQUEUED' AND queue_name = ANY(%s) AND coalesce(application_version, %s) = %s))"""
+# What is done is kept as long as the longest period of a limit, which counts starts.
+DONE = f"""
+SELECT workflow_uuid FROM {SCHEMA}.workflow_status
+WHERE application_name = '{APPLICATION}' AND completed_at IS NOT NULL AND completed_at < (extract(epoch FROM now())
+  - greatest(3600, (SELECT max(rate_limit_period_sec) FROM {SCHEMA}.queues))) * 1000 LIMIT 1000"""

@@ -1,0 +1,159 @@
+"""The queues of a store on DBOS: tickets in and out, limits, schedules, and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.errors import UsageError
+from strands_cli.queues import QueueLimits, QueueState, Schedule, Ticket, WorkerState
+
+from strands_engine_dbos import queue_tables as sql
+from strands_engine_dbos.connection import SCHEMA, connected, explained, no_queues
+
+if TYPE_CHECKING:
+    import psycopg
+    from dbos import DBOSClient
+    from strands_cli.store_place import StorePlace
+
+# How often a worker looks for a run when it has room. Each look is a transaction.
+POLL_S = 0.2
+
+
+class DbosQueue:
+    """Implements `RunQueue`. DBOS itself is imported when something is put in or taken out: that takes most of a second."""
+
+    def __init__(self, place: StorePlace, address: str) -> None:
+        self._place, self._address = place, address
+        self._dbos: DBOSClient | None = None
+        self._known: set[str] = set()
+        with explained(place):
+            self._connection: psycopg.Connection[Any] = connected(address, "strands queue")
+            has_tables = self._connection.execute(sql.FORMAT).fetchone()
+        if has_tables is None or not all(has_tables):
+            self._connection.close()
+            raise no_queues(place)
+
+    def put(self, ticket: Ticket) -> None:
+        """Let a run wait in its queue."""
+        import time
+        from dataclasses import replace
+
+        client = self._client()
+        with explained(self._place):
+            self.require(ticket.queue)
+            attempt = ticket.attempt or 1 + max((one[2] or 0 for one in self._tickets_of(ticket.run_id)), default=0)
+        numbered = replace(ticket, attempt=attempt)
+        options: dict[str, Any] = {
+            "workflow_name": sql.DISPATCH,
+            "queue_name": ticket.queue,
+            "workflow_id": f"{ticket.run_id}:{attempt}",
+            "app_version": ticket.version,
+            "priority": ticket.priority,
+            "attributes": numbered.as_dict(),
+        }
+        if ticket.at is not None and (delay_s := ticket.at - time.time()) > 0:
+            options["delay_seconds"] = delay_s
+        client.enqueue(options, numbered.as_dict())  # type: ignore[arg-type]
+
+    def take_out(self, run_id: str) -> bool:
+        """Remove all tickets of a run."""
+        with explained(self._place):
+            waiting = [one[0] for one in self._tickets_of(run_id) if one[1] in ("ENQUEUED", "DELAYED", "PENDING")]
+        if waiting:
+            self._client().cancel_workflows(waiting)
+        return bool(waiting)
+
+    def live(self, run_ids: Collection[str]) -> set[str]:
+        """Return which runs have a ticket that waits or is worked on."""
+        return {row[0] for row in self._rows(sql.LIVE, (list(run_ids),))}
+
+    def limit(self, queue: str, limits: QueueLimits) -> None:
+        """Set the limits of a queue."""
+        limiter: Any = None
+        if limits.rate is not None:
+            limiter = {"limit": limits.rate, "period": limits.rate_s or 1.0}
+        self._client().register_queue(
+            queue, global_concurrency=limits.concurrency, limiter=limiter, polling_interval_sec=POLL_S
+        )
+
+    def states(self) -> list[QueueState]:
+        """Return every queue in numbers."""
+        limits = {
+            name: QueueLimits(concurrency, rate, period) for name, concurrency, rate, period in self._rows(sql.QUEUES)
+        }
+        numbers: dict[str, dict[str, Any]] = {name: {"versions": {}} for name in limits}
+        names = {"ENQUEUED": "waiting", "PENDING": "running", "DELAYED": "delayed"}
+        for queue, status, version, count, oldest_s in self._rows(sql.NUMBERS):
+            found = numbers.setdefault(queue, {"versions": {}})
+            found[names[status]] = found.get(names[status], 0) + count
+            if status == "ENQUEUED":
+                found["oldest_s"] = max(float(oldest_s), found.get("oldest_s", 0.0))
+                found["versions"][version] = count
+        return [QueueState(name, limits.get(name, QueueLimits()), **found) for name, found in sorted(numbers.items())]
+
+    def refused(self, most: int) -> list[Ticket]:
+        """Return tickets that wait after a refusal."""
+        return [Ticket.from_dict(row[0]) for row in self._rows(sql.REFUSED, (most,))]
+
+    def workers(self) -> list[WorkerState]:
+        """Return the workers that are alive or have left runs behind."""
+        found = [
+            WorkerState(*row[:4], tuple(row[4]), *row[5:10], tuple(row[10])) for row in self._rows(sql.WORKERS)
+        ]
+        return [one for one in found if one.is_alive or one.runs]
+
+    def schedule(self, schedule: Schedule) -> None:
+        """Fire again and again from now on."""
+        from dbos.error import DBOSException
+
+        given: Any = {
+            "schedule_name": schedule.name,
+            "workflow_name": sql.FIRE,
+            "schedule": schedule.cron,
+            "cron_timezone": schedule.timezone,
+            "context": {"schedule": schedule.name},
+        }
+        try:
+            self._client().apply_schedules([given])
+        except DBOSException as error:
+            fix = "write five fields, e.g. --every '0 6 * * 1-5', and a zone such as Europe/Berlin"
+            raise UsageError(f"--every {schedule.cron!r} is not valid: {error}", fix=fix) from error
+
+    def unschedule(self, name: str) -> bool:
+        """Remove a schedule."""
+        was_there = name in {one.name for one in self.schedules()}
+        if was_there:
+            self._client().delete_schedule(name)
+        return was_there
+
+    def schedules(self) -> list[Schedule]:
+        """Return every schedule."""
+        return [Schedule(*row) for row in self._rows(sql.SCHEDULES)]
+
+    def close(self) -> None:
+        """Close both connections."""
+        self._connection.close()
+        if self._dbos is not None:
+            self._dbos.destroy()
+
+    def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with explained(self._place):
+            return self._connection.execute(statement, values).fetchall()  # type: ignore[arg-type]
+
+    def _tickets_of(self, run_id: str) -> list[tuple[Any, ...]]:
+        return self._rows(sql.TICKETS_OF, (run_id,))
+
+    def require(self, name: str) -> None:
+        """Make a queue that does not exist yet: a ticket for an unknown queue is never taken."""
+        if name in self._known:
+            return
+        self._client().register_queue(name, polling_interval_sec=POLL_S, on_conflict="never_update")
+        self._known.add(name)
+
+    def _client(self) -> DBOSClient:
+        if self._dbos is None:
+            from strands_engine_dbos.dbos_setup import opened_client
+
+            self._dbos = opened_client(self._place, self._address, SCHEMA)
+        return self._dbos

@@ -1,0 +1,5 @@
+"""Queues of runs beyond one process: the port that an engine implements, and the engine that is installed."""
+
+from strands_cli.lazy_face import lazy_face
+
+__getattr__ = lazy_face(__name__, __file__)

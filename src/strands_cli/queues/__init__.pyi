@@ -1,0 +1,10 @@
+from strands_cli.queues.queue_port import Dispatch as Dispatch
+from strands_cli.queues.queue_port import Engine as Engine
+from strands_cli.queues.queue_port import Handler as Handler
+from strands_cli.queues.queue_port import QueueLimits as QueueLimits
+from strands_cli.queues.queue_port import QueueState as QueueState
+from strands_cli.queues.queue_port import RunQueue as RunQueue
+from strands_cli.queues.queue_port import Schedule as Schedule
+from strands_cli.queues.queue_port import Station as Station
+from strands_cli.queues.queue_port import Ticket as Ticket
+from strands_cli.queues.queue_port import WorkerState as WorkerState
