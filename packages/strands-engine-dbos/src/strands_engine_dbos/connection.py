@@ -28,9 +28,7 @@ KEEPALIVES: dict[str, Any] = {
 
 def connected(address: str, name: str) -> psycopg.Connection[Any]:
     """Open a connection that commits each statement; the server shows the `name`."""
-    connection = psycopg.connect(
-        address, autocommit=True, application_name=name, client_encoding="utf8", **KEEPALIVES
-    )
+    connection = psycopg.connect(address, autocommit=True, application_name=name, client_encoding="utf8", **KEEPALIVES)
     # The server notices by these that a client is gone. Over a Unix socket there is nothing to set.
     connection.execute("SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3")
     return connection

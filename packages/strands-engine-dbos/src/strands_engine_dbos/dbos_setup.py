@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 import sqlalchemy
 from dbos import DBOS, DBOSClient, DBOSConfig
 from psycopg.conninfo import conninfo_to_dict
 
-from strands_engine_dbos.connection import KEEPALIVES, SCHEMA, explained
+from strands_engine_dbos.connection import KEEPALIVES, SCHEMA
 from strands_engine_dbos.json_serializer import JsonSerializer
 from strands_engine_dbos.queue_tables import APPLICATION
-
-if TYPE_CHECKING:
-    from strands_cli.store_place import StorePlace
 
 # Of the pool of one worker: its queue threads, its timers, and the ends of its dispatches.
 POOL = 8
@@ -23,14 +20,14 @@ POOL = 8
 SCHEDULES_S = 5.0
 
 
-def engine_of(address: str, pool: int) -> sqlalchemy.Engine:
-    """Return SQLAlchemy's engine, which opens connections as libpq reads the address."""
+def pool_of(address: str, size: int) -> sqlalchemy.Engine:
+    """Return a pool of connections, which are opened as libpq reads the address."""
 
     def connect() -> psycopg.Connection[Any]:
         return psycopg.connect(address, application_name="strands dbos", client_encoding="utf8", **KEEPALIVES)
 
     return sqlalchemy.create_engine(
-        "postgresql+psycopg://", creator=connect, pool_size=pool, max_overflow=0, pool_timeout=30, pool_pre_ping=True
+        "postgresql+psycopg://", creator=connect, pool_size=size, max_overflow=0, pool_timeout=30, pool_pre_ping=True
     )
 
 
@@ -43,28 +40,23 @@ def quiet() -> logging.Logger:
     return logger
 
 
-def opened_client(place: StorePlace, address: str, schema: str) -> DBOSClient:
-    """Return a client of the queues.
-
-    Raises:
-        RunRecordError: The database cannot be reached.
-    """
+def client_of(pool: sqlalchemy.Engine) -> DBOSClient:
+    """Return a client of the queues; it uses the pool and does not dispose of it."""
     quiet().addHandler(logging.NullHandler())
-    with explained(place):
-        return DBOSClient(
-            system_database_engine=engine_of(address, 2),
-            dbos_system_schema=schema,
-            serializer=JsonSerializer(),
-            application_name=APPLICATION,
-            retry_connection_errors=False,
-        )
+    return DBOSClient(
+        system_database_engine=pool,
+        dbos_system_schema=SCHEMA,
+        serializer=JsonSerializer(),
+        application_name=APPLICATION,
+        retry_connection_errors=False,
+    )
 
 
-def configuration(address: str, worker: str, version: str) -> DBOSConfig:
+def configuration(pool: sqlalchemy.Engine, worker: str, version: str) -> DBOSConfig:
     """Return the configuration of a worker."""
     return {
         "name": APPLICATION,
-        "system_database_engine": engine_of(address, POOL),
+        "system_database_engine": pool,
         "dbos_system_schema": SCHEMA,
         "serializer": JsonSerializer(),
         "executor_id": worker,

@@ -7,25 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import UsageError
 from strands_cli.queues import QueueLimits, QueueState, Schedule, Ticket, WorkerState
-
 from strands_engine_dbos import queue_tables as sql
-from strands_engine_dbos.connection import SCHEMA, connected, explained, no_queues
+from strands_engine_dbos.connection import connected, explained, no_queues
 
 if TYPE_CHECKING:
     import psycopg
     from dbos import DBOSClient
+    from sqlalchemy import Engine
+
     from strands_cli.store_place import StorePlace
 
 # How often a worker looks for a run when it has room. Each look is a transaction.
 POLL_S = 0.2
 
 
+def workflow_id(ticket: Ticket) -> str:
+    """Return the id of DBOS's workflow for a ticket."""
+    return f"{ticket.run_id}:{ticket.attempt}"
+
+
 class DbosQueue:
-    """Implements `RunQueue`. DBOS itself is imported when something is put in or taken out: that takes most of a second."""
+    """Implements `RunQueue`; DBOS itself takes most of a second to import, and only what changes a queue does it."""
 
     def __init__(self, place: StorePlace, address: str) -> None:
         self._place, self._address = place, address
         self._dbos: DBOSClient | None = None
+        self._pool: Engine | None = None
         self._known: set[str] = set()
         with explained(place):
             self._connection: psycopg.Connection[Any] = connected(address, "strands queue")
@@ -47,7 +54,7 @@ class DbosQueue:
         options: dict[str, Any] = {
             "workflow_name": sql.DISPATCH,
             "queue_name": ticket.queue,
-            "workflow_id": f"{ticket.run_id}:{attempt}",
+            "workflow_id": workflow_id(numbered),
             "app_version": ticket.version,
             "priority": ticket.priority,
             "attributes": numbered.as_dict(),
@@ -98,14 +105,12 @@ class DbosQueue:
 
     def workers(self) -> list[WorkerState]:
         """Return the workers that are alive or have left runs behind."""
-        found = [
-            WorkerState(*row[:4], tuple(row[4]), *row[5:10], tuple(row[10])) for row in self._rows(sql.WORKERS)
-        ]
+        found = [_worker(*row) for row in self._rows(sql.WORKERS)]
         return [one for one in found if one.is_alive or one.runs]
 
     def schedule(self, schedule: Schedule) -> None:
         """Fire again and again from now on."""
-        from dbos.error import DBOSException
+        from dbos import error as dbos_errors
 
         given: Any = {
             "schedule_name": schedule.name,
@@ -116,7 +121,7 @@ class DbosQueue:
         }
         try:
             self._client().apply_schedules([given])
-        except DBOSException as error:
+        except dbos_errors.DBOSException as error:
             fix = "write five fields, e.g. --every '0 6 * * 1-5', and a zone such as Europe/Berlin"
             raise UsageError(f"--every {schedule.cron!r} is not valid: {error}", fix=fix) from error
 
@@ -132,14 +137,15 @@ class DbosQueue:
         return [Schedule(*row) for row in self._rows(sql.SCHEDULES)]
 
     def close(self) -> None:
-        """Close both connections."""
+        """Close the connections."""
         self._connection.close()
-        if self._dbos is not None:
+        if self._dbos is not None and self._pool is not None:
             self._dbos.destroy()
+            self._pool.dispose()
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with explained(self._place):
-            return self._connection.execute(statement, values).fetchall()  # type: ignore[arg-type]
+            return self._connection.execute(statement, values).fetchall()
 
     def _tickets_of(self, run_id: str) -> list[tuple[Any, ...]]:
         return self._rows(sql.TICKETS_OF, (run_id,))
@@ -153,7 +159,17 @@ class DbosQueue:
 
     def _client(self) -> DBOSClient:
         if self._dbos is None:
-            from strands_engine_dbos.dbos_setup import opened_client
+            from strands_engine_dbos.dbos_setup import client_of, pool_of
 
-            self._dbos = opened_client(self._place, self._address, SCHEMA)
+            self._pool = pool_of(self._address, 2)
+            with explained(self._place):
+                self._dbos = client_of(self._pool)
         return self._dbos
+
+
+def _worker(*row: Any) -> WorkerState:
+    *facts, is_draining, runs = row
+    worker, name, machine, pid, queues, concurrency, version, since, is_alive = facts
+    return WorkerState(
+        worker, name, machine, pid, tuple(queues), concurrency, version, since, is_alive, is_draining, tuple(runs)
+    )

@@ -9,17 +9,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
-from strands_cli.queues import Handler, Ticket
 
+from strands_cli.queues import Handler, Ticket
 from strands_engine_dbos import queue_tables as sql
+from strands_engine_dbos.claims import Claims
 from strands_engine_dbos.connection import connected, explained
-from strands_engine_dbos.dbos_setup import configuration, quiet
-from strands_engine_dbos.limits_of_worker import Claims
-from strands_engine_dbos.run_queue import DbosQueue
+from strands_engine_dbos.dbos_setup import POOL, configuration, pool_of, quiet
+from strands_engine_dbos.run_queue import DbosQueue, workflow_id
 from strands_engine_dbos.worker_lock import LOCK, WorkerLock
 
 if TYPE_CHECKING:
     import psycopg
+
     from strands_cli.store_place import StorePlace
 
 # Makes way for another process that does the same work.
@@ -37,11 +38,11 @@ class DbosStation:
         self, place: StorePlace, address: str, name: str, queues: Sequence[str], concurrency: int, version: str
     ) -> None:
         self._place, self._address, self._queues, self._version = place, address, list(queues), version
-        self._claims = Claims(concurrency)
-        self._slots = asyncio.Semaphore(concurrency)
+        self._claims = Claims(queues, concurrency)
         self._queue = DbosQueue(place, address)
         self._lock = WorkerLock(place, address, name, queues, concurrency, version)
         self.id = self._lock.id
+        self._pool = pool_of(address, POOL)
         with explained(place):
             self._connection: psycopg.Connection[Any] = connected(address, f"strands worker {self.id}, recovery")
 
@@ -49,11 +50,11 @@ class DbosStation:
         """Take tickets from now on."""
         for name in self._queues:
             self._queue.require(name)
-        instance = DBOS(config=configuration(self._address, self.id, self._version))
+        DBOS(config=configuration(self._pool, self.id, self._version))
         quiet().addHandler(_Lines(handler))
         self._declare(handler)
         DBOS.listen_queues(self._queues)
-        self._claims.bind(instance)
+        self._claims.begin()
         self._lock.watch(handler.lost)
         DBOS.launch()
 
@@ -62,10 +63,11 @@ class DbosStation:
 
         @DBOS.workflow(name=sql.DISPATCH, max_recovery_attempts=None)
         async def dispatch(values: dict[str, Any]) -> None:
-            async with self._slots:
-                again = await handler.dispatch(Ticket.from_dict(values))
-            if again is not None:
-                await asyncio.to_thread(self._queue.put, again)
+            ticket = Ticket.from_dict(values)
+            with self._claims.running(workflow_id(ticket)):
+                again = await handler.dispatch(ticket)
+                if again is not None:
+                    await asyncio.to_thread(self._queue.put, again)
 
         @DBOS.workflow(name=sql.FIRE, max_recovery_attempts=None)
         async def fire(scheduled_at: str, context: dict[str, str]) -> None:
@@ -81,7 +83,7 @@ class DbosStation:
                     recovered += self._recovered(gone)
             with self._connection.transaction():
                 recovered += self._adopted()
-        return recovered
+        return list(dict.fromkeys(recovered))
 
     def _recovered(self, gone: str) -> list[str]:
         """Let what one worker has left wait again. Its lock is held meanwhile, so that one process does it."""
@@ -89,8 +91,8 @@ class DbosStation:
         if taken is None or not taken[0]:
             return []
         left = self._connection.execute(sql.LEFT_BEHIND, (gone,)).fetchall()
-        for workflow_id, queue, _ in left:
-            DBOS.resume_workflow(workflow_id, queue_name=queue or None)
+        for one, queue, _ in left:
+            DBOS.resume_workflow(one, queue_name=queue or None)
         self._connection.execute(sql.FORGET_WORKER, (gone,))
         return [run_id for _, _, run_id in left if run_id]
 
@@ -100,8 +102,8 @@ class DbosStation:
         if alone is None or not alone[0]:
             return []
         adopted = []
-        for workflow_id, values in self._connection.execute(sql.OUTDATED, (int(self._version),)).fetchall():
-            DBOS.cancel_workflow(workflow_id)
+        for one, values in self._connection.execute(sql.OUTDATED, (int(self._version),)).fetchall():
+            DBOS.cancel_workflow(one)
             self._queue.put(Ticket.from_dict({**values, "version": self._version, "attempt": 0}))
             adopted.append(str(values["run_id"]))
         return adopted
@@ -122,13 +124,14 @@ class DbosStation:
 
     def pause(self) -> None:
         """Take no more tickets."""
-        self._claims.room = 0
+        self._claims.pause()
         self._lock.mark_draining()
 
     def close(self) -> None:
         """Wait until what was taken has ended, and give up the lock."""
         DBOS.destroy()
-        self._claims.release()
+        self._pool.dispose()
+        self._claims.end()
         self._lock.release()
         self._queue.close()
         self._connection.close()

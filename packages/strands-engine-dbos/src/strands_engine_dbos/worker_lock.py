@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import psycopg
-from strands_cli.errors import RunRecordError
 
+from strands_cli.errors import RunRecordError
 from strands_engine_dbos.connection import SCHEMA, connected, explained
 
 if TYPE_CHECKING:

@@ -1,0 +1,106 @@
+"""Queues without workers: what is put in, what is taken out, and what is said where there are none."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from strands_cli.errors import RunRecordError, UsageError
+from strands_cli.queues import QueueLimits, RunQueue, Schedule, Ticket
+from strands_cli.store_place import StorePlace
+
+pytestmark = pytest.mark.postgres
+
+
+def test_a_run_that_is_put_in_twice_with_one_attempt_waits_once(tickets: RunQueue) -> None:
+    for _ in range(2):
+        tickets.put(Ticket("run", version="1", attempt=1))
+
+    assert [(one.name, one.waiting, one.versions) for one in tickets.states()] == [("default", 1, {"1": 1})]
+
+
+def test_tickets_of_a_run_without_an_attempt_are_counted_on(tickets: RunQueue, postgres_server: Any) -> None:
+    for _ in range(3):
+        tickets.put(Ticket("run", version="1"))
+    tickets.put(Ticket("run2", version="1"))
+
+    assert tickets.states()[0].waiting == 4
+
+
+def test_what_is_taken_out_is_never_taken_by_a_worker_and_all_of_it_at_once(tickets: RunQueue) -> None:
+    tickets.put(Ticket("run", version="1"))
+    tickets.put(Ticket("run", version="1", at=time.time() + 3600))
+    tickets.put(Ticket("other", version="1"))
+
+    assert tickets.take_out("run")
+    assert not tickets.take_out("run")
+    assert tickets.live(["run", "other", "unknown"]) == {"other"}
+    assert [(one.waiting, one.delayed) for one in tickets.states()] == [(1, 0)]
+
+
+def test_a_ticket_with_a_time_is_delayed_and_one_whose_time_has_passed_waits(tickets: RunQueue) -> None:
+    tickets.put(Ticket("later", version="1", at=time.time() + 3600))
+    tickets.put(Ticket("now", version="1", at=time.time() - 3600))
+
+    (state,) = tickets.states()
+
+    assert (state.waiting, state.delayed) == (1, 1)
+    assert state.oldest_s is not None
+    assert 0 <= state.oldest_s < 3600
+
+
+def test_limits_of_a_queue_are_stored_and_a_ticket_does_not_reset_them(tickets: RunQueue) -> None:
+    tickets.limit("slow", QueueLimits(concurrency=3, rate=60, rate_s=60))
+    tickets.put(Ticket("run", queue="slow", version="1"))
+
+    assert [one.limits for one in tickets.states()] == [QueueLimits(3, 60, 60)]
+
+
+def test_a_schedule_is_replaced_by_its_name_and_removed(tickets: RunQueue) -> None:
+    tickets.schedule(Schedule("daily", "0 6 * * *"))
+    tickets.schedule(Schedule("daily", "0 7 * * *", "Europe/Berlin"))
+
+    assert tickets.schedules() == [Schedule("daily", "0 7 * * *", "Europe/Berlin")]
+    assert tickets.unschedule("daily")
+    assert not tickets.unschedule("daily")
+    assert tickets.schedules() == []
+
+
+@pytest.mark.parametrize("wrong", [Schedule("x", "every day"), Schedule("x", "0 6 * * *", "Atlantis/Capital")])
+def test_times_and_zones_that_are_not_valid_are_refused(tickets: RunQueue, wrong: Schedule) -> None:
+    with pytest.raises(UsageError):
+        tickets.schedule(wrong)
+
+    assert tickets.schedules() == []
+
+
+def test_a_store_without_queues_names_the_command_that_makes_them(database: str) -> None:
+    from strands_engine_dbos.engine import ENGINE
+
+    with pytest.raises(RunRecordError) as raised:
+        ENGINE.open(StorePlace(address=database), database)
+
+    assert "strands store init" in str(raised.value.fix)
+
+
+@pytest.mark.parametrize("method", ["open", "init", "check"])
+def test_no_message_has_the_password(database: str, method: str) -> None:
+    from strands_engine_dbos.engine import ENGINE
+
+    wrong = database.replace("marked", "wrong-marked")
+
+    with pytest.raises(RunRecordError) as raised:
+        getattr(ENGINE, method)(StorePlace(address=wrong), wrong)
+
+    assert "marked" not in f"{raised.value.message} {raised.value.fix}"
+
+
+def test_making_queues_twice_changes_nothing_and_a_check_counts_them(database: str) -> None:
+    from strands_engine_dbos.engine import ENGINE
+
+    place = StorePlace(address=database)
+
+    assert ENGINE.init(place, database) == ENGINE.init(place, database)
+    assert ENGINE.check(place, database) == ["queues: 0, with 0 waiting; workers: 0"]
