@@ -1,4 +1,5 @@
-from strands_cli.queues.queue_port import Dispatch as Dispatch
+from strands_cli.queues.queue_port import DEFAULT_PRIORITY as DEFAULT_PRIORITY
+from strands_cli.queues.queue_port import DEFAULT_QUEUE as DEFAULT_QUEUE
 from strands_cli.queues.queue_port import Engine as Engine
 from strands_cli.queues.queue_port import Handler as Handler
 from strands_cli.queues.queue_port import QueueLimits as QueueLimits

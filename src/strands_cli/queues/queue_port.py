@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +27,7 @@ class Ticket:
         version: The format of the run's journal: only workers of this version take the ticket.
         at: Not before, in seconds since the epoch; None is now.
         attempt: Tells the tickets of one run apart; 0 lets the queue count on.
+        returns: How often workers have given it back.
         refusals: Why workers have refused the run, the newest last: what they say, by their name.
     """
 
@@ -36,6 +37,7 @@ class Ticket:
     version: str = ""
     at: float | None = None
     attempt: int = 0
+    returns: int = 0
     refusals: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -161,13 +163,6 @@ class RunQueue(Protocol):
         """Release what it holds open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """A ticket that this worker has taken."""
-
-    ticket: Ticket
-
-
 class Handler(Protocol):
     """What a station calls, in the event loop that it was started in."""
 
@@ -240,5 +235,3 @@ class Engine(Protocol):
             RunRecordError: The store cannot be reached, or has no queues yet.
         """
 
-
-Opener = Callable[[], Engine]

@@ -1,0 +1,240 @@
+"""What a worker does with a ticket: take the run over, plan it here, work on it, or give it back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli import app
+from strands_cli.engine.journal import Answer
+from strands_cli.engine.stored_runs import opened_run
+from strands_cli.errors import RunRecordError, StrandsCliError, UsageError, WaitingForPerson
+from strands_cli.events import RunWarning
+from strands_cli.workers.worker_events import Report, WorkerEvent
+
+if TYPE_CHECKING:
+    from strands_cli.agents import SharedRuns
+    from strands_cli.engine.journal import Question
+    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.events import Event, RunStatus
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.queues import Ticket
+    from strands_cli.workers.planned_runs import RunPlanner
+
+# The states of a run that a ticket is about; a run in another one has ended, or waits for a person.
+OPEN: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
+# How long a run that was given back waits, at first and at most; each time twice as long.
+FIRST_DELAY_S, MOST_DELAY_S = 1.0, 60.0
+# How long a worker does not plan a run again that it has refused.
+REFUSED_S = 300.0
+MOST_REFUSED = 10_000
+
+
+class AskedLater:
+    """Lets every question wait, so that no worker is occupied by one."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Return that the question waits, or that no person can be asked where it cannot."""
+        return Answer("waiting" if question.may_wait else "nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What dispatches have in common.
+
+    Attributes:
+        name: The name of the worker, for people who read why it refused a run.
+        shared: What its runs share.
+        notify: Sends the messages about a run when a dispatch has ended; returns a line for each that was not sent.
+    """
+
+    name: str
+    store: RunStore
+    planner: RunPlanner
+    shared: SharedRuns
+    report: Report
+    notify: Callable[[str], list[str]]
+
+
+class Dispatcher:
+    """Works on the runs of tickets; it never raises, so that the queue has nothing to repeat."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._refused: dict[str, tuple[float, str]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._is_stopping = False
+        self._planning = asyncio.Lock()
+
+    @property
+    def running(self) -> list[str]:
+        """The runs that are worked on now."""
+        return sorted(self._running)
+
+    def stop(self) -> None:
+        """End the runs that are worked on, cleanly; they wait for another worker."""
+        self._is_stopping = True
+        for task in self._running.values():
+            task.cancel()
+
+    async def dispatch(self, ticket: Ticket) -> Ticket | None:
+        """Work on a run until it ends or waits for a person; return the ticket with which it waits again."""
+        if self._is_stopping:
+            return again(ticket, 0.0)
+        if ticket.run_id in self._running:  # a second ticket of the run
+            return None
+        known_at, reason = self._refused.get(ticket.run_id, (0.0, ""))
+        if reason and time.monotonic() - known_at < REFUSED_S:
+            return self._returned(ticket, reason)
+        began = time.monotonic()
+        try:
+            journal = await asyncio.to_thread(self._taken_over, ticket.run_id)
+        except StrandsCliError as error:
+            return self._given_back(ticket, f"{error.message}")
+        if journal is None:
+            return None
+        with contextlib.closing(journal):
+            planned = await self._planned(ticket, journal)
+            if not isinstance(planned, tuple):
+                return planned
+            error = await self._work_on(ticket, journal, *planned)
+        return await self._ended(ticket, error, began)
+
+    def _taken_over(self, run_id: str) -> StoredJournal | None:
+        """Hold a run, and return its journal; None where nothing is left to do for this ticket.
+
+        Raises:
+            RunRecordError: Another process holds the run, or the store does not answer.
+        """
+        store = self._work.store
+        try:
+            journal = opened_run(store, run_id, hold=True)
+        except UsageError:  # it was cancelled
+            return None
+        except RunRecordError:
+            with contextlib.suppress(RunRecordError):
+                store.find(run_id)
+                raise
+            return None  # it was deleted
+        if journal.get("status") in OPEN:
+            return journal
+        journal.close()
+        return None
+
+    async def _planned(self, ticket: Ticket, journal: StoredJournal) -> tuple[Plan, RunRequest] | Ticket:
+        """Return the plan and the request of a run; its ticket if it cannot run here."""
+        try:
+            async with self._planning:
+                planned, request = await asyncio.to_thread(self._work.planner.plan, journal)
+            request.beside.mkdir(parents=True, exist_ok=True)
+        except (StrandsCliError, OSError) as error:
+            return self._refuse(ticket, journal, error)
+        return planned, request
+
+    async def _work_on(
+        self, ticket: Ticket, journal: StoredJournal, planned: Plan, request: RunRequest
+    ) -> BaseException | None:
+        """Work on a run to its end, and return what it has raised; its journal has how it ended."""
+        run_id = ticket.run_id
+        waited_s = max(0.0, time.time() - (journal.get("started_at") or 0.0))
+        text, facts = f"works on {run_id}: {planned.spec.name}", {"age_s": round(waited_s, 3)}
+        self._work.report(WorkerEvent("dispatched", text, run_id, facts))
+        task = self._running[run_id] = asyncio.ensure_future(self._run(planned, request, journal))
+        try:
+            await task
+        except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - its journal has how it ended
+            return raised
+        finally:
+            del self._running[run_id]
+            with contextlib.suppress(OSError):
+                request.beside.rmdir()  # only if it is empty
+        return None
+
+    async def _run(self, planned: Plan, request: RunRequest, journal: StoredJournal) -> None:
+        def emit(event: Event) -> None:
+            if isinstance(event, RunWarning):
+                self._work.report(WorkerEvent("warning", f"{journal.run_id}: {event.text}", journal.run_id))
+
+        await app.resume(planned, journal, request, AskedLater(), emit, shared=self._work.shared)
+
+    async def _ended(self, ticket: Ticket, error: BaseException | None, began: float) -> Ticket | None:
+        """Report how a dispatch has ended, and return the ticket with which the run waits again."""
+        run_id = ticket.run_id
+        status, reason = await asyncio.to_thread(self._status_of, run_id)
+        if status == "queued" and isinstance(error, StrandsCliError):
+            # It has not begun: what it needs could not be loaded here.
+            return await asyncio.to_thread(self._refuse_again, ticket, error)
+        if isinstance(error, asyncio.CancelledError) and self._is_stopping:
+            self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
+            return again(ticket, 0.0)
+        facts: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - began, 3)}
+        if reason and not isinstance(error, WaitingForPerson):
+            facts["reason"] = reason
+        self._work.report(WorkerEvent("finished", f"{run_id} is {status}{_because(reason)}", run_id, facts))
+        for line in await asyncio.to_thread(self._work.notify, run_id):
+            self._work.report(WorkerEvent("warning", line, run_id))
+        return None
+
+    def _status_of(self, run_id: str) -> tuple[str, str]:
+        try:
+            run = self._work.store.read(run_id)
+        except RunRecordError as error:
+            return "unknown", error.message
+        return run.status, run.reason or ""
+
+    def _refuse_again(self, ticket: Ticket, error: StrandsCliError) -> Ticket:
+        """Refuse a run whose journal was closed when its tools could not be loaded."""
+        try:
+            with contextlib.closing(self._work.store.open(ticket.run_id)) as journal:
+                return self._refuse(ticket, journal, error)
+        except RunRecordError as lost:
+            return self._given_back(ticket, lost.message)
+
+    def _refuse(self, ticket: Ticket, journal: StoredJournal, error: StrandsCliError | OSError) -> Ticket:
+        """Store why this worker does not run a run, and return its ticket for another one."""
+        reason = _words_of(error)
+        refusals = {**(journal.get("refusals") or {}), self._work.name: {"reason": reason, "at": time.time()}}
+        with contextlib.suppress(RunRecordError):
+            journal.put(refusals=dict(list(refusals.items())[-10:]), status="queued")
+        if len(self._refused) >= MOST_REFUSED:
+            self._refused.clear()
+        self._refused[ticket.run_id] = time.monotonic(), reason
+        self._work.report(WorkerEvent("refused", f"refuses {ticket.run_id}: {reason}", ticket.run_id))
+        return self._returned(ticket, reason)
+
+    def _returned(self, ticket: Ticket, reason: str) -> Ticket:
+        refusals = {**ticket.refusals, self._work.name: reason}
+        return again(replace(ticket, refusals=dict(list(refusals.items())[-10:])))
+
+    def _given_back(self, ticket: Ticket, reason: str) -> Ticket:
+        self._work.report(WorkerEvent("returned", f"cannot take {ticket.run_id}: {reason}", ticket.run_id))
+        return again(ticket)
+
+
+def again(ticket: Ticket, delay_s: float | None = None) -> Ticket:
+    """Return the ticket with which a run waits once more.
+
+    Args:
+        delay_s: How long; None waits longer each time.
+    """
+    if delay_s is None:
+        delay_s = min(MOST_DELAY_S, FIRST_DELAY_S * 2 ** min(ticket.returns, 10))
+    at = time.time() + delay_s if delay_s else None
+    return replace(ticket, attempt=ticket.attempt + 1, returns=ticket.returns + 1, at=at)
+
+
+def _because(reason: str) -> str:
+    return f": {' '.join(reason.split())}" if reason else ""
+
+
+def _words_of(error: StrandsCliError | OSError) -> str:
+    """Return why a run is refused, with the findings that are errors."""
+    if isinstance(error, OSError):
+        return f"its folder cannot be made: {error.strerror or error}"
+    found = [finding.message for finding in error.findings if finding.severity == "error"]
+    return " ".join("; ".join([error.message, *found]).split())

@@ -1,0 +1,103 @@
+"""A stored workflow on another machine: its texts are those of the journal, its paths start from a folder here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli.canonical_json import digest_of
+from strands_cli.engine.run_start import require_program, stored_request
+from strands_cli.errors import RunRecordError
+from strands_cli.lock.format import lock_file
+from strands_cli.workflow import load_spec
+from strands_cli.workflow.yaml import FileSnapshot, read_document
+
+if TYPE_CHECKING:
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.workflow import Loaded
+
+
+class Facts(Protocol):
+    """The facts of a run: its journal, or what is about to be stored in one."""
+
+    def get(self, name: str) -> Any:
+        """Return one fact, or None."""
+
+
+def facts_to_move(planned: Plan, request: RunRequest) -> dict[str, Any]:
+    """Return what another machine needs to know of a plan besides the facts of a run.
+
+    `plan_key` is equal for runs of one workflow whose plans differ in their inputs only.
+    """
+    lock = lock_file(planned.project)
+    text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
+    whole = [planned.file, planned.text, dict(planned.files), request.to_stored(), planned.packaged, text]
+    return {"folder": os.path.realpath(planned.base_dir), "lock": text, "plan_key": digest_of(whole)}
+
+
+def moved_request(facts: Facts, folder: Path, changes: Mapping[str, Any]) -> RunRequest:
+    """Return the request of a run on another machine, where it works in a folder.
+
+    Args:
+        folder: Where artifacts and the files of tools begin.
+        changes: Fields that this machine chooses: its policy file, where its lines go.
+    """
+    return stored_request(facts, {"policy": None, "detach": True, "beside": folder, **changes})  # type: ignore[arg-type]
+
+
+def moved_workflow(facts: Facts, base: Path) -> Loaded:
+    """Return the workflow of a run, with `base` in place of the folder that it was in.
+
+    No other file of this machine is read: what the workflow names and the journal does not have is missing here.
+    """
+    file, text, packaged = facts.get("file"), facts.get("text"), facts.get("packaged") or ""
+    texts: Mapping[str, str] = facts.get("files") or {}
+    folder = Path(facts.get("base_dir"))
+    if not packaged:
+        texts, folder = _moved(texts, facts.get("folder") or str(folder), base), base
+    return load_spec(read_document(file, text), FileSnapshot(folder, texts, is_all=True, packaged=packaged))
+
+
+def _moved(texts: Mapping[str, str], before: str, base: Path) -> dict[str, str]:
+    """Return texts by the names that their files have from `base`, and by those that they had, as a path may be whole."""
+    there = os.path.realpath(base)
+    moved = {os.path.normpath(os.path.join(there, os.path.relpath(name, before))): text for name, text in texts.items()}  # noqa: PTH118 - names, not files
+    return {**texts, **moved}
+
+
+def install_lock(facts: Facts, base: Path) -> None:
+    """Put the lock of a run beside its workflow, so that what is installed here is compared with it.
+
+    Raises:
+        RunRecordError: Another lock is there: that of this worker's own project.
+    """
+    text, file = facts.get("lock") or "", lock_file(base)
+    here = file.read_text(encoding="utf-8") if file.is_file() else ""
+    if here == text or not text:
+        return
+    if here:
+        raise RunRecordError(
+            f"the run was submitted with another {file.name} than {file}: {_difference(text, here)}",
+            fix="give the worker the project that the run was submitted from, or start it without --workspace",
+        )
+    base.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def _difference(one: str, other: str) -> str:
+    """Return the first lines in which two locks differ."""
+    both = {*one.splitlines()} ^ {*other.splitlines()}
+    lines = [line.strip() for line in (*one.splitlines(), *other.splitlines()) if line in both and "=" in line]
+    return "; ".join(lines[:3]) or "they have other entries"
+
+
+def require_movable(facts: Facts, request: RunRequest) -> None:
+    """Check that a program did not give the run what no worker has.
+
+    Raises:
+        NotEquipped: It did.
+    """
+    require_program(facts, request)  # type: ignore[arg-type]

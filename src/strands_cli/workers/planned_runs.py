@@ -1,0 +1,87 @@
+"""Plans of dispatched runs: the runs of one workflow share a plan, for some minutes."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli import app
+from strands_cli.workers.moved_workflow import install_lock, moved_request, moved_workflow, require_movable
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+
+# A tool that is installed meanwhile, and a policy file that is changed, hold after this time.
+PLANS_S = 300.0
+MOST_PLANS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where a worker's runs work.
+
+    Attributes:
+        folder: A folder that all runs share; None gives each its own.
+        root: Below it are the folders of the runs, and those that stand for the folders of their workflows.
+    """
+
+    folder: Path | None
+    root: Path
+
+    def of_run(self, run_id: str) -> Path:
+        """Return the folder in which a run works; it need not exist."""
+        return self.folder or self.root / "runs" / run_id
+
+    def of_workflow(self, key: str) -> Path:
+        """Return the folder that the paths of a workflow start from."""
+        return self.folder or self.root / "workflows" / key.removeprefix("sha256:")
+
+
+class RunPlanner:
+    """Plans runs on this machine, each as it was planned when it was submitted.
+
+    Args:
+        workspace: Where they work.
+        changes: What this machine chooses in place of what was submitted: its policy file, where its lines go.
+    """
+
+    def __init__(self, workspace: Workspace, changes: dict[str, Any]) -> None:
+        self._workspace, self._changes = workspace, changes
+        self._plans: OrderedDict[str, tuple[float, Plan]] = OrderedDict()
+
+    def plan(self, journal: StoredJournal) -> tuple[Plan, RunRequest]:
+        """Return the plan of a held run, and its request.
+
+        Raises:
+            StrandsCliError: This machine cannot run it, or would run something else.
+        """
+        from strands_cli.engine.run_start import raised_budgets, require_same, without_own_artifacts
+        from strands_cli.planning import require_runnable
+
+        request = moved_request(journal, self._workspace.of_run(journal.run_id), self._changes)
+        require_movable(journal, request)
+        planned = without_own_artifacts(self._planned(journal, request), journal)
+        require_runnable(planned)
+        require_same(planned, journal, is_moved=True)
+        return raised_budgets(planned, journal, {}), request
+
+    def _planned(self, journal: StoredJournal, request: RunRequest) -> Plan:
+        # A corrected workflow is that of one run.
+        key = "" if journal.get("corrections") else journal.get("plan_key") or ""
+        made_at, known = self._plans.get(key, (0.0, None))
+        if known is not None and time.monotonic() - made_at < PLANS_S:
+            self._plans.move_to_end(key)
+            return app.plan_row(known, request.values, out_dir=request.beside / request.out_dir)
+        base = self._workspace.of_workflow(key or journal.run_id)
+        install_lock(journal, base)
+        planned = app.plan(moved_workflow(journal, base), request)
+        if key:
+            self._plans[key] = time.monotonic(), planned
+            if len(self._plans) > MOST_PLANS:
+                self._plans.popitem(last=False)
+        return planned
