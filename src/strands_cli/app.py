@@ -371,7 +371,7 @@ async def _execute(
     async with contextlib.AsyncExitStack() as stack:
         tell = None if request.python_tools is not None else warn
         common = shared if shared is not None else await stack.enter_async_context(opened_runs(warn=warn))
-        workers = await assemble(planned, workspace_of(planned), common, request, tell)
+        workers = await assemble(planned, workspace_of(planned, request.beside), common, request, tell)
         redactor = workers.redactor
         emit = redacted_emit(emit, redactor)
         stack.enter_context(redacted_errors(redactor))

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-RunStatus = Literal["running", "waiting", "needs-decision", "interrupted", "completed", "failed", "cancelled"]
+RunStatus = Literal[
+    "scheduled", "queued", "running", "waiting", "needs-decision", "interrupted", "completed", "failed", "cancelled"
+]
 StepKind = Literal["agent", "gate", "call"]
 
 

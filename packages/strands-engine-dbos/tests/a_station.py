@@ -40,7 +40,7 @@ class Obedient:
         say(fired=schedule, moment=at)
         return Ticket(f"{schedule}-{at:.0f}", version="1")
 
-    def lost(self, reason: str) -> None:
+    def lost_lock(self, reason: str) -> None:
         say(lost=reason)
         os._exit(1)
 

@@ -169,10 +169,10 @@ class Handler(Protocol):
     async def dispatch(self, ticket: Ticket) -> Ticket | None:
         """Work on a run, and return the ticket with which it waits again; None if it does not."""
 
-    async def fire(self, schedule: str, at: float) -> Ticket:
+    async def fire(self, schedule: str, at: float) -> Ticket | None:
         """Make the run of one firing of a schedule, and return its ticket; the same firing is the same run."""
 
-    def lost(self, reason: str) -> None:
+    def lost_lock(self, reason: str) -> None:
         """End the worker: it no longer holds its lock, so that others may take its runs. Called from any thread."""
 
     def say(self, line: str) -> None:
@@ -234,4 +234,3 @@ class Engine(Protocol):
         Raises:
             RunRecordError: The store cannot be reached, or has no queues yet.
         """
-

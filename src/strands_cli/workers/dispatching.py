@@ -70,6 +70,8 @@ class Dispatcher:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._is_stopping = False
         self._planning = asyncio.Lock()
+        self._dispatches, self._idle = 0, asyncio.Event()
+        self._idle.set()
 
     @property
     def running(self) -> list[str]:
@@ -82,8 +84,24 @@ class Dispatcher:
         for task in self._running.values():
             task.cancel()
 
+    async def idle(self, most_s: float) -> None:
+        """Return when no run is worked on, at the latest after so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most_s):
+                await self._idle.wait()
+
     async def dispatch(self, ticket: Ticket) -> Ticket | None:
         """Work on a run until it ends or waits for a person; return the ticket with which it waits again."""
+        self._dispatches += 1
+        self._idle.clear()
+        try:
+            return await self._dispatch(ticket)
+        finally:
+            self._dispatches -= 1
+            if not self._dispatches:
+                self._idle.set()
+
+    async def _dispatch(self, ticket: Ticket) -> Ticket | None:
         if self._is_stopping:
             return again(ticket, 0.0)
         if ticket.run_id in self._running:  # a second ticket of the run
@@ -102,8 +120,8 @@ class Dispatcher:
             planned = await self._planned(ticket, journal)
             if not isinstance(planned, tuple):
                 return planned
-            error = await self._work_on(ticket, journal, *planned)
-        return await self._ended(ticket, error, began)
+            raised = await self._work_on(ticket, journal, *planned)
+        return await self._ended(ticket, raised, began)
 
     def _taken_over(self, run_id: str) -> StoredJournal | None:
         """Hold a run, and return its journal; None where nothing is left to do for this ticket.
@@ -158,7 +176,7 @@ class Dispatcher:
     async def _run(self, planned: Plan, request: RunRequest, journal: StoredJournal) -> None:
         def emit(event: Event) -> None:
             if isinstance(event, RunWarning):
-                self._work.report(WorkerEvent("warning", f"{journal.run_id}: {event.text}", journal.run_id))
+                self._work.report(WorkerEvent("warning", f"{journal.run_id}: {event.message}", journal.run_id))
 
         await app.resume(planned, journal, request, AskedLater(), emit, shared=self._work.shared)
 

@@ -62,10 +62,13 @@ def moved_workflow(facts: Facts, base: Path) -> Loaded:
 
 
 def _moved(texts: Mapping[str, str], before: str, base: Path) -> dict[str, str]:
-    """Return texts by the names that their files have from `base`, and by those that they had, as a path may be whole."""
+    """Return texts by the names that their files have from `base`, and by those that they had: a path may be whole."""
     there = os.path.realpath(base)
-    moved = {os.path.normpath(os.path.join(there, os.path.relpath(name, before))): text for name, text in texts.items()}  # noqa: PTH118 - names, not files
-    return {**texts, **moved}
+
+    def place(name: str) -> str:
+        return os.path.normpath(os.path.join(there, os.path.relpath(name, before)))  # noqa: PTH118 - names, not files
+
+    return {**texts, **{place(name): text for name, text in texts.items()}}
 
 
 def install_lock(facts: Facts, base: Path) -> None:

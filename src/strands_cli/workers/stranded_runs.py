@@ -33,7 +33,7 @@ class StrandedRuns:
         Raises:
             RunRecordError: The store cannot be reached.
         """
-        unfinished = [run for run in self._store.with_status(OPEN) if run not in self._not_submitted]
+        unfinished = [run for run in self._store.with_status(*OPEN) if run not in self._not_submitted]
         lost = set(unfinished) - self._queue.live(unfinished) if unfinished else set()
         return [run_id for run_id in sorted(lost) if self._put(run_id)]
 

@@ -61,6 +61,9 @@ SELECT id FROM (
 LEFT_BEHIND = f"""
 SELECT workflow_uuid, coalesce(queue_name, ''), attributes->>'run_id' FROM {SCHEMA}.workflow_status
 WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}'"""
+TAKEN = f"""
+SELECT 1 FROM {SCHEMA}.workflow_status
+WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}' LIMIT 1"""
 FORGET_WORKER = f"DELETE FROM {SCHEMA}.strands_workers WHERE id = %s"
 # Tickets for workers of older versions, of which none is alive.
 OUTDATED = f"""

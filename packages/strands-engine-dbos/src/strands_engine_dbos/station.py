@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
 
+from strands_cli.errors import RunRecordError
 from strands_cli.queues import Handler, Ticket
 from strands_engine_dbos import queue_tables as sql
 from strands_engine_dbos.claims import Claims
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
     from strands_cli.store_place import StorePlace
 
+# How long DBOS may take to store how the last dispatches ended; what it has not stored by then is recovered.
+END_S = 3.0
 # Makes way for another process that does the same work.
 _ALONE = f"SELECT pg_try_advisory_xact_lock({LOCK.format('%s')})"
 
@@ -55,7 +60,7 @@ class DbosStation:
         self._declare(handler)
         DBOS.listen_queues(self._queues)
         self._claims.begin()
-        self._lock.watch(handler.lost)
+        self._lock.watch(handler.lost_lock)
         DBOS.launch()
 
     def _declare(self, handler: Handler) -> None:
@@ -72,7 +77,8 @@ class DbosStation:
         @DBOS.workflow(name=sql.FIRE, max_recovery_attempts=None)
         async def fire(scheduled_at: str, context: dict[str, str]) -> None:
             at = datetime.fromisoformat(scheduled_at).timestamp()
-            await asyncio.to_thread(self._queue.put, await handler.fire(context["schedule"], at))
+            if (ticket := await handler.fire(context["schedule"], at)) is not None:
+                await asyncio.to_thread(self._queue.put, ticket)
 
     def recover(self) -> list[str]:
         """Let the runs of workers that are gone wait again."""
@@ -108,6 +114,10 @@ class DbosStation:
             adopted.append(str(values["run_id"]))
         return adopted
 
+    def _connection_has(self, statement: str, value: str) -> bool:
+        with explained(self._place):
+            return self._connection.execute(statement, (value,)).fetchone() is not None
+
     def pending(self) -> int:
         """Return how many tickets this worker could take now, or has taken."""
         values = (self.id, self._queues, self._version, self._version)
@@ -128,7 +138,12 @@ class DbosStation:
         self._lock.mark_draining()
 
     def close(self) -> None:
-        """Wait until what was taken has ended, and give up the lock."""
+        """Wait until DBOS has stored how dispatches ended, and give up the lock."""
+        self.pause()
+        with contextlib.suppress(RunRecordError):
+            end = time.monotonic() + END_S
+            while self._connection_has(sql.TAKEN, self.id) and time.monotonic() < end:
+                time.sleep(0.02)
         DBOS.destroy()
         self._pool.dispose()
         self._claims.end()

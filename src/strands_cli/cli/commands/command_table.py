@@ -33,6 +33,12 @@ HEADINGS = {
         "store": "stored.store_commands:store_app",
         "ui": "ui_command:ui",
     },
+    "Beyond one process": {
+        "submit": "queued.submit_command:submit",
+        "worker": "queued.worker_command:worker",
+        "workers": "queued.worker_command:workers",
+        "queue": "queued.queue_commands:queue_app",
+    },
     "Tools": {
         "list-workflows": "list_workflows:list_workflows",
         "list-tools": "tools.tools_commands:list_tools",

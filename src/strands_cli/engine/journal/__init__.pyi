@@ -11,4 +11,5 @@ from strands_cli.engine.journal.journal_rows import RowKind as RowKind
 from strands_cli.engine.journal.journal_rows import RowStatus as RowStatus
 from strands_cli.engine.journal.journal_rows import in_order_of_request as in_order_of_request
 from strands_cli.engine.journal.journal_rows import unanswered as unanswered
+from strands_cli.engine.journal.sqlite_journal import FORMAT as FORMAT
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal as SqliteJournal

@@ -83,6 +83,9 @@ class RunStore(Protocol):
     def runs(self) -> tuple[list[StoredRun], list[str]]:
         """Return all runs, the newest first, and the problems of journals that cannot be read."""
 
+    def with_status(self, *statuses: RunStatus) -> list[str]:
+        """Return the ids of the runs whose journals say one of these, whether a process holds them or not."""
+
     def read(self, run_id: str) -> StoredRun:
         """Return one run as its journal describes it now; one whose process is gone is `interrupted`."""
 

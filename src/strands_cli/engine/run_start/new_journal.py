@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal import Journal, Row
 from strands_cli.engine.ports import RunStore, StoredJournal, SystemClock
@@ -45,6 +46,7 @@ def create_journal(
     request: RunRequest,
     run_id: str | None = None,
     rerun: Rerun | None = None,
+    further: Mapping[str, Any] = MappingProxyType({}),
 ) -> StoredJournal:
     """Create the journal of a new run and hold it.
 
@@ -52,6 +54,7 @@ def create_journal(
         store: Where it is created.
         run_id: Its id; None makes one.
         rerun: What another run has done, for this one to begin with.
+        further: Facts that are stored besides, or in place of others.
 
     Raises:
         RunRecordError: it cannot be created.
@@ -66,7 +69,7 @@ def create_journal(
     if rerun is not None:
         facts["rerun_of"] = dict(rerun.origin)
     journal = _new_or_unbegun(store, run_id)
-    journal.put(**facts)
+    journal.put(**{**facts, **further})
     for row in rerun.rows if rerun is not None else ():
         journal.note(row)
     return journal

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedAgent
 
 
+# The facts of `run_facts` that do not depend on the run, and those of `surroundings_of`.
+_COPIED = (
+    *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
+    *("plan_digest", "context"),
+)
+_SURROUNDINGS = ("places", "variables", "meaning", "secret_variables", "does_all_tasks")
+
+
 def new_run_id(clock: Clock) -> str:
     """Return an id that sorts by time: `20261121-033012-a1b2c3` (UTC)."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now())) + "-" + secrets.token_hex(3)
@@ -49,6 +57,13 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         **({"packaged": plan.packaged} if plan.packaged else {}),
         **surroundings_of(plan),
     }
+
+
+def facts_of_copy(journal: Journal) -> dict[str, Any]:
+    """Return the facts that another run of the same plan begins with; its id, status and time are its own."""
+    names = [*_COPIED, *_SURROUNDINGS, "packaged"]
+    found = {name: journal.get(name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
@@ -85,14 +100,17 @@ def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | No
     )
 
 
-def require_same(plan: Plan, journal: Journal) -> None:
+def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> None:
     """Check that a plan is the one that the run began with.
+
+    Args:
+        is_moved: Whether the run continues on another machine, whose paths lead elsewhere.
 
     Raises:
         RunRecordError: It is not; the message says what has changed.
     """
     _require_same_meaning(plan, journal)
-    changes = surroundings_changed(plan, journal)
+    changes = surroundings_changed(plan, journal, is_moved=is_moved)
     if plan.digest == journal.get("plan_digest") and not changes:
         return
     for what, now in (("model", models_of(plan)), ("tools", tool_names_of(plan))):
@@ -245,9 +263,9 @@ def surroundings_of(plan: Plan) -> dict[str, Any]:
     return {name: found for name, found in {**facts, "does_all_tasks": hands_out}.items() if found}
 
 
-def surroundings_changed(plan: Plan, journal: Journal) -> list[str]:
+def surroundings_changed(plan: Plan, journal: Journal, *, is_moved: bool = False) -> list[str]:
     """Return what is not as it was when the run began, which is what a person has allowed; in words."""
-    before, now = journal.get("places") or {}, _places(plan)
+    before, now = {} if is_moved else journal.get("places") or {}, _places(plan)
     moved = [f"{path} led to {before[path]} and leads to {now[path]}" for path in now if _differs(path, before, now)]
     known, values = journal.get("variables") or {}, _variables(plan)
     return moved + [

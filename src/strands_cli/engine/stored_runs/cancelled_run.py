@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from strands_cli.errors import UsageError
+from strands_cli.errors import RunRecordError, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal import Clock
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports import RunStore, StoredJournal
     from strands_cli.events import RunStatus
 
 STOP_S = 15.0
@@ -22,13 +22,26 @@ def cancel_run(store: RunStore, run_id: str, clock: Clock) -> None:
         UsageError: The run has ended.
         RunRecordError: Its process cannot be asked to end, or does not end.
     """
-    status = store.read(run_id).status
-    _require_unended(run_id, status)
-    if status == "running":
-        store.stop(run_id, STOP_S)
-    with contextlib.closing(store.open(run_id)) as journal:
+    with contextlib.closing(_stopped(store, run_id, clock)) as journal:
         _require_unended(run_id, journal.get("status"))  # it may have completed before it was asked to stop
         journal.put(status="cancelled", reason="a person cancelled it", ended_at=clock.now())
+
+
+def _stopped(store: RunStore, run_id: str, clock: Clock) -> StoredJournal:
+    """Return the journal of a run, held; a run that moves between workers is stopped wherever it is."""
+    end = clock.monotonic() + STOP_S
+    while True:
+        status = store.read(run_id).status
+        _require_unended(run_id, status)
+        if status == "running":
+            store.stop(run_id, STOP_S)
+        try:
+            return store.open(run_id)
+        except RunRecordError:
+            # A worker has taken it meanwhile, and has not begun or has just begun.
+            if status not in ("queued", "running") or clock.monotonic() > end:
+                raise
+        store.stop(run_id, STOP_S)
 
 
 def _require_unended(run_id: str, status: RunStatus) -> None:

@@ -18,6 +18,7 @@ from strands_cli.engine.stored_runs.described_run import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
 from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
 from strands_cli.errors import RunRecordError
+from strands_cli.events import RunStatus
 from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class FolderStore:
         index.save()
         # Ids have a resolution of one second only.
         return sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True), problems
+
+    def with_status(self, *statuses: RunStatus) -> list[str]:
+        """Return the ids of the runs with one of these; one that nothing works on is `interrupted`."""
+        return [run.id for run in self.runs()[0] if run.status in statuses]
 
     def _ids(self) -> list[str]:
         try:

@@ -21,12 +21,16 @@ def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:
     }
 
 
-def workspace_of(planned: Plan) -> dict[str, Any]:
-    """Return what file tools may touch: the working directory and the mounts, without what decides over the run."""
+def workspace_of(planned: Plan, root: Path | None = None) -> dict[str, Any]:
+    """Return what file tools may touch: a directory and the mounts, without what decides over the run.
+
+    Args:
+        root: The directory; None means the working directory.
+    """
     rules = [file for _, file in planned.policy.files]
     python = custom_places(with_parts(planned.called()), python_folders(planned))
     return {
-        "root": str(Path.cwd()),
+        "root": str(root or Path.cwd()),
         **mounts_of(planned),
         "protected": [str(Path(file).absolute()) for file in (planned.file, *planned.files, *rules, *python)],
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.cli.commands.running.run_change import Change
 from strands_cli.cli.commands.running.run_execution import (
     execute,
     exit_code_after_denials,
@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 Act = Callable[["StoredJournal"], Coroutine[Any, Any, None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a stored run is given before it continues: larger limits, a file with its corrected workflow, an answer.
-
-    Attributes:
-        answers: The key of the question that is answered; None where none is, or the only one.
-    """
-
-    budgets: Mapping[str, str] | None = None
-    spec: str | None = None
-    answers: str | None = None
-
-
 def continue_run(
     run: str,
     chosen: Chosen,
@@ -47,6 +34,7 @@ def continue_run(
     *,
     change: Change | None = None,
     ends: bool = False,
+    here: bool = False,
 ) -> int:
     """Lock a stored run, do the command's own work on its journal, and continue the run.
 
@@ -57,9 +45,11 @@ def continue_run(
         act: The command's own work, which is done before the run continues.
         change: What the run is given before it continues.
         ends: Whether the run does not continue.
+        here: Whether a run that was submitted continues here, and not at a worker.
     """
     from strands_cli import app
     from strands_cli.cli.commands.running.correct_run import correct_run, name_of
+    from strands_cli.cli.commands.running.queued_continuation import is_of_workers, wait_for_worker
 
     changes, flags = chosen.changes(), flags.placed()
     place = place_of(changes)
@@ -69,11 +59,12 @@ def continue_run(
         flags.require_one_result()
         if change.answers is not None:
             require_unanswered(run, change.answers, place)
-        with (
-            contextlib.closing(app.open_run(run, place)) as journal,
-            in_directory_of(journal, quiet=flags.quiet),
-        ):
+        with contextlib.ExitStack() as stack:
+            journal = stack.enter_context(contextlib.closing(app.open_run(run, place)))
             known["run"] = journal.run_id
+            if is_of_workers(journal) and not (ends or here):
+                return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
+            stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
             if ends:
                 act_on(journal, act, known)
                 if flags.as_json:

@@ -14,7 +14,8 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
 from strands_cli.cli.commands.input_options import read_limits
-from strands_cli.cli.commands.running.continuation import Act, Change, continue_run, rerun_from
+from strands_cli.cli.commands.running.continuation import Act, continue_run, rerun_from
+from strands_cli.cli.commands.running.run_change import Change
 from strands_cli.cli.output import say
 from strands_cli.cli.question_layout import question_lines
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
@@ -30,6 +31,7 @@ KEY = Annotated[
     ),
 ]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
+HERE = Annotated[bool, typer.Option("--here", help="Continue a submitted run in this terminal, not at a worker.")]
 NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")]
 
 
@@ -63,6 +65,7 @@ def resume(
             autocompletion=completions.workflow_files,
         ),
     ] = None,
+    here: HERE = False,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -88,7 +91,7 @@ def resume(
     if spec is not None and calls.fail:
         raise UsageError("--fail ends the run, so no workflow is left to correct", fix="omit --spec or --fail")
     change = Change(read_limits(budget), spec)
-    return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail))
+    return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail), here=here)
 
 
 @with_run_options(again=True, without=("record",))
@@ -100,6 +103,7 @@ def approve(
         str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough; `-`: stdin.")
     ] = None,
     no_resume: NO_RESUME = False,
+    here: HERE = False,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -109,7 +113,7 @@ def approve(
     """
     answer = answer if answer is None else given_text("--answer", answer)
     act = answering(key, answer, flags, ends=no_resume)
-    return continue_run(run, chosen, flags, act, change=Change(answers=key), ends=no_resume)
+    return continue_run(run, chosen, flags, act, change=Change(answers=key), ends=no_resume, here=here)
 
 
 @with_run_options(again=True, without=("record",))
@@ -121,6 +125,7 @@ def reject(
         str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model; `-`: stdin.")
     ] = "",
     no_resume: NO_RESUME = False,
+    here: HERE = False,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -140,7 +145,7 @@ def reject(
         if not flags.quiet:
             say(f"{question.key}: rejected")
 
-    return continue_run(run, chosen, flags, refuse, change=Change(answers=key), ends=no_resume)
+    return continue_run(run, chosen, flags, refuse, change=Change(answers=key), ends=no_resume, here=here)
 
 
 @with_run_options(again=True)

@@ -1,0 +1,1 @@
+"""The commands about runs beyond one process: submit, workers and queues."""

@@ -1,0 +1,120 @@
+"""The command `submit`: store a run and put it in a queue, for a worker."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.command_options import JSON, SPEC, Chosen, with_run_options
+from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.text_layout import one_line
+from strands_cli.errors import UsageError
+from strands_cli.queues import DEFAULT_PRIORITY, DEFAULT_QUEUE
+
+if TYPE_CHECKING:
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.queues import Ticket
+    from strands_cli.workers import Submitted
+
+QUEUE = Annotated[str, typer.Option("--queue", metavar="NAME", help="The queue that it waits in.")]
+# What a submitted run has no use for: nothing of it is on this machine, and its questions always wait.
+_WITHOUT = ("record", "runs_dir", "detach", "no_plugins", "trace_hooks")
+
+
+@with_run_options(without=_WITHOUT)
+def submit(
+    *,
+    spec: SPEC,
+    queue: QUEUE = DEFAULT_QUEUE,
+    priority: Annotated[int, typer.Option(min=1, max=2**31 - 1, metavar="N", help="1 goes first.")] = DEFAULT_PRIORITY,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Not before, e.g. 2026-12-01T06:00; local time.")
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="CRON", help="Again and again, e.g. '0 6 * * 1-5'.")
+    ] = None,
+    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The zone of --every.")] = "UTC",
+    run_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="The run's id; submitted twice, it is one run.")
+    ] = None,
+    chosen: Chosen,
+    as_json: JSON = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False,
+) -> None:
+    """Store a run in a database and let it wait for a worker.
+
+    Example: strands submit report.yaml --var topic=bees --store postgresql://strands@db/strands
+    """
+    from strands_cli import app
+    from strands_cli.cli.commands.running import require_trust
+    from strands_cli.queues import Ticket
+    from strands_cli.workers import submittable, what_stays_here
+
+    if at is not None and every is not None:
+        raise UsageError("--at starts one run, and --every many", fix="omit one of them")
+    request = chosen.request()
+    ticket = Ticket(run_id or "", queue, priority, at=None if at is None else moment_of(at))
+    planned = submittable(app.plan(app.load(spec), request), request)
+    require_trust(planned)
+    if not quiet:
+        say_findings(planned.findings)
+        for line in what_stays_here(planned, request):
+            say(one_line(f"warning: a worker needs this in its --workspace: {line}"))
+    submitted = _submitted(planned, request, ticket, every, timezone)
+    if as_json:
+        print_json(_document(submitted, ticket, every))
+        return
+    if not quiet:
+        say(_line(submitted, ticket, every))
+    print_result(submitted.run_id)
+
+
+def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, every: str | None, timezone: str) -> Submitted:
+    from contextlib import closing
+
+    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.queues import Schedule, queue_at
+    from strands_cli.workers import submit as submit_run
+    from strands_cli.workers import submit_again_and_again
+
+    with closing(queue_at(planned.store)) as queue, closing(store_at(planned.store)) as store:
+        if every is None:
+            return submit_run(store, queue, planned, request, ticket)
+        schedule = Schedule(ticket.run_id or planned.spec.name, every, timezone)
+        return submit_again_and_again(store, queue, planned, request, ticket, schedule)
+
+
+def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:
+    if not submitted.is_new:
+        return "it was submitted already"
+    if every is not None:
+        return f"each run of the schedule {submitted.run_id} waits in the queue {ticket.queue} for a worker"
+    return f"it waits in the queue {ticket.queue} for a worker: strands worker --queue {ticket.queue}"
+
+
+def _document(submitted: Submitted, ticket: Ticket, every: str | None) -> dict[str, Any]:
+    return {
+        "run": submitted.run_id,
+        "status": "queued" if every is None else "scheduled",
+        "new": submitted.is_new,
+        "queue": ticket.queue,
+        "priority": ticket.priority,
+        "at": ticket.at,
+        "every": every,
+    }
+
+
+def moment_of(text: str) -> float:
+    """Return the seconds since the epoch of a time as ISO 8601 has it; without a zone it is local time.
+
+    Raises:
+        UsageError: It is not a time.
+    """
+    try:
+        return datetime.datetime.fromisoformat(text).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        fix = "write it as 2026-12-01T06:00 or 2026-12-01T06:00+01:00"
+        raise UsageError(f"--at {text!r} is not a time: {error}", fix=fix) from error

@@ -1,0 +1,156 @@
+"""The commands `worker`, which works on the runs of queues, and `workers`, which lists who does."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands.ages import age_in_seconds
+from strands_cli.cli.commands.command_options import JSON, POLICY, STORE, Log, with_run_options
+from strands_cli.cli.output import logs_json, print_json, print_result, say, write_log
+from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.errors import ExitCode, UsageError
+from strands_cli.queues import DEFAULT_QUEUE
+
+if TYPE_CHECKING:
+    from strands_cli.queues import WorkerState
+    from strands_cli.store_place import StorePlace
+    from strands_cli.workers import WorkerChoices, WorkerEvent
+
+_WARNINGS = ("warning", "refused", "returned", "recovered")
+
+
+def worker(
+    queue: Annotated[
+        list[str], typer.Option("--queue", metavar="NAME", help="A queue to work on; may be repeated.")
+    ] = [DEFAULT_QUEUE],  # noqa: B006 - Typer reads the default
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Runs at once.")] = 4,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name for people; that of the machine.")] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="End when the queues are empty.")] = False,
+    drain_timeout: Annotated[
+        str, typer.Option("--drain-timeout", metavar="AGE", help="How long runs may go on after SIGTERM.")
+    ] = "30s",
+    workspace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder that runs work in; by default each has a new one."),
+    ] = None,
+    policy: POLICY = None,
+    health_file: Annotated[
+        Path | None,
+        typer.Option("--health-file", metavar="FILE", help="Written every second while the worker is well."),
+    ] = None,
+    store: STORE = None,
+    log: Annotated[Log, typer.Option("--log", help="Format of stderr: text, or json, one object a line.")] = Log.TEXT,
+) -> int:
+    """Work on submitted runs until Ctrl-C or SIGTERM, which let the runs that it works on end.
+
+    Example: strands worker --concurrency 8 --store postgresql://strands@db/strands
+    """
+    from contextlib import nullcontext
+
+    from strands_cli.cli.terminal import json_stderr
+    from strands_cli.planning.stores import chosen_place
+    from strands_cli.workers import WorkerChoices, default_name
+
+    choices = WorkerChoices(
+        name=name or default_name(),
+        queues=tuple(dict.fromkeys(queue)),
+        concurrency=concurrency,
+        workspace=_workspace(workspace),
+        policy=None if policy is None else policy.absolute(),
+        drains=drain,
+        drain_timeout_s=age_in_seconds(drain_timeout, "--drain-timeout"),
+        health_file=None if health_file is None else health_file.absolute(),
+    )
+    with json_stderr() if log is Log.JSON else nullcontext():
+        return _work(chosen_place(None, store), choices)
+
+
+def _workspace(folder: Path | None) -> Any:
+    import os
+
+    from strands_cli.config import user_data_dir
+    from strands_cli.workers import Workspace
+
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"--workspace {folder} is not a directory", fix="make it first, or omit it")
+    return Workspace(None if folder is None else folder.absolute(), user_data_dir(os.environ) / "worker")
+
+
+def _work(place: StorePlace, choices: WorkerChoices) -> int:
+    import asyncio
+    from contextlib import closing
+
+    from strands_cli.cli.commands.running import notice_of
+    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.queues import engine_of
+    from strands_cli.workers import WorkPlace, work
+
+    engine, address = engine_of(place)
+    notice = notice_of(detached=True)
+
+    def notify(run_id: str) -> list[str]:
+        return [] if notice is None else notice(place, run_id)
+
+    with closing(store_at(place)) as store:
+        asyncio.run(work(WorkPlace(store, engine, address, report, notify), choices))
+    return ExitCode.OK
+
+
+def report(event: WorkerEvent) -> None:
+    """Write what has happened at the worker to stderr."""
+    if logs_json():
+        level = "warning" if event.name in _WARNINGS else "info"
+        facts = {"run": event.run_id, **event.facts} if event.run_id else dict(event.facts)
+        write_log(one_line(event.text), level=level, event=event.name, **facts)
+    else:
+        say(one_line(f"{time.strftime('%H:%M:%S')} {event.text}"))
+
+
+@with_run_options()
+def workers(store: STORE = None, as_json: JSON = False) -> None:
+    """List the workers of a store: who is alive, and on what they work.
+
+    Example: strands workers --store postgresql://strands@db/strands
+    """
+    from contextlib import closing
+
+    from strands_cli.planning.stores import chosen_place
+    from strands_cli.queues import queue_at
+
+    with closing(queue_at(chosen_place(None, store))) as queue:
+        found = queue.workers()
+    if as_json:
+        print_json({"workers": [_document(one) for one in found]})
+    elif not found:
+        say("no workers")
+    else:
+        print_result("\n".join(aligned([("ID", "MACHINE", "SINCE", "QUEUES", "STATE", "RUNS"), *map(_cells, found)])))
+
+
+def _state(one: WorkerState) -> str:
+    return "gone" if not one.is_alive else "draining" if one.is_draining else "alive"
+
+
+def _cells(one: WorkerState) -> tuple[str, ...]:
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.since))
+    works_on = f"{len(one.runs)}/{one.concurrency} {' '.join(one.runs)}".rstrip()
+    return (one.id, f"{one.machine}:{one.pid}", since, ",".join(one.queues), _state(one), works_on)
+
+
+def _document(one: WorkerState) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "state": _state(one),
+        "machine": one.machine,
+        "pid": one.pid,
+        "since": one.since,
+        "queues": list(one.queues),
+        "concurrency": one.concurrency,
+        "version": one.version,
+        "runs": list(one.runs),
+    }

@@ -1,0 +1,84 @@
+"""Continue a run that was submitted: it waits in its queue again, and a worker works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.output import print_json, say
+from strands_cli.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.cli.commands.command_options import RunFlags
+    from strands_cli.cli.commands.running.run_change import Change
+    from strands_cli.engine.ports import StoredJournal
+
+
+def is_of_workers(journal: StoredJournal) -> bool:
+    """Return whether workers continue a run; those of a directory never do."""
+    if journal.place.directory is not None or journal.get("ticket") is None:
+        return False
+    from strands_cli.workers import is_submitted
+
+    return is_submitted(journal)
+
+
+def wait_for_worker(
+    journal: StoredJournal,
+    changes: Mapping[str, Any],
+    change: Change,
+    act: Callable[[], None],
+    known: dict[str, Any],
+    flags: RunFlags,
+) -> int:
+    """Do a command's own work on the journal of a submitted run, and let it wait for a worker.
+
+    Args:
+        journal: The journal, held; it is closed when the run waits.
+        act: The command's own work.
+        known: Gets the status of the run, for `--json`.
+
+    Raises:
+        UsageError: The run is given what only this machine has.
+        StrandsCliError: It cannot be given what it is given.
+    """
+    from strands_cli.queues import queue_at
+    from strands_cli.workers import wait_again
+
+    _require_for_workers(changes, change)
+    if change.budgets:
+        _raise_budgets(journal, change.budgets)
+    with closing(queue_at(journal.place)) as queue:
+        act()
+        ticket = wait_again(journal)
+        journal.close()
+        queue.put(ticket)
+    known["status"] = "queued"
+    if flags.as_json:
+        print_json(known)
+    elif not flags.quiet:
+        say(f"{ticket.run_id} waits in the queue {ticket.queue} for a worker; --here continues it here")
+    return ExitCode.OK
+
+
+def _require_for_workers(changes: Mapping[str, Any], change: Change) -> None:
+    given = [f"--{name.replace('_', '-')}" for name in ("out_dir", "policy", "record") if changes.get(name) is not None]
+    if change.spec is not None:
+        given.append("--spec")
+    if given:
+        raise UsageError(
+            f"the run was submitted, so a worker continues it, and {', '.join(given)} would be of this machine",
+            fix=f"omit {given[0]}, or continue it here: --here",
+        )
+
+
+def _raise_budgets(journal: StoredJournal, budgets: Mapping[str, str]) -> None:
+    """Store raised limits; a worker applies them."""
+    from strands_cli import app
+    from strands_cli.engine.run_start import raised_budgets
+    from strands_cli.workers import moved_request, moved_workflow
+
+    base = Path(journal.get("base_dir"))
+    raised_budgets(app.plan(moved_workflow(journal, base), moved_request(journal, base, {})), journal, budgets)

@@ -1,0 +1,47 @@
+"""Runs of a schedule: each firing copies the run that was stored for it, once, whatever the number of workers."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.run_start import facts_of_copy
+from strands_cli.errors import RunRecordError
+from strands_cli.queues import Ticket
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.events import RunStatus
+
+SCHEDULED: RunStatus = "scheduled"
+
+
+def fired_run(store: RunStore, schedule: str, at: float) -> Ticket | None:
+    """Store the run of one firing, and return its ticket; the same firing is the same run.
+
+    None is returned where the stored run is gone, or is not for a schedule any more.
+
+    Args:
+        schedule: The id of the stored run that is the pattern of the others.
+        at: The time of the firing, in seconds since the epoch.
+
+    Raises:
+        RunRecordError: The store cannot be reached.
+    """
+    if schedule not in store.with_status(SCHEDULED):
+        return None
+    with contextlib.closing(store.open(schedule, hold=False)) as journal:
+        facts, stored = facts_of_copy(journal), journal.get("ticket")
+        moved = {name: journal.get(name) for name in ("folder", "lock", "plan_key")}
+    run_id = f"{schedule}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime(at))}"
+    ticket = Ticket.from_dict({**stored, "run_id": run_id, "attempt": 1})
+    new: dict[str, Any] = {**facts, **moved, "id": run_id, "started_at": at, "scheduled_by": schedule}
+    try:
+        journal = store.create(run_id)
+    except RunRecordError:
+        store.find(run_id)  # another worker has made it
+        return ticket
+    with contextlib.closing(journal):
+        journal.put(**new, status="queued", ticket=ticket.as_dict())
+    return ticket

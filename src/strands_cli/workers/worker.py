@@ -1,0 +1,239 @@
+"""The life of a worker: take a place at the queues, work, keep the queues in order, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import platform
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli import app
+from strands_cli.atomic_file import write_atomically
+from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.errors import RunRecordError, StrandsCliError
+from strands_cli.workers.dispatching import Dispatcher, Work
+from strands_cli.workers.planned_runs import RunPlanner, Workspace
+from strands_cli.workers.scheduled_runs import fired_run
+from strands_cli.workers.stranded_runs import StrandedRuns
+from strands_cli.workers.submission import VERSION
+from strands_cli.workers.worker_events import Report, WorkerEvent
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.queues import Engine, RunQueue, Station, Ticket
+
+# How often a worker looks for runs of workers that are gone, for runs without a ticket, and for what can be removed.
+RECOVER_S, STRANDED_S, TIDY_S = 1.0, 15.0, 60.0
+# How long a run may take to end cleanly when it is stopped.
+STOP_S = 5.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerChoices:
+    """How a worker works.
+
+    Attributes:
+        name: For people; two workers may have one name.
+        workspace: Where its runs work.
+        policy: A policy file that takes the place of the one beside a workflow.
+        drains: Whether it ends when its queues are empty.
+        drain_timeout_s: How long the runs that it works on may take when it is asked to end.
+        health_file: A file that is written again and again while the worker is well.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    concurrency: int
+    workspace: Workspace
+    policy: Path | None = None
+    drains: bool = False
+    drain_timeout_s: float = 30.0
+    health_file: Path | None = None
+
+
+def default_name() -> str:
+    """Return the name of a worker that has none: that of the machine."""
+    return platform.node() or "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPlace:
+    """Where a worker works: its runs and its queues.
+
+    Attributes:
+        address: The whole address of the store, for the engine.
+        report: Takes what happens, from any thread.
+        notify: Sends the messages about a run when its dispatch has ended; returns a line for each that was not sent.
+    """
+
+    store: RunStore
+    engine: Engine
+    address: str
+    report: Report
+    notify: Callable[[str], list[str]]
+
+
+async def work(where: WorkPlace, choices: WorkerChoices) -> None:
+    """Work until a signal, or with `drains` until the queues are empty.
+
+    Raises:
+        RunRecordError: The store cannot be reached, or the worker has lost its lock.
+    """
+    asyncio.get_running_loop().set_default_executor(DaemonThreads())
+    place, name = where.store.place, choices.name
+    station = where.engine.station(place, where.address, name, choices.queues, choices.concurrency, VERSION)
+    try:
+        async with app.shared_runs() as shared:
+            planner = RunPlanner(choices.workspace, {"policy": choices.policy})
+            dispatcher = Dispatcher(Work(name, where.store, planner, shared, where.report, where.notify))
+            with contextlib.closing(where.engine.open(place, where.address)) as queue:
+                worker = Worker(where, choices, station, queue, dispatcher)
+                with _signals(worker):
+                    await worker.work()
+    finally:
+        await asyncio.to_thread(station.close)
+    where.report(WorkerEvent("ended", f"the worker {station.id} has ended"))
+    if worker.lost:
+        raise RunRecordError(
+            f"the worker has lost its hold on {place}, and other workers take its runs: {worker.lost}",
+            fix="start it again",
+        )
+
+
+class Worker:
+    """One worker at its place.
+
+    Attributes:
+        lost: Why it may no longer work; empty as long as it may.
+    """
+
+    def __init__(
+        self, where: WorkPlace, choices: WorkerChoices, station: Station, queue: RunQueue, dispatcher: Dispatcher
+    ) -> None:
+        self.lost = ""
+        self._where, self._choices, self._station = where, choices, station
+        self._queue, self._dispatcher = queue, dispatcher
+        self._loop = asyncio.get_running_loop()
+        self._reason: asyncio.Future[str] = self._loop.create_future()
+        self._stranded = StrandedRuns(where.store, queue)
+
+    async def work(self) -> None:
+        """Take tickets until there is a reason to end; then let what runs end in its time, and stop the rest."""
+        queues = ", ".join(self._choices.queues)
+        choices = self._choices
+        facts = {"worker": self._station.id, "queues": [*choices.queues], "concurrency": choices.concurrency}
+        self._station.start(self)
+        self._report(WorkerEvent("started", f"the worker {self._station.id} works on the runs of: {queues}", "", facts))
+        upkeep = asyncio.ensure_future(self._keep_order())
+        upkeep.add_done_callback(self._kept)
+        try:
+            reason = await self._reason
+        finally:
+            upkeep.cancel()
+        running = self._dispatcher.running
+        text = f"takes no more runs: {reason}; works on {len(running)}"
+        self._report(WorkerEvent("draining", text, "", {"reason": reason, "running": running}))
+        await asyncio.to_thread(self._station.pause)
+        await self._dispatcher.idle(0 if self.lost else self._choices.drain_timeout_s)
+        self._dispatcher.stop()
+        await self._dispatcher.idle(STOP_S)
+
+    def end(self, reason: str) -> None:
+        """Drain and end; asked again, stop what runs."""
+        if self._reason.done():
+            self._dispatcher.stop()
+        else:
+            self._reason.set_result(reason)
+
+    def lose(self, reason: str) -> None:
+        """End at once, since others may take the runs."""
+        self.lost = self.lost or reason
+        self._dispatcher.stop()
+        self.end(reason)
+
+    # -- what the station calls
+
+    async def dispatch(self, ticket: Ticket) -> Ticket | None:
+        """Work on a run."""
+        return await self._dispatcher.dispatch(ticket)
+
+    async def fire(self, schedule: str, at: float) -> Ticket | None:
+        """Make the run of one firing of a schedule; a schedule whose stored run is gone is removed."""
+        ticket = await asyncio.to_thread(fired_run, self._where.store, schedule, at)
+        if ticket is None:
+            await asyncio.to_thread(self._queue.unschedule, schedule)
+            self._report(WorkerEvent("warning", f"the schedule {schedule} is removed: its stored run is gone"))
+            return None
+        self._report(WorkerEvent("fired", f"the schedule {schedule} starts {ticket.run_id}", ticket.run_id))
+        return ticket
+
+    def lost_lock(self, reason: str) -> None:
+        """End at once; called from any thread."""
+        self._loop.call_soon_threadsafe(self.lose, reason)
+
+    def say(self, line: str) -> None:
+        """Report a line of the queue; called from any thread."""
+        self._report(WorkerEvent("warning", line))
+
+    # -- upkeep
+
+    def _report(self, event: WorkerEvent) -> None:
+        self._where.report(event)
+
+    def _kept(self, upkeep: asyncio.Task[None]) -> None:
+        if not upkeep.cancelled() and (error := upkeep.exception()) is not None:
+            self.lose(error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}")
+
+    async def _keep_order(self) -> None:
+        """Recover, find stranded runs and tidy up, each in its time; show that the worker is well."""
+        next_stranded = next_tidy = 0.0
+        while True:
+            await self._recover()
+            if time.monotonic() >= next_stranded:
+                for run_id in await asyncio.to_thread(self._stranded.find):
+                    self._report(WorkerEvent("recovered", f"{run_id} waits again: it had no ticket", run_id))
+                next_stranded = time.monotonic() + STRANDED_S
+            if time.monotonic() >= next_tidy:
+                await asyncio.to_thread(self._station.tidy)
+                next_tidy = time.monotonic() + TIDY_S
+            self._show_health()
+            if self._choices.drains and not await asyncio.to_thread(self._station.pending):
+                self.end("its queues are empty")
+            await asyncio.sleep(RECOVER_S)
+
+    async def _recover(self) -> None:
+        for run_id in await asyncio.to_thread(self._station.recover):
+            self._report(WorkerEvent("recovered", f"{run_id} waits again: its worker is gone", run_id))
+
+    def _show_health(self) -> None:
+        if (file := self._choices.health_file) is not None:
+            with contextlib.suppress(OSError):
+                write_atomically(file, f"{time.time():.0f}\n".encode(), force=True, mode=0o644)
+
+
+@contextlib.contextmanager
+def _signals(worker: Worker) -> Iterator[None]:
+    """Let the first signal drain the worker, and the second one stop what it works on."""
+    loop = asyncio.get_running_loop()
+    if sys.platform == "win32":
+        before = {one: signal.getsignal(one) for one in _SIGNALS}
+        for one in _SIGNALS:
+            signal.signal(one, lambda number, _: loop.call_soon_threadsafe(worker.end, signal.Signals(number).name))
+    else:
+        for one in _SIGNALS:
+            loop.add_signal_handler(one, worker.end, one.name)
+    try:
+        yield
+    finally:
+        for one in _SIGNALS:
+            if sys.platform == "win32":
+                signal.signal(one, before[one])
+            else:
+                loop.remove_signal_handler(one)
