@@ -18,7 +18,7 @@ def say(**line: Any) -> None:
 
 
 class Obedient:
-    """Keeps each dispatch until it is told to end it, or ends it at once."""
+    """Keeps each dispatch until it shall end it, or ends it at once."""
 
     def __init__(self, *, at_once: bool) -> None:
         self.at_once = at_once

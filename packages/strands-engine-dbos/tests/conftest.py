@@ -98,19 +98,19 @@ class AtStation:
     @property
     def id(self) -> str:
         """Its id in the queues, when it takes tickets."""
-        return self.said("at")[0]
+        return self.wrote("at")[0]
 
     def ask(self, order: str) -> Any:
         """Give an order, and return what it answers."""
-        before = len(self._said("answer"))
+        before = len(self._written("answer"))
         self.tell(**{order: True})
-        return self.said("answer", before + 1)[-1]
+        return self.wrote("answer", before + 1)[-1]
 
-    def said(self, name: str, least: int = 1) -> list[Any]:
+    def wrote(self, name: str, least: int = 1) -> list[Any]:
         """Return the values of its lines with this name, when there are at least so many."""
-        return self.stations.until(lambda: found if len(found := self._said(name)) >= least else None)
+        return self.stations.until(lambda: found if len(found := self._written(name)) >= least else None)
 
-    def _said(self, name: str) -> list[Any]:
+    def _written(self, name: str) -> list[Any]:
         return [line[name] for one, line in self.stations.lines if one is self and name in line]
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""Queues without workers: what is put in, what is taken out, and what is said where there are none."""
+"""Queues without workers: what is put in, what is taken out, and the errors where there are none."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ def test_what_a_killed_worker_had_is_taken_again_once_however_many_recover_it(ti
     killed = stations.start(concurrency=3)
     for number in range(3):
         tickets.put(ticket(f"run{number}"))
-    killed.said("took", 3)
+    killed.wrote("took", 3)
     others = [stations.start(concurrency=3, name=f"other{number}") for number in range(3)]
     assert [other.id for other in others]
 
     killed.kill()
     for other in others:
         other.tell(recover=True)
-    recovered = [run for other in others for run in other.said("answer")[0]]
+    recovered = [run for other in others for run in other.wrote("answer")[0]]
 
     assert sorted(recovered) == ["run0", "run1", "run2"]
     assert sorted(stations.took(6)[3:]) == ["run0", "run1", "run2"]
@@ -52,7 +52,7 @@ def test_what_a_killed_worker_had_is_taken_again_once_however_many_recover_it(ti
 def test_a_worker_that_lives_keeps_what_it_took(tickets: RunQueue, stations: Any) -> None:
     busy, other = stations.start(name="busy", concurrency=1), stations.start(name="other", queues=["another"])
     tickets.put(ticket("long"))
-    busy.said("took")
+    busy.wrote("took")
 
     assert other.ask("recover") == []
     assert [one.runs for one in tickets.workers() if one.id == busy.id] == [("long",)]
@@ -64,7 +64,7 @@ def test_the_limit_of_a_queue_is_not_stuck_when_the_worker_that_reached_it_is_ki
     tickets.limit("default", QueueLimits(concurrency=1))
     killed = stations.start()
     tickets.put(ticket("first"))
-    killed.said("took")
+    killed.wrote("took")
     tickets.put(ticket("second"))
     other = stations.start(at_once=True)
     assert other.id
@@ -72,14 +72,14 @@ def test_the_limit_of_a_queue_is_not_stuck_when_the_worker_that_reached_it_is_ki
     killed.kill()
 
     assert other.ask("recover") == ["first"]
-    assert other.said("took", 2) == ["first", "second"]
+    assert other.wrote("took", 2) == ["first", "second"]
 
 
 def test_a_ticket_that_was_recovered_keeps_its_queue_and_its_priority(tickets: RunQueue, stations: Any) -> None:
     tickets.limit("special", QueueLimits(concurrency=1))
     killed = stations.start(queues=["special"])
     tickets.put(ticket("first", queue="special", priority=1))
-    killed.said("took")
+    killed.wrote("took")
     tickets.put(ticket("second", queue="special", priority=50))
     killed.kill()
     recovering = stations.start(queues=["default"], name="recovering")
@@ -87,7 +87,7 @@ def test_a_ticket_that_was_recovered_keeps_its_queue_and_its_priority(tickets: R
     assert recovering.ask("recover") == ["first"]
     assert [(one.name, one.waiting) for one in tickets.states() if one.waiting] == [("special", 2)]
     working = stations.start(queues=["special"], at_once=True)
-    assert working.said("took", 2) == ["first", "second"]
+    assert working.wrote("took", 2) == ["first", "second"]
 
 
 def test_a_stopped_process_whose_session_ended_is_gone_and_learns_it_when_it_goes_on(
@@ -95,7 +95,7 @@ def test_a_stopped_process_whose_session_ended_is_gone_and_learns_it_when_it_goe
 ) -> None:
     stopped = stations.start()
     tickets.put(ticket("run"))
-    stopped.said("took")
+    stopped.wrote("took")
     stopped.process.send_signal(signal.SIGSTOP)
     other = stations.start(at_once=True, name="other")
     assert other.ask("recover") == []  # its session lives
@@ -104,9 +104,9 @@ def test_a_stopped_process_whose_session_ended_is_gone_and_learns_it_when_it_goe
     assert postgres_server.run(ended, f"strands worker {stopped.id}", superuser=True) == [(1,)]
 
     assert stations.ask_until(lambda: other.ask("recover")) == ["run"]
-    assert other.said("took") == ["run"]
+    assert other.wrote("took") == ["run"]
     stopped.process.send_signal(signal.SIGCONT)
-    assert stopped.said("lost")
+    assert stopped.wrote("lost")
     assert stopped.process.wait() == 1
 
 
@@ -124,12 +124,12 @@ def test_a_worker_has_at_most_its_own_number_over_all_its_queues(tickets: RunQue
         tickets.put(ticket(f"run{number}", queue="a" if number % 2 else "b"))
     small, large = stations.start(concurrency=1, queues=["a", "b"]), stations.start(concurrency=3, queues=["a", "b"])
 
-    small.said("took", 1)
-    large.said("took", 3)
+    small.wrote("took", 1)
+    large.wrote("took", 3)
 
     assert sum(one.waiting for one in tickets.states()) == 2
-    small.tell(end=small.said("took")[0])
-    assert len(small.said("took", 2)) == 2
+    small.tell(end=small.wrote("took")[0])
+    assert len(small.wrote("took", 2)) == 2
 
 
 def test_a_rate_holds_for_all_workers_until_it_is_lifted(tickets: RunQueue, stations: Any) -> None:
@@ -151,7 +151,7 @@ def test_a_rate_holds_for_all_workers_until_it_is_lifted(tickets: RunQueue, stat
 def test_a_ticket_that_comes_back_waits_for_its_time_with_its_refusals(tickets: RunQueue, stations: Any) -> None:
     one = stations.start()
     tickets.put(ticket("run"))
-    one.said("took")
+    one.wrote("took")
     again = ticket("run", attempt=2, at=time.time() + 3600, refusals={"w": "another tool"})
 
     one.tell(end="run", again=again.as_dict())
@@ -162,18 +162,18 @@ def test_a_ticket_that_comes_back_waits_for_its_time_with_its_refusals(tickets: 
     assert tickets.live(["run", "other"]) == {"run"}
 
 
-def test_a_worker_that_is_paused_takes_nothing_more_and_closes_when_told(tickets: RunQueue, stations: Any) -> None:
+def test_a_worker_that_is_paused_takes_nothing_more_and_closes_when_it_shall(tickets: RunQueue, stations: Any) -> None:
     paused, other = stations.start(name="paused"), stations.start(name="other", queues=["free"], at_once=True)
     paused.ask("pause")
 
     tickets.put(ticket("run"))
     tickets.put(ticket("after", queue="free"))
 
-    assert other.said("took") == ["after"]
+    assert other.wrote("took") == ["after"]
     assert paused.ask("pending") == 1
     assert [one.is_draining for one in tickets.workers() if one.name == "paused"] == [True]
     paused.tell(close=True)
-    assert paused.said("closed")
+    assert paused.wrote("closed")
     assert {one.name for one in tickets.workers()} == {"other"}
 
 
@@ -186,14 +186,14 @@ def test_a_ticket_is_for_workers_of_its_version_and_adopted_when_none_of_them_is
     tickets.put(ticket("old"))
     tickets.put(ticket("new", version="2"))
 
-    assert older.said("took") == ["old"]
-    assert newer.said("took") == ["new"]
+    assert older.wrote("took") == ["old"]
+    assert newer.wrote("took") == ["new"]
     assert newer.ask("recover") == []  # a worker of its version lives
     older.kill()
     tickets.put(ticket("left"))
 
     assert sorted(newer.ask("recover")) == ["left", "old"]
-    assert sorted(newer.said("took", 3)) == ["left", "new", "old"]
+    assert sorted(newer.wrote("took", 3)) == ["left", "new", "old"]
 
 
 def test_what_is_done_is_removed_after_its_time(
@@ -202,7 +202,7 @@ def test_what_is_done_is_removed_after_its_time(
     one = stations.start(at_once=True)
     for number in range(3):
         tickets.put(ticket(f"run{number}"))
-    one.said("took", 3)
+    one.wrote("took", 3)
     stations.ask_until(lambda: not sum(state.running for state in tickets.states()))
     name = database.rpartition("/")[2]
     count = "SELECT count(*) FROM strands_dbos.workflow_status"

@@ -1,4 +1,5 @@
 from strands_cli.planning.checks.run_checks import MISSING_MOUNT as MISSING_MOUNT
+from strands_cli.planning.checks.run_checks import UNKNOWN_PRICE as UNKNOWN_PRICE
 from strands_cli.planning.environment_values import UNSET_VARIABLE as UNSET_VARIABLE
 from strands_cli.planning.name_checks import check_names as check_names
 from strands_cli.planning.plan_builder import build_plan as build_plan

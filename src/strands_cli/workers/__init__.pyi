@@ -1,14 +1,4 @@
-from strands_cli.workers.moved_workflow import moved_request as moved_request
-from strands_cli.workers.moved_workflow import moved_workflow as moved_workflow
 from strands_cli.workers.planned_runs import Workspace as Workspace
-from strands_cli.workers.scheduled_runs import SCHEDULED as SCHEDULED
-from strands_cli.workers.submission import Submitted as Submitted
-from strands_cli.workers.submission import is_submitted as is_submitted
-from strands_cli.workers.submission import submit as submit
-from strands_cli.workers.submission import submit_again_and_again as submit_again_and_again
-from strands_cli.workers.submission import submittable as submittable
-from strands_cli.workers.submission import wait_again as wait_again
-from strands_cli.workers.submission import what_stays_here as what_stays_here
 from strands_cli.workers.worker import WorkerChoices as WorkerChoices
 from strands_cli.workers.worker import WorkPlace as WorkPlace
 from strands_cli.workers.worker import default_name as default_name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.workers.moved_workflow import install_lock, moved_request, moved_workflow, require_movable
+from strands_cli.workers.submitted import install_lock, moved_request, moved_workflow
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import StoredJournal
@@ -27,7 +27,7 @@ class Workspace:
 
     Attributes:
         folder: A folder that all runs share; None gives each its own.
-        root: Below it are the folders of the runs, and those that stand for the folders of their workflows.
+        root: Below it are the folders of the runs, and those in place of the folders of their workflows.
     """
 
     folder: Path | None
@@ -60,11 +60,11 @@ class RunPlanner:
         Raises:
             StrandsCliError: This machine cannot run it, or would run something else.
         """
-        from strands_cli.engine.run_start import raised_budgets, require_same, without_own_artifacts
+        from strands_cli.engine.run_start import raised_budgets, require_program, require_same, without_own_artifacts
         from strands_cli.planning import require_runnable
 
         request = moved_request(journal, self._workspace.of_run(journal.run_id), self._changes)
-        require_movable(journal, request)
+        require_program(journal, request)
         planned = without_own_artifacts(self._planned(journal, request), journal)
         require_runnable(planned)
         require_same(planned, journal, is_moved=True)

@@ -19,9 +19,8 @@ from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.workers.dispatching import Dispatcher, Work
 from strands_cli.workers.planned_runs import RunPlanner, Workspace
-from strands_cli.workers.scheduled_runs import fired_run
 from strands_cli.workers.stranded_runs import StrandedRuns
-from strands_cli.workers.submission import VERSION
+from strands_cli.workers.submitted import VERSION, fired_run
 from strands_cli.workers.worker_events import Report, WorkerEvent
 
 if TYPE_CHECKING:

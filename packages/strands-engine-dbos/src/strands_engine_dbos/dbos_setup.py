@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 import sqlalchemy
 from dbos import DBOS, DBOSClient, DBOSConfig
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from strands_engine_dbos.connection import KEEPALIVES, SCHEMA
 from strands_engine_dbos.json_serializer import JsonSerializer
+from strands_engine_dbos.queue_database import QueueDatabase
 from strands_engine_dbos.queue_tables import APPLICATION
 
 # Of the pool of one worker: its queue threads, its timers, and the ends of its dispatches.
@@ -20,11 +20,12 @@ POOL = 8
 SCHEDULES_S = 5.0
 
 
-def pool_of(address: str, size: int) -> sqlalchemy.Engine:
-    """Return a pool of connections, which are opened as libpq reads the address."""
+def pool_of(database: QueueDatabase, size: int) -> sqlalchemy.Engine:
+    """Return a pool of connections to the database of the queues."""
+    conninfo = make_conninfo(database.conninfo, application_name="strands dbos")
 
     def connect() -> psycopg.Connection[Any]:
-        return psycopg.connect(address, application_name="strands dbos", client_encoding="utf8", **KEEPALIVES)
+        return psycopg.connect(conninfo, prepare_threshold=None)
 
     return sqlalchemy.create_engine(
         "postgresql+psycopg://", creator=connect, pool_size=size, max_overflow=0, pool_timeout=30, pool_pre_ping=True
@@ -40,24 +41,24 @@ def quiet() -> logging.Logger:
     return logger
 
 
-def client_of(pool: sqlalchemy.Engine) -> DBOSClient:
+def client_of(pool: sqlalchemy.Engine, schema: str) -> DBOSClient:
     """Return a client of the queues; it uses the pool and does not dispose of it."""
     quiet().addHandler(logging.NullHandler())
     return DBOSClient(
         system_database_engine=pool,
-        dbos_system_schema=SCHEMA,
+        dbos_system_schema=schema,
         serializer=JsonSerializer(),
         application_name=APPLICATION,
         retry_connection_errors=False,
     )
 
 
-def configuration(pool: sqlalchemy.Engine, worker: str, version: str) -> DBOSConfig:
+def configuration(pool: sqlalchemy.Engine, schema: str, worker: str, version: str) -> DBOSConfig:
     """Return the configuration of a worker."""
     return {
         "name": APPLICATION,
         "system_database_engine": pool,
-        "dbos_system_schema": SCHEMA,
+        "dbos_system_schema": schema,
         "serializer": JsonSerializer(),
         "executor_id": worker,
         "application_version": version,
@@ -67,10 +68,10 @@ def configuration(pool: sqlalchemy.Engine, worker: str, version: str) -> DBOSCon
     }
 
 
-def migrate(address: str) -> None:
+def migrate(database: QueueDatabase) -> None:
     """Create DBOS's tables, or bring them to the version of this DBOS."""
     quiet().addHandler(logging.NullHandler())
-    known = {name: str(value) for name, value in conninfo_to_dict(address).items() if value is not None}
+    known = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
     # In the query, where a path and several hosts mean what they mean to libpq.
     url = sqlalchemy.URL.create(
         "postgresql",
@@ -79,4 +80,4 @@ def migrate(address: str) -> None:
         database=known.pop("dbname", None),
         query=known,
     )
-    DBOS.migrate(url.render_as_string(hide_password=False), schema=SCHEMA)
+    DBOS.migrate(url.render_as_string(hide_password=False), schema=database.schema)

@@ -19,21 +19,22 @@ class DbosEngine:
         Raises:
             RunRecordError: The store cannot be reached, or has no queues yet.
         """
+        from strands_engine_dbos.queue_database import QueueDatabase
         from strands_engine_dbos.run_queue import DbosQueue
 
-        return DbosQueue(place, address)
+        return DbosQueue(QueueDatabase(place, address))
 
     def init(self, place: StorePlace, address: str) -> list[str]:
         """Create the tables of the queues, or bring them to this version."""
-        from strands_engine_dbos.connection import SCHEMA, connected, explained
         from strands_engine_dbos.dbos_setup import migrate
+        from strands_engine_dbos.queue_database import QueueDatabase
         from strands_engine_dbos.queue_tables import WORKERS_TABLE
 
-        with explained(place):
-            migrate(address)
-            with connected(address, "strands queue") as connection:
-                connection.execute(WORKERS_TABLE)
-        return [f"queues: schema {SCHEMA} is as this version needs it"]
+        database = QueueDatabase(place, address)
+        with database.connect("strands queue") as connection, database.explained():
+            migrate(database)
+            database.rows(connection, WORKERS_TABLE)
+        return [f"queues: the schema {database.schema} is as this version needs it"]
 
     def check(self, place: StorePlace, address: str) -> list[str]:
         """Return the facts of queues that work.
@@ -57,9 +58,10 @@ class DbosEngine:
         Raises:
             RunRecordError: The store cannot be reached, or has no queues yet.
         """
+        from strands_engine_dbos.queue_database import QueueDatabase
         from strands_engine_dbos.station import DbosStation
 
-        return DbosStation(place, address, name, queues, concurrency, version)
+        return DbosStation(QueueDatabase(place, address), name, queues, concurrency, version)
 
 
 ENGINE = DbosEngine()

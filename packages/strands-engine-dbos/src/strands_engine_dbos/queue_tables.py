@@ -1,16 +1,27 @@
-"""What is read of the queues in SQL: numbers over many runs, which no call of DBOS counts."""
+"""What is read of the queues in SQL: numbers over many runs, which no call of DBOS counts.
+
+`{schema}` is the name of the schema; `QueueDatabase.rows` replaces it.
+"""
 
 from __future__ import annotations
-
-from strands_engine_dbos.connection import SCHEMA
-from strands_engine_dbos.worker_lock import IS_HELD
 
 # The name of our application among those that may share DBOS's tables, and of the two workflows that it has.
 APPLICATION = "strands-cli"
 DISPATCH, FIRE = "strands_dispatch", "strands_fire"
 
-WORKERS_TABLE = f"""
-CREATE TABLE IF NOT EXISTS {SCHEMA}.strands_workers (
+# The number that is locked for a worker, by its id: `{}` is its place.
+LOCK = "hashtextextended('strands-worker {{schema}} ' || {}, 0)"
+# Whether the lock of an id is held, without taking it.
+_IS_HELD = f"""EXISTS (
+  SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database AND datname = current_database()
+  WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND ((classid::bigint << 32) | objid::bigint) = {LOCK.format("id")})"""
+TRY_LOCK = f"SELECT pg_try_advisory_lock({LOCK.format('%s')})"
+# Makes way for another process that does the same work.
+TRY_WORK = f"SELECT pg_try_advisory_xact_lock({LOCK.format('%s')})"
+
+WORKERS_TABLE = """
+CREATE TABLE IF NOT EXISTS {schema}.strands_workers (
   id text PRIMARY KEY,
   name text NOT NULL,
   machine text NOT NULL,
@@ -21,10 +32,10 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.strands_workers (
   started_at timestamptz NOT NULL DEFAULT now(),
   draining boolean NOT NULL DEFAULT false
 )"""
-FORMAT = f"""
-SELECT to_regclass('{SCHEMA}.strands_workers') IS NOT NULL, to_regclass('{SCHEMA}.workflow_status') IS NOT NULL"""
+FORMAT = """
+SELECT to_regclass('{schema}.strands_workers') IS NOT NULL, to_regclass('{schema}.workflow_status') IS NOT NULL"""
 
-_OF_RUNS = f"FROM {SCHEMA}.workflow_status WHERE name = '{DISPATCH}' AND application_name = '{APPLICATION}'"
+_OF_RUNS = f"FROM {{schema}}.workflow_status WHERE name = '{DISPATCH}' AND application_name = '{APPLICATION}'"
 
 LIVE = f"""
 SELECT DISTINCT attributes->>'run_id' {_OF_RUNS}
@@ -37,39 +48,43 @@ SELECT coalesce(queue_name, ''), status, coalesce(application_version, ''), coun
   extract(epoch FROM now()) - min(created_at) / 1000.0
 {_OF_RUNS} AND status IN ('ENQUEUED', 'DELAYED', 'PENDING') GROUP BY 1, 2, 3"""
 QUEUES = f"""
-SELECT name, concurrency, rate_limit_max, rate_limit_period_sec FROM {SCHEMA}.queues
+SELECT name, concurrency, rate_limit_max, rate_limit_period_sec FROM {{schema}}.queues
 WHERE application_name = '{APPLICATION}' ORDER BY name"""
 REFUSED = f"""
 SELECT attributes {_OF_RUNS} AND status IN ('ENQUEUED', 'DELAYED') AND attributes->'refusals' <> '{{}}'::jsonb
 ORDER BY created_at DESC LIMIT %s"""
 SCHEDULES = f"""
 SELECT schedule_name, schedule, coalesce(cron_timezone, 'UTC'), coalesce(last_fired_at, '')
-FROM {SCHEMA}.workflow_schedules WHERE workflow_name = '{FIRE}' ORDER BY 1"""
+FROM {{schema}}.workflow_schedules WHERE workflow_name = '{FIRE}' ORDER BY 1"""
 # A worker that has no runs and no lock has left nothing behind.
 WORKERS = f"""
-SELECT id, name, machine, pid, queues, concurrency, version, extract(epoch FROM started_at)::float8, {IS_HELD},
+SELECT id, name, machine, pid, queues, concurrency, version, extract(epoch FROM started_at)::float8, {_IS_HELD},
   draining, ARRAY(
     SELECT attributes->>'run_id' {_OF_RUNS} AND status = 'PENDING' AND executor_id = worker.id ORDER BY 1)
-FROM {SCHEMA}.strands_workers AS worker ORDER BY started_at, id"""
+FROM {{schema}}.strands_workers AS worker ORDER BY started_at, id"""
 # Who holds runs or has a row, and no lock: its process is gone. `FIRE` counts too.
 GONE = f"""
 SELECT id FROM (
-  SELECT id FROM {SCHEMA}.strands_workers
+  SELECT id FROM {{schema}}.strands_workers
   UNION
-  SELECT executor_id FROM {SCHEMA}.workflow_status WHERE status = 'PENDING' AND application_name = '{APPLICATION}'
-) AS known WHERE id IS NOT NULL AND NOT {IS_HELD}"""
+  SELECT executor_id FROM {{schema}}.workflow_status WHERE status = 'PENDING' AND application_name = '{APPLICATION}'
+) AS known WHERE id IS NOT NULL AND NOT {_IS_HELD}"""
 LEFT_BEHIND = f"""
-SELECT workflow_uuid, coalesce(queue_name, ''), attributes->>'run_id' FROM {SCHEMA}.workflow_status
+SELECT workflow_uuid, coalesce(queue_name, ''), attributes->>'run_id' FROM {{schema}}.workflow_status
 WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}'"""
+ENTER_WORKER = """
+INSERT INTO {schema}.strands_workers (id, name, machine, pid, queues, concurrency, version)
+VALUES (%s, %s, %s, %s, %s, %s, %s)"""
+SHOW_DRAINING = "UPDATE {schema}.strands_workers SET draining = true WHERE id = %s"
 TAKEN = f"""
-SELECT 1 FROM {SCHEMA}.workflow_status
+SELECT 1 FROM {{schema}}.workflow_status
 WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}' LIMIT 1"""
-FORGET_WORKER = f"DELETE FROM {SCHEMA}.strands_workers WHERE id = %s"
+FORGET_WORKER = "DELETE FROM {schema}.strands_workers WHERE id = %s"
 # Tickets for workers of older versions, of which none is alive.
 OUTDATED = f"""
 SELECT workflow_uuid, attributes {_OF_RUNS} AND status IN ('ENQUEUED', 'DELAYED')
   AND application_version ~ '^[0-9]+$' AND application_version::int < %s
-  AND application_version NOT IN (SELECT version FROM {SCHEMA}.strands_workers WHERE {IS_HELD})
+  AND application_version NOT IN (SELECT version FROM {{schema}}.strands_workers WHERE {_IS_HELD})
 ORDER BY created_at LIMIT 100"""
 PENDING = f"""
 SELECT count(*) {_OF_RUNS} AND (
@@ -77,6 +92,6 @@ SELECT count(*) {_OF_RUNS} AND (
   OR (status = 'ENQUEUED' AND queue_name = ANY(%s) AND coalesce(application_version, %s) = %s))"""
 # What is done is kept as long as the longest period of a limit, which counts starts.
 DONE = f"""
-SELECT workflow_uuid FROM {SCHEMA}.workflow_status
+SELECT workflow_uuid FROM {{schema}}.workflow_status
 WHERE application_name = '{APPLICATION}' AND completed_at IS NOT NULL AND completed_at < (extract(epoch FROM now())
-  - greatest(3600, (SELECT max(rate_limit_period_sec) FROM {SCHEMA}.queues))) * 1000 LIMIT 1000"""
+  - greatest(3600, (SELECT max(rate_limit_period_sec) FROM {{schema}}.queues))) * 1000 LIMIT 1000"""

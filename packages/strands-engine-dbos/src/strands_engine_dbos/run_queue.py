@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.errors import UsageError
 from strands_cli.queues import QueueLimits, QueueState, Schedule, Ticket, WorkerState
 from strands_engine_dbos import queue_tables as sql
-from strands_engine_dbos.connection import connected, explained, no_queues
+from strands_engine_dbos.queue_database import QueueDatabase
 
 if TYPE_CHECKING:
-    import psycopg
     from dbos import DBOSClient
     from sqlalchemy import Engine
 
-    from strands_cli.store_place import StorePlace
 
 # How often a worker looks for a run when it has room. Each look is a transaction.
 POLL_S = 0.2
@@ -29,17 +27,15 @@ def workflow_id(ticket: Ticket) -> str:
 class DbosQueue:
     """Implements `RunQueue`; DBOS itself takes most of a second to import, and only what changes a queue does it."""
 
-    def __init__(self, place: StorePlace, address: str) -> None:
-        self._place, self._address = place, address
+    def __init__(self, database: QueueDatabase) -> None:
+        self._database = database
         self._dbos: DBOSClient | None = None
         self._pool: Engine | None = None
         self._known: set[str] = set()
-        with explained(place):
-            self._connection: psycopg.Connection[Any] = connected(address, "strands queue")
-            has_tables = self._connection.execute(sql.FORMAT).fetchone()
-        if has_tables is None or not all(has_tables):
+        self._connection = database.connect("strands queue")
+        if not all(self._rows(sql.FORMAT)[0]):
             self._connection.close()
-            raise no_queues(place)
+            raise database.without_queues()
 
     def put(self, ticket: Ticket) -> None:
         """Let a run wait in its queue."""
@@ -47,7 +43,7 @@ class DbosQueue:
         from dataclasses import replace
 
         client = self._client()
-        with explained(self._place):
+        with self._database.explained():
             self.require(ticket.queue)
             attempt = ticket.attempt or 1 + max((one[2] or 0 for one in self._tickets_of(ticket.run_id)), default=0)
         numbered = replace(ticket, attempt=attempt)
@@ -61,11 +57,12 @@ class DbosQueue:
         }
         if ticket.at is not None and (delay_s := ticket.at - time.time()) > 0:
             options["delay_seconds"] = delay_s
-        client.enqueue(options, numbered.as_dict())  # type: ignore[arg-type]
+        with self._database.explained():
+            client.enqueue(options, numbered.as_dict())  # type: ignore[arg-type]
 
     def take_out(self, run_id: str) -> bool:
         """Remove all tickets of a run."""
-        with explained(self._place):
+        with self._database.explained():
             waiting = [one[0] for one in self._tickets_of(run_id) if one[1] in ("ENQUEUED", "DELAYED", "PENDING")]
         if waiting:
             self._client().cancel_workflows(waiting)
@@ -144,8 +141,7 @@ class DbosQueue:
             self._pool.dispose()
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with explained(self._place):
-            return self._connection.execute(statement, values).fetchall()
+        return self._database.rows(self._connection, statement, values)
 
     def _tickets_of(self, run_id: str) -> list[tuple[Any, ...]]:
         return self._rows(sql.TICKETS_OF, (run_id,))
@@ -161,9 +157,9 @@ class DbosQueue:
         if self._dbos is None:
             from strands_engine_dbos.dbos_setup import client_of, pool_of
 
-            self._pool = pool_of(self._address, 2)
-            with explained(self._place):
-                self._dbos = client_of(self._pool)
+            self._pool = pool_of(self._database, 2)
+            with self._database.explained():
+                self._dbos = client_of(self._pool, self._database.schema)
         return self._dbos
 
 

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbos import DBOS
 
@@ -16,20 +16,13 @@ from strands_cli.errors import RunRecordError
 from strands_cli.queues import Handler, Ticket
 from strands_engine_dbos import queue_tables as sql
 from strands_engine_dbos.claims import Claims
-from strands_engine_dbos.connection import connected, explained
 from strands_engine_dbos.dbos_setup import POOL, configuration, pool_of, quiet
+from strands_engine_dbos.queue_database import QueueDatabase
 from strands_engine_dbos.run_queue import DbosQueue, workflow_id
-from strands_engine_dbos.worker_lock import LOCK, WorkerLock
-
-if TYPE_CHECKING:
-    import psycopg
-
-    from strands_cli.store_place import StorePlace
+from strands_engine_dbos.worker_lock import WorkerLock
 
 # How long DBOS may take to store how the last dispatches ended; what it has not stored by then is recovered.
 END_S = 3.0
-# Makes way for another process that does the same work.
-_ALONE = f"SELECT pg_try_advisory_xact_lock({LOCK.format('%s')})"
 
 
 class DbosStation:
@@ -40,22 +33,24 @@ class DbosStation:
     """
 
     def __init__(
-        self, place: StorePlace, address: str, name: str, queues: Sequence[str], concurrency: int, version: str
+        self, database: QueueDatabase, name: str, queues: Sequence[str], concurrency: int, version: str
     ) -> None:
-        self._place, self._address, self._queues, self._version = place, address, list(queues), version
+        self._database, self._queues, self._version = database, list(queues), version
         self._claims = Claims(queues, concurrency)
-        self._queue = DbosQueue(place, address)
-        self._lock = WorkerLock(place, address, name, queues, concurrency, version)
-        self.id = self._lock.id
-        self._pool = pool_of(address, POOL)
-        with explained(place):
-            self._connection: psycopg.Connection[Any] = connected(address, f"strands worker {self.id}, recovery")
+        with contextlib.ExitStack() as stack:
+            self._queue = stack.enter_context(contextlib.closing(DbosQueue(database)))
+            self._lock = WorkerLock(database, name, queues, concurrency, version)
+            self.id = self._lock.id
+            stack.callback(self._lock.release)
+            self._connection = database.connect(f"strands recovery {self.id}")
+            stack.pop_all()
+        self._pool = pool_of(database, POOL)
 
     def start(self, handler: Handler) -> None:
         """Take tickets from now on."""
         for name in self._queues:
             self._queue.require(name)
-        DBOS(config=configuration(self._pool, self.id, self._version))
+        DBOS(config=configuration(self._pool, self._database.schema, self.id, self._version))
         quiet().addHandler(_Lines(handler))
         self._declare(handler)
         DBOS.listen_queues(self._queues)
@@ -83,8 +78,8 @@ class DbosStation:
     def recover(self) -> list[str]:
         """Let the runs of workers that are gone wait again."""
         recovered: list[str] = []
-        with explained(self._place):
-            for (gone,) in self._connection.execute(sql.GONE).fetchall():
+        with self._database.explained():
+            for (gone,) in self._rows(sql.GONE):
                 with self._connection.transaction():
                     recovered += self._recovered(gone)
             with self._connection.transaction():
@@ -93,44 +88,37 @@ class DbosStation:
 
     def _recovered(self, gone: str) -> list[str]:
         """Let what one worker has left wait again. Its lock is held meanwhile, so that one process does it."""
-        taken = self._connection.execute(_ALONE, (gone,)).fetchone()
-        if taken is None or not taken[0]:
+        if self._rows(sql.TRY_WORK, gone) != [(True,)]:
             return []
-        left = self._connection.execute(sql.LEFT_BEHIND, (gone,)).fetchall()
+        left = self._rows(sql.LEFT_BEHIND, gone)
         for one, queue, _ in left:
             DBOS.resume_workflow(one, queue_name=queue or None)
-        self._connection.execute(sql.FORGET_WORKER, (gone,))
+        self._rows(sql.FORGET_WORKER, gone)
         return [run_id for _, _, run_id in left if run_id]
 
     def _adopted(self) -> list[str]:
         """Make tickets for workers of older versions, of which none is left, tickets for this one."""
-        alone = self._connection.execute(_ALONE, ("adopts",)).fetchone() if self._version.isdecimal() else None
-        if alone is None or not alone[0]:
+        if not self._version.isdecimal() or self._rows(sql.TRY_WORK, "adopts") != [(True,)]:
             return []
         adopted = []
-        for one, values in self._connection.execute(sql.OUTDATED, (int(self._version),)).fetchall():
+        for one, values in self._rows(sql.OUTDATED, int(self._version)):
             DBOS.cancel_workflow(one)
             self._queue.put(Ticket.from_dict({**values, "version": self._version, "attempt": 0}))
             adopted.append(str(values["run_id"]))
         return adopted
 
-    def _connection_has(self, statement: str, value: str) -> bool:
-        with explained(self._place):
-            return self._connection.execute(statement, (value,)).fetchone() is not None
-
     def pending(self) -> int:
         """Return how many tickets this worker could take now, or has taken."""
-        values = (self.id, self._queues, self._version, self._version)
-        with explained(self._place):
-            found = self._connection.execute(sql.PENDING, values).fetchone()
-        return int(found[0]) if found else 0
+        return int(self._rows(sql.PENDING, self.id, self._queues, self._version, self._version)[0][0])
 
     def tidy(self) -> None:
         """Remove tickets that were done an hour ago."""
-        with explained(self._place), self._connection.transaction():
-            alone = self._connection.execute(_ALONE, ("tidies",)).fetchone()
-            if alone is not None and alone[0]:
-                DBOS.delete_workflows([row[0] for row in self._connection.execute(sql.DONE).fetchall()])
+        with self._database.explained(), self._connection.transaction():
+            if self._rows(sql.TRY_WORK, "tidies") == [(True,)]:
+                DBOS.delete_workflows([row[0] for row in self._rows(sql.DONE)])
+
+    def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._database.rows(self._connection, statement, values)
 
     def pause(self) -> None:
         """Take no more tickets."""
@@ -142,7 +130,7 @@ class DbosStation:
         self.pause()
         with contextlib.suppress(RunRecordError):
             end = time.monotonic() + END_S
-            while self._connection_has(sql.TAKEN, self.id) and time.monotonic() < end:
+            while self._rows(sql.TAKEN, self.id) and time.monotonic() < end:
                 time.sleep(0.02)
         DBOS.destroy()
         self._pool.dispose()

@@ -9,6 +9,7 @@ from strands_cli.planning.data_flow.secret_values import MISSING_SECRET as MISSI
 from strands_cli.planning.data_flow.secret_values import local_secret_values as local_secret_values
 from strands_cli.planning.data_flow.secret_values import read_secrets as read_secrets
 from strands_cli.planning.data_flow.secret_values import require_unwritten as require_unwritten
+from strands_cli.planning.data_flow.telemetry_destination import NO_EXPORTER as NO_EXPORTER
 from strands_cli.planning.data_flow.telemetry_destination import Destination as Destination
 from strands_cli.planning.data_flow.telemetry_destination import destination_of as destination_of
 from strands_cli.planning.data_flow.unnamed_secrets import UNNAMED_SECRET as UNNAMED_SECRET

@@ -110,7 +110,7 @@ def cancel_schedule(
     from strands_cli.engine.ports import SystemClock
     from strands_cli.engine.stored_runs import cancel_run, store_at
     from strands_cli.planning.stores import chosen_place
-    from strands_cli.workers import SCHEDULED
+    from strands_cli.workers.submitted import SCHEDULED
 
     with _opened(store) as queue, closing(store_at(chosen_place(None, store))) as runs:
         known = [one.name for one in queue.schedules()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -17,9 +18,43 @@ if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
     from strands_cli.queues import Ticket
-    from strands_cli.workers import Submitted
+    from strands_cli.workers.submitted import Submitted
 
-QUEUE = Annotated[str, typer.Option("--queue", metavar="NAME", help="The queue that it waits in.")]
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Where and how long a submitted run waits."""
+
+    HEADING: ClassVar[str] = "Queue"
+    queue: Annotated[str, typer.Option("--queue", metavar="NAME", help="The queue that it waits in.")] = DEFAULT_QUEUE
+    priority: Annotated[int, typer.Option("--priority", min=1, max=2**31 - 1, metavar="N", help="1 goes first.")] = (
+        DEFAULT_PRIORITY
+    )
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Not before, e.g. 2026-12-01T06:00; local time.")
+    ] = None
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="CRON", help="Again and again, e.g. '0 6 * * 1-5'.")
+    ] = None
+    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The zone of --every.")] = "UTC"
+    run_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="The run's id; submitted twice, it is one run.")
+    ] = None
+
+    def ticket(self) -> Ticket:
+        """Return the ticket of the run.
+
+        Raises:
+            UsageError: The time is not one, or there are two.
+        """
+        from strands_cli.queues import Ticket
+
+        if self.at is not None and self.every is not None:
+            raise UsageError("--at starts one run, and --every many", fix="omit one of them")
+        at = None if self.at is None else moment_of(self.at)
+        return Ticket(self.run_id or "", self.queue, self.priority, at=at)
+
+
 # What a submitted run has no use for: nothing of it is on this machine, and its questions always wait.
 _WITHOUT = ("record", "runs_dir", "detach", "no_plugins", "trace_hooks")
 
@@ -28,18 +63,7 @@ _WITHOUT = ("record", "runs_dir", "detach", "no_plugins", "trace_hooks")
 def submit(
     *,
     spec: SPEC,
-    queue: QUEUE = DEFAULT_QUEUE,
-    priority: Annotated[int, typer.Option(min=1, max=2**31 - 1, metavar="N", help="1 goes first.")] = DEFAULT_PRIORITY,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Not before, e.g. 2026-12-01T06:00; local time.")
-    ] = None,
-    every: Annotated[
-        str | None, typer.Option("--every", metavar="CRON", help="Again and again, e.g. '0 6 * * 1-5'.")
-    ] = None,
-    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The zone of --every.")] = "UTC",
-    run_id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="The run's id; submitted twice, it is one run.")
-    ] = None,
+    waiting: Waiting,
     chosen: Chosen,
     as_json: JSON = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False,
@@ -50,41 +74,37 @@ def submit(
     """
     from strands_cli import app
     from strands_cli.cli.commands.running import require_trust
-    from strands_cli.queues import Ticket
-    from strands_cli.workers import submittable, what_stays_here
+    from strands_cli.workers.submitted import submittable, what_stays_here
 
-    if at is not None and every is not None:
-        raise UsageError("--at starts one run, and --every many", fix="omit one of them")
-    request = chosen.request()
-    ticket = Ticket(run_id or "", queue, priority, at=None if at is None else moment_of(at))
+    ticket, request = waiting.ticket(), chosen.request()
     planned = submittable(app.plan(app.load(spec), request), request)
     require_trust(planned)
     if not quiet:
         say_findings(planned.findings)
         for line in what_stays_here(planned, request):
             say(one_line(f"warning: a worker needs this in its --workspace: {line}"))
-    submitted = _submitted(planned, request, ticket, every, timezone)
+    submitted = _submitted(planned, request, ticket, waiting)
     if as_json:
-        print_json(_document(submitted, ticket, every))
+        print_json(_document(submitted, ticket, waiting.every))
         return
     if not quiet:
-        say(_line(submitted, ticket, every))
+        say(_line(submitted, ticket, waiting.every))
     print_result(submitted.run_id)
 
 
-def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, every: str | None, timezone: str) -> Submitted:
+def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, waiting: Waiting) -> Submitted:
     from contextlib import closing
 
     from strands_cli.engine.stored_runs import store_at
     from strands_cli.queues import Schedule, queue_at
-    from strands_cli.workers import submit as submit_run
-    from strands_cli.workers import submit_again_and_again
+    from strands_cli.workers.submitted import Submission
 
     with closing(queue_at(planned.store)) as queue, closing(store_at(planned.store)) as store:
-        if every is None:
-            return submit_run(store, queue, planned, request, ticket)
-        schedule = Schedule(ticket.run_id or planned.spec.name, every, timezone)
-        return submit_again_and_again(store, queue, planned, request, ticket, schedule)
+        submission = Submission(store, queue, request)
+        if waiting.every is None:
+            return submission.submit(planned, ticket)
+        schedule = Schedule(ticket.run_id or planned.spec.name, waiting.every, waiting.timezone)
+        return submission.repeat(planned, ticket, schedule)
 
 
 def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,25 +24,57 @@ if TYPE_CHECKING:
 _WARNINGS = ("warning", "refused", "returned", "recovered")
 
 
-def worker(
-    queue: Annotated[
-        list[str], typer.Option("--queue", metavar="NAME", help="A queue to work on; may be repeated.")
-    ] = [DEFAULT_QUEUE],  # noqa: B006 - Typer reads the default
-    concurrency: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Runs at once.")] = 4,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name for people; that of the machine.")] = None,
-    drain: Annotated[bool, typer.Option("--drain", help="End when the queues are empty.")] = False,
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """How a worker works: each field is an option."""
+
+    queue: Annotated[list[str], typer.Option("--queue", metavar="NAME", help="A queue; may be repeated.")] = field(
+        default_factory=list
+    )
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, max=1000, metavar="N", help="How many runs at once.")
+    ] = 4
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Its name for people, if not that of the machine.")
+    ] = None
+    drain: Annotated[bool, typer.Option("--drain", help="End when the queues are empty.")] = False
     drain_timeout: Annotated[
         str, typer.Option("--drain-timeout", metavar="AGE", help="How long runs may go on after SIGTERM.")
-    ] = "30s",
+    ] = "30s"
     workspace: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The folder that runs work in; by default each has a new one."),
-    ] = None,
-    policy: POLICY = None,
+        typer.Option("--workspace", metavar="DIR", help="The folder that runs work in; by default each has a new one."),
+    ] = None
     health_file: Annotated[
         Path | None,
         typer.Option("--health-file", metavar="FILE", help="Written every second while the worker is well."),
-    ] = None,
+    ] = None
+
+    def choices(self, policy: Path | None) -> WorkerChoices:
+        """Return what was chosen.
+
+        Raises:
+            UsageError: The workspace is not a directory, or the time is not one.
+        """
+        from strands_cli.workers import WorkerChoices, default_name
+
+        return WorkerChoices(
+            name=self.name or default_name(),
+            queues=tuple(dict.fromkeys(self.queue or [DEFAULT_QUEUE])),
+            concurrency=self.concurrency,
+            workspace=_workspace(self.workspace),
+            policy=None if policy is None else policy.absolute(),
+            drains=self.drain,
+            drain_timeout_s=age_in_seconds(self.drain_timeout, "--drain-timeout"),
+            health_file=None if self.health_file is None else self.health_file.absolute(),
+        )
+
+
+@with_run_options()
+def worker(
+    *,
+    how: WorkerOptions,
+    policy: POLICY = None,
     store: STORE = None,
     log: Annotated[Log, typer.Option("--log", help="Format of stderr: text, or json, one object a line.")] = Log.TEXT,
 ) -> int:
@@ -53,18 +86,8 @@ def worker(
 
     from strands_cli.cli.terminal import json_stderr
     from strands_cli.planning.stores import chosen_place
-    from strands_cli.workers import WorkerChoices, default_name
 
-    choices = WorkerChoices(
-        name=name or default_name(),
-        queues=tuple(dict.fromkeys(queue)),
-        concurrency=concurrency,
-        workspace=_workspace(workspace),
-        policy=None if policy is None else policy.absolute(),
-        drains=drain,
-        drain_timeout_s=age_in_seconds(drain_timeout, "--drain-timeout"),
-        health_file=None if health_file is None else health_file.absolute(),
-    )
+    choices = how.choices(policy)
     with json_stderr() if log is Log.JSON else nullcontext():
         return _work(chosen_place(None, store), choices)
 

@@ -34,7 +34,6 @@ def continue_run(
     *,
     change: Change | None = None,
     ends: bool = False,
-    here: bool = False,
 ) -> int:
     """Lock a stored run, do the command's own work on its journal, and continue the run.
 
@@ -45,7 +44,6 @@ def continue_run(
         act: The command's own work, which is done before the run continues.
         change: What the run is given before it continues.
         ends: Whether the run does not continue.
-        here: Whether a run that was submitted continues here, and not at a worker.
     """
     from strands_cli import app
     from strands_cli.cli.commands.running.correct_run import correct_run, name_of
@@ -62,7 +60,7 @@ def continue_run(
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(contextlib.closing(app.open_run(run, place)))
             known["run"] = journal.run_id
-            if is_of_workers(journal) and not (ends or here):
+            if is_of_workers(journal) and not (ends or change.here):
                 return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
             stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
             if ends:

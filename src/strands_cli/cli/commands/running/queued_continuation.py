@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import print_json, say
@@ -20,7 +19,7 @@ def is_of_workers(journal: StoredJournal) -> bool:
     """Return whether workers continue a run; those of a directory never do."""
     if journal.place.directory is not None or journal.get("ticket") is None:
         return False
-    from strands_cli.workers import is_submitted
+    from strands_cli.workers.submitted import is_submitted
 
     return is_submitted(journal)
 
@@ -45,11 +44,11 @@ def wait_for_worker(
         StrandsCliError: It cannot be given what it is given.
     """
     from strands_cli.queues import queue_at
-    from strands_cli.workers import wait_again
+    from strands_cli.workers.submitted import raise_limits, wait_again
 
     _require_for_workers(changes, change)
     if change.budgets:
-        _raise_budgets(journal, change.budgets)
+        raise_limits(journal, change.budgets)
     with closing(queue_at(journal.place)) as queue:
         act()
         ticket = wait_again(journal)
@@ -72,13 +71,3 @@ def _require_for_workers(changes: Mapping[str, Any], change: Change) -> None:
             f"the run was submitted, so a worker continues it, and {', '.join(given)} would be of this machine",
             fix=f"omit {given[0]}, or continue it here: --here",
         )
-
-
-def _raise_budgets(journal: StoredJournal, budgets: Mapping[str, str]) -> None:
-    """Store raised limits; a worker applies them."""
-    from strands_cli import app
-    from strands_cli.engine.run_start import raised_budgets
-    from strands_cli.workers import moved_request, moved_workflow
-
-    base = Path(journal.get("base_dir"))
-    raised_budgets(app.plan(moved_workflow(journal, base), moved_request(journal, base, {})), journal, budgets)

@@ -31,8 +31,7 @@ KEY = Annotated[
     ),
 ]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
-HERE = Annotated[bool, typer.Option("--here", help="Continue a submitted run in this terminal, not at a worker.")]
-NO_RESUME = Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")]
+HERE = typer.Option("--here", help="Continue a submitted run in this terminal, not at a worker.")
 
 
 def _of_cut_off(flag: str, text: str) -> Any:
@@ -51,12 +50,13 @@ class CutOffCalls:
     fail: Annotated[list[str], _of_cut_off("--fail", "Let the run fail with this call.")] = field(default_factory=list)
 
 
-@with_run_options(again=True)
-def resume(
-    *,
-    run: RUN,
-    calls: CutOffCalls,
-    budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = [],  # noqa: B006
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run is given before it continues, and where it does."""
+
+    budget: Annotated[list[str], typer.Option(metavar="NAME=LIMIT", help="Raise a limit of the run.")] = field(
+        default_factory=list
+    )
     spec: Annotated[
         str | None,
         typer.Option(
@@ -64,8 +64,24 @@ def resume(
             help="Go on with the corrected workflow in this file; steps that are done must stay as they were.",
             autocompletion=completions.workflow_files,
         ),
-    ] = None,
-    here: HERE = False,
+    ] = None
+    here: Annotated[bool, HERE] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Afterwards:
+    """What follows an answer."""
+
+    no_resume: Annotated[bool, typer.Option("--no-resume", help="Store the answer without continuing the run.")] = False
+    here: Annotated[bool, HERE] = False
+
+
+@with_run_options(again=True)
+def resume(
+    *,
+    run: RUN,
+    calls: CutOffCalls,
+    given: Given,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -88,10 +104,10 @@ def resume(
         if failed:
             raise RunFailed(give_up(journal, SystemClock(), failed))
 
-    if spec is not None and calls.fail:
+    if given.spec is not None and calls.fail:
         raise UsageError("--fail ends the run, so no workflow is left to correct", fix="omit --spec or --fail")
-    change = Change(read_limits(budget), spec)
-    return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail), here=here)
+    change = Change(read_limits(given.budget), given.spec, here=given.here)
+    return continue_run(run, chosen, flags, decide, change=change, ends=bool(calls.fail))
 
 
 @with_run_options(again=True, without=("record",))
@@ -102,8 +118,7 @@ def approve(
     answer: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The answer, if a yes is not enough; `-`: stdin.")
     ] = None,
-    no_resume: NO_RESUME = False,
-    here: HERE = False,
+    then: Afterwards,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -112,8 +127,9 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
-    act = answering(key, answer, flags, ends=no_resume)
-    return continue_run(run, chosen, flags, act, change=Change(answers=key), ends=no_resume, here=here)
+    act = answering(key, answer, flags, ends=then.no_resume)
+    change = Change(answers=key, here=then.here)
+    return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
 
 
 @with_run_options(again=True, without=("record",))
@@ -124,8 +140,7 @@ def reject(
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Why; stored in the journal and sent to the model; `-`: stdin.")
     ] = "",
-    no_resume: NO_RESUME = False,
-    here: HERE = False,
+    then: Afterwards,
     chosen: Chosen,
     flags: RunFlags,
 ) -> int:
@@ -145,7 +160,8 @@ def reject(
         if not flags.quiet:
             say(f"{question.key}: rejected")
 
-    return continue_run(run, chosen, flags, refuse, change=Change(answers=key), ends=no_resume, here=here)
+    change = Change(answers=key, here=then.here)
+    return continue_run(run, chosen, flags, refuse, change=change, ends=then.no_resume)
 
 
 @with_run_options(again=True)

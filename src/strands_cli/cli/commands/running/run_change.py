@@ -12,8 +12,10 @@ class Change:
 
     Attributes:
         answers: The key of the question that is answered; None where none is, or the only one.
+        here: Whether a run that was submitted continues in this process, and not at a worker.
     """
 
     budgets: Mapping[str, str] | None = None
     spec: str | None = None
     answers: str | None = None
+    here: bool = False

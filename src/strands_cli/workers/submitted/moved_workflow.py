@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.run_start import require_program, stored_request
+from strands_cli.engine.run_start import stored_request
 from strands_cli.errors import RunRecordError
 from strands_cli.lock.format import lock_file
 from strands_cli.workflow import load_spec
@@ -95,12 +95,3 @@ def _difference(one: str, other: str) -> str:
     both = {*one.splitlines()} ^ {*other.splitlines()}
     lines = [line.strip() for line in (*one.splitlines(), *other.splitlines()) if line in both and "=" in line]
     return "; ".join(lines[:3]) or "they have other entries"
-
-
-def require_movable(facts: Facts, request: RunRequest) -> None:
-    """Check that a program did not give the run what no worker has.
-
-    Raises:
-        NotEquipped: It did.
-    """
-    require_program(facts, request)  # type: ignore[arg-type]

@@ -1,0 +1,13 @@
+from strands_cli.workers.submitted.moved_workflow import install_lock as install_lock
+from strands_cli.workers.submitted.moved_workflow import moved_request as moved_request
+from strands_cli.workers.submitted.moved_workflow import moved_workflow as moved_workflow
+from strands_cli.workers.submitted.scheduled_runs import SCHEDULED as SCHEDULED
+from strands_cli.workers.submitted.scheduled_runs import fired_run as fired_run
+from strands_cli.workers.submitted.submission import VERSION as VERSION
+from strands_cli.workers.submitted.submission import Submission as Submission
+from strands_cli.workers.submitted.submission import Submitted as Submitted
+from strands_cli.workers.submitted.submission import submittable as submittable
+from strands_cli.workers.submitted.submission import what_stays_here as what_stays_here
+from strands_cli.workers.submitted.waiting_again import is_submitted as is_submitted
+from strands_cli.workers.submitted.waiting_again import raise_limits as raise_limits
+from strands_cli.workers.submitted.waiting_again import wait_again as wait_again

@@ -1,0 +1,173 @@
+"""Submit a run: its journal is stored as `queued`, with all that a worker needs, then its id is put in a queue."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from strands_cli import app
+from strands_cli.engine.journal import FORMAT
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.run_start import create_journal, new_run_id
+from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
+from strands_cli.planning import MISSING_MOUNT, UNKNOWN_PRICE, require_runnable
+from strands_cli.planning.data_flow import MISSING_SECRET, NO_EXPORTER
+from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA
+from strands_cli.queues import Schedule, Ticket
+from strands_cli.workers.submitted.moved_workflow import facts_to_move, moved_request, moved_workflow
+from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.planning import RunRequest
+    from strands_cli.planning.plan import Plan
+    from strands_cli.queues import RunQueue
+
+# What the machine that submits may lack: the one that works must have it. Secrets do not travel.
+OF_THE_WORKER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSING_MOUNT, NO_EXPORTER, UNKNOWN_PRICE})
+# Workers of another version do not take the tickets of this one.
+VERSION = str(FORMAT)
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A run that was submitted.
+
+    Attributes:
+        is_new: Whether it was not submitted before under this id.
+    """
+
+    run_id: str
+    is_new: bool
+
+
+def submittable(planned: Plan, request: RunRequest) -> Plan:
+    """Return a plan whose findings about keys and extras of this machine are warnings.
+
+    Raises:
+        StrandsCliError: It cannot run anywhere.
+        UsageError: Its artifacts would go to a place that only this machine has.
+    """
+    findings = tuple(
+        replace(found, severity="warning") if found.code in OF_THE_WORKER else found for found in planned.findings
+    )
+    planned = replace(planned, findings=findings)
+    require_runnable(planned)
+    out = PurePath(request.out_dir)
+    if out.is_absolute() or ".." in out.parts:
+        raise UsageError(
+            f"--out {request.out_dir} is a place of this machine, and a worker writes in a folder of its own",
+            fix=f"name a folder below that: --out {out.name or 'artifacts'}",
+        )
+    return planned
+
+
+def what_stays_here(planned: Plan, request: RunRequest) -> Iterator[str]:
+    """Yield what the workflow uses and no journal stores, so that a worker has it only in its `--workspace`."""
+    facts = _Facts(
+        {
+            "file": planned.file,
+            "text": planned.text,
+            "files": dict(planned.files),
+            "base_dir": str(planned.base_dir),
+            "packaged": planned.packaged,
+            "inputs": dict(planned.inputs),
+            "options": request.to_stored(),
+            **facts_to_move(planned, request),
+        }
+    )
+    nowhere = Path(planned.base_dir) / ".strands-nowhere"
+    try:
+        found = app.plan(moved_workflow(facts, nowhere), moved_request(facts, nowhere, {})).findings
+    except StrandsCliError as error:
+        found = error.findings
+    known = {finding.message for finding in planned.findings}
+    yield from (
+        finding.message
+        for finding in found
+        if finding.severity == "error" and finding.code not in OF_THE_WORKER and finding.message not in known
+    )
+
+
+class _Facts:
+    """Facts that are in no journal yet."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._facts = facts
+
+    def get(self, name: str) -> Any:
+        """Return one fact, or None."""
+        return self._facts.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Submits runs of one plan, or of plans of its rows, to the queues of a store."""
+
+    store: RunStore
+    queue: RunQueue
+    request: RunRequest
+
+    def submit(self, planned: Plan, ticket: Ticket) -> Submitted:
+        """Store a run and put it in its queue; the same id with the same plan is the same run.
+
+        Args:
+            ticket: Where it waits; without a `run_id` it gets one.
+
+        Raises:
+            UsageError: The id is that of another run.
+            RunRecordError: The store or the queue cannot be written.
+        """
+        given = ticket.run_id
+        ticket = replace(ticket, run_id=given or new_run_id(SystemClock()), version=VERSION, attempt=1)
+        is_new = self._stored(planned, ticket, {"status": "queued"}, is_named=bool(given))
+        if is_new or not self.queue.live([ticket.run_id]):
+            self.queue.put(ticket)
+        return Submitted(ticket.run_id, is_new)
+
+    def repeat(self, planned: Plan, ticket: Ticket, schedule: Schedule) -> Submitted:
+        """Store a run as the pattern of those that a schedule starts.
+
+        Raises:
+            UsageError: The times are not valid, or the id is that of another run.
+            RunRecordError: The store or the queue cannot be written.
+        """
+        ticket = replace(ticket, run_id=schedule.name, version=VERSION)
+        facts = {"status": SCHEDULED, "schedule": {"cron": schedule.cron, "timezone": schedule.timezone}}
+        is_new = self._stored(planned, ticket, facts, is_named=True)
+        try:
+            self.queue.schedule(schedule)
+        except UsageError:
+            if is_new:
+                self.store.delete(schedule.name)
+            raise
+        return Submitted(schedule.name, is_new)
+
+    def _stored(self, planned: Plan, ticket: Ticket, facts: Mapping[str, Any], *, is_named: bool) -> bool:
+        """Store the journal of a run, and return whether it is a new one."""
+        further = {**facts_to_move(planned, self.request), "ticket": ticket.as_dict(), **facts}
+        try:
+            create_journal(self.store, planned, self.request, ticket.run_id, further=further).close()
+        except RunRecordError:
+            if not is_named or not self._is_same(planned, ticket.run_id):
+                raise
+            return False
+        return True
+
+    def _is_same(self, planned: Plan, run_id: str) -> bool:
+        """Return whether a stored run is this one; False where there is none.
+
+        Raises:
+            UsageError: It is another one.
+        """
+        try:
+            journal = self.store.open(run_id, hold=False)
+        except RunRecordError:
+            return False
+        with contextlib.closing(journal):
+            if journal.get("plan_digest") == planned.digest and journal.get("ticket") is not None:
+                return True
+        raise UsageError(f"there is a run {run_id} already, and it is another one", fix="choose another id, or omit it")
