@@ -96,6 +96,8 @@ class Dispatcher:
         self._idle.clear()
         try:
             return await self._dispatch(ticket)
+        except Exception as error:  # noqa: BLE001 - a fault of one run must not lose its ticket
+            return self._given_back(ticket, f"{type(error).__name__}: {error}")
         finally:
             self._dispatches -= 1
             if not self._dispatches:

@@ -196,16 +196,27 @@ class Worker:
         while True:
             await self._recover()
             if time.monotonic() >= next_stranded:
-                for run_id in await asyncio.to_thread(self._stranded.find):
-                    self._report(WorkerEvent("recovered", f"{run_id} waits again: it had no ticket", run_id))
+                await self._find_stranded()
                 next_stranded = time.monotonic() + STRANDED_S
             if time.monotonic() >= next_tidy:
                 await asyncio.to_thread(self._station.tidy)
                 next_tidy = time.monotonic() + TIDY_S
             self._show_health()
-            if self._choices.drains and not await asyncio.to_thread(self._station.pending):
+            if self._choices.drains and not await self._find_work():
                 self.end("its queues are empty")
             await asyncio.sleep(RECOVER_S)
+
+    async def _find_work(self) -> bool:
+        """Return whether there is something to do in the queues, also if it has lost its ticket."""
+        if await asyncio.to_thread(self._station.pending):
+            return True
+        return bool(await self._find_stranded())
+
+    async def _find_stranded(self) -> list[str]:
+        found = await asyncio.to_thread(self._stranded.find)
+        for run_id in found:
+            self._report(WorkerEvent("recovered", f"{run_id} waits again: it had no ticket", run_id))
+        return found
 
     async def _recover(self) -> None:
         for run_id in await asyncio.to_thread(self._station.recover):

@@ -148,4 +148,5 @@ class _Lines(logging.Handler):
         self._say = handler.say
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._say(record.getMessage().splitlines()[0][:500])
+        raised = f" {record.exc_info[1]!r}" if record.exc_info else ""
+        self._say(f"{record.getMessage().splitlines()[0]}{raised}"[:500])

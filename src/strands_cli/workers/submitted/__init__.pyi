@@ -1,6 +1,6 @@
-from strands_cli.workers.submitted.moved_workflow import install_lock as install_lock
-from strands_cli.workers.submitted.moved_workflow import moved_request as moved_request
-from strands_cli.workers.submitted.moved_workflow import moved_workflow as moved_workflow
+from strands_cli.workers.submitted.relocation import install_lock as install_lock
+from strands_cli.workers.submitted.relocation import moved_request as moved_request
+from strands_cli.workers.submitted.relocation import moved_workflow as moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED as SCHEDULED
 from strands_cli.workers.submitted.scheduled_runs import fired_run as fired_run
 from strands_cli.workers.submitted.submission import VERSION as VERSION

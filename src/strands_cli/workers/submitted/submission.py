@@ -17,7 +17,7 @@ from strands_cli.planning import MISSING_MOUNT, UNKNOWN_PRICE, require_runnable
 from strands_cli.planning.data_flow import MISSING_SECRET, NO_EXPORTER
 from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA
 from strands_cli.queues import Schedule, Ticket
-from strands_cli.workers.submitted.moved_workflow import facts_to_move, moved_request, moved_workflow
+from strands_cli.workers.submitted.relocation import facts_to_move, moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli import app
 from strands_cli.engine.run_start import raised_budgets
 from strands_cli.queues import Ticket
-from strands_cli.workers.submitted.moved_workflow import moved_request, moved_workflow
+from strands_cli.workers.submitted.relocation import moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
 if TYPE_CHECKING:

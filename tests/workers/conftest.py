@@ -1,0 +1,224 @@
+"""Submitted runs in a real Postgres, workers in processes of their own, and the model server that all of them ask."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli.store_place import StorePlace
+from tests.cli.strands import Folder, Ran, empty_folder
+from tests.fakes.model_server import ModelServer, Turn, echo
+from tests.postgres.postgres_server import PostgresServer
+from tests.warm import STRANDS
+
+# What `nox -s postgres` installs.
+HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_engine_dbos") and find_spec("strands_store_postgres"))
+collect_ignore_glob = [] if HAS_ENGINE else ["test_workers_*.py"]
+
+PATIENCE_S = 120
+_NUMBERS = itertools.count(1)
+AGENT = {"writer": {"prompt": "You write.", "tools": []}}
+
+
+class Model:
+    """The model of all runs: it repeats what it is asked, and holds answers to texts with a word that is held.
+
+    Attributes:
+        asked: How often each text came.
+    """
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.came = threading.Condition()
+        self._held: dict[str, threading.Event] = {}
+        self.server = ModelServer(self._answer)
+
+    def _answer(self, request: dict[str, Any]) -> Turn:
+        turn = echo(request)
+        text = turn.text.removeprefix("The user said: ")
+        with self.came:
+            self.asked[text] += 1
+            self.came.notify_all()
+        held = next((event for word, event in self._held.items() if word in text), None)
+        if "fail" in text:
+            return Turn(status=400)
+        return dataclasses.replace(turn, text=f"({text})", after=held)
+
+    def hold(self, word: str) -> threading.Event:
+        """Hold the answers to texts with a word until the event is set."""
+        return self._held.setdefault(word, threading.Event())
+
+    def wait_for(self, *texts: str, times: int = 1) -> None:
+        """Return when each of these texts has come so often."""
+        with self.came:
+            found = self.came.wait_for(lambda: all(self.asked[text] >= times for text in texts), PATIENCE_S)
+        assert found, f"not asked: {texts} in {self.asked}"
+
+    def close(self) -> None:
+        """Let all answers go."""
+        for event in self._held.values():
+            event.set()
+
+
+class Site:
+    """A folder in which runs are submitted, and the workers of its store.
+
+    Attributes:
+        folder: Where commands are run.
+        address: Of the store, with its password.
+    """
+
+    def __init__(self, folder: Folder, address: str, model: Model) -> None:
+        self.folder, self.address, self.model = folder, address, model
+        self.workers: list[AWorker] = []
+
+    def strands(self, *words: str, **env: str) -> Ran:
+        """Run a command about the store."""
+        return self.folder.strands(*words, "--store", self.address, **env)
+
+    def json(self, *words: str) -> Any:
+        """Run a command about the store that prints JSON, and return it."""
+        return self.strands(*words, "--json").document
+
+    def flow(self, name: str = "flow", **sections: Any) -> str:
+        """Write a workflow of two steps, and return its name."""
+        steps = [
+            {"agent": "writer", "input": "first {{ topic }}"},
+            {"agent": "writer", "input": "second {{ last_response }}"},
+        ]
+        spec = {
+            "version": 1,
+            "name": name,
+            "runtime": {"provider": "openai", "model_id": "m", "host": self.model.server.url},
+            "inputs": {"required": {"topic": "string"}},
+            "agents": AGENT,
+            "pattern": {"type": "chain", "config": {"steps": steps}},
+            **sections,
+        }
+        self.folder.write(f"{name}.yaml", spec)
+        return f"{name}.yaml"
+
+    def submit(self, topic: str, *words: str, flow: str = "flow.yaml") -> str:
+        """Submit a run, and return its id."""
+        ran = self.strands("submit", flow, "--var", f"topic={topic}", *words)
+        assert ran.code == 0, ran.err
+        return ran.out.strip()
+
+    def worker(self, *words: str, **env: str) -> AWorker:
+        """Start a worker."""
+        self.workers.append(one := AWorker(self, words, env))
+        return one
+
+    def status(self, run_id: str) -> str:
+        """Return the status of a run."""
+        return str(next(run["status"] for run in self.json("runs", "list")["runs"] if run["id"] == run_id))
+
+    def until(self, found: Callable[[], Any]) -> Any:
+        """Return what is found, as soon as it is something."""
+        pause, rounds = threading.Event(), 0
+        while not (value := found()):
+            rounds += 1
+            assert rounds < 1000, "it was not found"
+            pause.wait(0.1)
+        return value
+
+
+class AWorker:
+    """A worker in a process of its own, and its log.
+
+    Attributes:
+        log: The lines of it so far.
+    """
+
+    def __init__(self, site: Site, words: tuple[str, ...], env: dict[str, str]) -> None:
+        self.log: list[dict[str, Any]] = []
+        self._came = threading.Condition()
+        command = [STRANDS, "worker", "--log", "json", "--store", site.address, *words]
+        place = site.folder.root / f"worker{next(_NUMBERS)}"
+        place.mkdir()
+        self.data = place / "data"
+        environ = site.folder.environment(
+            **{"XDG_DATA_HOME": str(self.data), "OPENAI_API_KEY": "of-the-worker", "PYTHONPATH": "", **env}
+        )
+        self.process = subprocess.Popen(command, cwd=place, env=environ, stderr=subprocess.PIPE, text=True)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._came:
+                self.log.append(json.loads(line))
+                self._came.notify_all()
+
+    def events(self, name: str, run_id: str = "") -> list[dict[str, Any]]:
+        """Return the lines of one kind, about one run or all."""
+        return [
+            line
+            for line in self.log
+            if line.get("event") == name and line.get("run", "") in (run_id or line.get("run", ""),)
+        ]
+
+    def wait_for(self, name: str, run_id: str = "", times: int = 1) -> dict[str, Any]:
+        """Return the newest line of a kind, when there are so many."""
+        with self._came:
+            found = self._came.wait_for(lambda: len(self.events(name, run_id)) >= times, PATIENCE_S)
+        assert found, f"no {name} of {run_id!r} in {self.log}"
+        return self.events(name, run_id)[-1]
+
+    def files(self, run_id: str) -> list[str]:
+        """Return the names of the files that a run has left here."""
+        place = self.data / "strands-cli" / "worker" / "runs" / run_id
+        return sorted(str(one.relative_to(place)) for one in place.rglob("*") if one.is_file())
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def end(self) -> int:
+        """Wait for its end, and return its exit code."""
+        code = self.process.wait(PATIENCE_S)
+        self._reader.join()
+        return code
+
+    def kill(self) -> None:
+        """Kill it, and wait until it is gone."""
+        self.process.kill()
+        self.end()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def site(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Return a folder with a store that has queues; its workers are killed at the end."""
+    from strands_cli.engine.stored_runs import opener_of
+    from strands_cli.queues import engine_of
+
+    name = f"workers_{os.getpid()}_{next(_NUMBERS)}"
+    postgres_server.run(f"CREATE DATABASE {name}")
+    place = StorePlace(address=postgres_server.address(name))
+    opener, address = opener_of(place)
+    opener.init(place, address)
+    engine_of(place)[0].init(place, address)
+    model = Model()
+    with empty_folder(tmp_path_factory.mktemp("site")) as folder, model.server:
+        made = Site(folder, place.address, model)
+        made.flow()
+        yield made
+        model.close()
+        for worker in made.workers:
+            worker.kill()
+    postgres_server.run(f"DROP DATABASE {name} WITH (FORCE)")

@@ -1,0 +1,188 @@
+"""Submitted runs and one worker: what travels, what waits, what is refused, and what is run once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.workers.conftest import AWorker, Site
+
+pytestmark = pytest.mark.postgres
+
+GATE = [
+    {"agent": "writer", "input": "first {{ topic }}"},
+    {"type": "hitl", "prompt": "Go on?"},
+    {"agent": "writer", "input": "after {{ hitl_response }} {{ topic }}"},
+]
+
+
+@pytest.fixture(scope="module")
+def worker(site: Site) -> AWorker:
+    return site.worker("--name", "one")
+
+
+def test_a_submitted_run_waits_and_a_worker_elsewhere_completes_it_with_its_own_key(site: Site) -> None:
+    flow = site.flow("writes", outputs={"artifacts": [{"path": "out.txt", "from": "{{ last_response }}"}]})
+
+    ran = site.strands("submit", flow, "--var", "topic=bees")
+    run_id = ran.out.strip()
+    assert ran.code == 0
+    assert site.status(run_id) == "queued"
+    assert site.json("queue", "status")["queues"][0]["waiting"] == 1
+
+    worker = site.worker("--drain")
+
+    assert worker.end() == 0
+    shown = site.json("runs", "show", run_id)
+    assert (shown["status"], shown["response"]) == ("completed", "(second (first bees))")
+    assert worker.files(run_id) == ["artifacts/out.txt"]
+    assert site.model.asked["first bees"] == 1
+    assert {one.headers["authorization"] for one in site.model.server.requests} == {"Bearer of-the-worker"}
+
+
+def test_a_key_that_is_missing_where_a_run_is_submitted_is_a_warning(site: Site) -> None:
+    site.flow("keyless", runtime={"provider": "anthropic", "model_id": "claude"})
+
+    ran = site.strands("submit", "keyless.yaml", "--var", "topic=bees", "--queue", "nobody-works-on-it")
+
+    assert (ran.code, ran.codes) == (0, ["missing-api-key"])
+
+
+def test_a_run_that_could_not_run_anywhere_is_not_submitted(site: Site) -> None:
+    before = len(site.json("runs", "list")["runs"])
+
+    assert site.strands("submit", "flow.yaml").code == 2
+    assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--out", "/tmp/elsewhere").code == 2
+    assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--at", "soon").code == 2
+    assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--every", "soon").code == 2
+
+    assert len(site.json("runs", "list")["runs"]) == before
+
+
+def test_the_same_id_is_the_same_run(site: Site, worker: AWorker) -> None:
+    words = ("submit", "flow.yaml", "--id", "once", "--json")
+    first = site.strands(*words, "--var", "topic=once").document
+    again = site.strands(*words, "--var", "topic=once").document
+    other = site.strands(*words, "--var", "topic=other")
+
+    assert [first["new"], again["new"]] == [True, False]
+    assert other.code == 2
+    worker.wait_for("finished", "once")
+    assert site.model.asked["first once"] == 1
+    late = site.strands(*words, "--var", "topic=once").document
+    assert (late["run"], late["new"]) == ("once", False)
+    assert site.status("once") == "completed"
+
+
+def test_a_waiting_run_occupies_no_worker_and_an_answer_lets_it_wait_for_one(site: Site, worker: AWorker) -> None:
+    flow = site.flow("gated", pattern={"type": "chain", "config": {"steps": GATE}})
+    run_id = site.submit("gate", flow=flow)
+    worker.wait_for("finished", run_id)
+    assert site.status(run_id) == "waiting"
+    assert [one["runs"] for one in site.json("workers")["workers"]] == [[]]
+
+    answered = site.json("approve", run_id, "--answer", "yes")
+
+    assert (answered["run"], answered["status"]) == (run_id, "queued")
+    worker.wait_for("finished", run_id, times=2)
+    assert site.status(run_id) == "completed"
+    assert (site.model.asked["first gate"], site.model.asked["after yes gate"]) == (1, 1)
+
+
+def test_a_submitted_run_continues_in_the_terminal_where_a_person_says_here(site: Site, worker: AWorker) -> None:
+    flow = site.flow("gated", pattern={"type": "chain", "config": {"steps": GATE}})
+    run_id = site.submit("terminal", flow=flow)
+    worker.wait_for("finished", run_id)
+
+    ran = site.strands("approve", run_id, "--here", "--answer", "yes", OPENAI_API_KEY="of-the-person")
+
+    assert ran.code == 0, ran.err
+    assert site.status(run_id) == "completed"
+    assert len(worker.events("dispatched", run_id)) == 1
+
+
+def test_a_run_that_fails_is_not_repeated_until_a_person_resumes_it(site: Site, worker: AWorker) -> None:
+    run_id = site.submit("will fail")
+    worker.wait_for("finished", run_id)
+    assert site.status(run_id) == "failed"
+    asked = site.model.asked["first will fail"]
+
+    assert site.json("resume", run_id)["status"] == "queued"
+
+    worker.wait_for("finished", run_id, times=2)
+    assert site.model.asked["first will fail"] > asked
+    assert site.status(run_id) == "failed"
+
+
+def test_a_queued_run_that_is_cancelled_is_never_run(site: Site, worker: AWorker) -> None:
+    run_id = site.submit("cancelled", "--at", "2999-01-01T00:00")
+    assert site.json("queue", "status")["queues"][0]["delayed"] == 1
+
+    assert site.strands("runs", "cancel", run_id).code == 0
+
+    assert site.status(run_id) == "cancelled"
+    assert site.json("queue", "status")["queues"][0]["delayed"] == 0
+    assert site.model.asked["first cancelled"] == 0
+
+
+def test_a_run_that_a_worker_works_on_is_cancelled_there(site: Site, worker: AWorker) -> None:
+    site.model.hold("running-cancel")
+    run_id = site.submit("running-cancel")
+    site.model.wait_for("first running-cancel")
+
+    assert site.strands("runs", "cancel", run_id).code == 0
+
+    assert site.status(run_id) == "cancelled"
+    worker.wait_for("finished", run_id)
+    assert site.strands("resume", run_id).code == 2
+
+
+def test_a_raised_budget_travels_to_the_worker(site: Site, worker: AWorker) -> None:
+    flow = site.flow("short", runtime={**_openai(site), "budgets": {"max_model_calls": 1}})
+    run_id = site.submit("budget", flow=flow)
+    worker.wait_for("finished", run_id)
+    assert site.status(run_id) == "failed"
+
+    assert site.json("resume", run_id, "--budget", "max_model_calls=5")["status"] == "queued"
+
+    worker.wait_for("finished", run_id, times=2)
+    assert site.status(run_id) == "completed"
+    assert site.model.asked["first budget"] == 1
+
+
+def _openai(site: Site) -> dict[str, Any]:
+    return {"provider": "openai", "model_id": "m", "host": site.model.server.url}
+
+
+def test_a_schedule_starts_runs_of_its_own_until_it_is_cancelled(site: Site, worker: AWorker) -> None:
+    submitted = site.json("submit", "flow.yaml", "--var", "topic=tick", "--id", "ticks", "--every", "* * * * * *")
+    assert submitted["status"] == "scheduled"
+    assert [one["name"] for one in site.json("queue", "status")["schedules"]] == ["ticks"]
+
+    fired = worker.wait_for("fired", times=2)
+    assert site.strands("queue", "cancel", "ticks").code == 0
+
+    worker.wait_for("finished", fired["run"])
+    runs = {run["id"]: run["status"] for run in site.json("runs", "list")["runs"] if run["id"].startswith("ticks")}
+    assert runs.pop("ticks") == "cancelled"
+    assert runs[fired["run"]] == "completed"
+    assert site.json("queue", "status")["schedules"] == []
+    assert site.strands("queue", "cancel", "ticks").code == 2
+
+
+def test_a_run_whose_ticket_was_lost_gets_another_one(site: Site, worker: AWorker) -> None:
+    from contextlib import closing
+
+    from strands_cli.queues import queue_at
+    from strands_cli.store_place import StorePlace
+
+    run_id = site.submit("stranded", "--at", "2999-01-01T00:00")
+    with closing(queue_at(StorePlace(address=site.address))) as queue:
+        queue.take_out(run_id)
+
+    # Its own time is in its journal.
+    site.until(lambda: site.json("queue", "status")["queues"][0]["delayed"] == 1)
+
+    assert worker.wait_for("recovered", run_id)
+    assert site.status(run_id) == "queued"
