@@ -12,7 +12,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from tests.warm import STRANDS
 HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_engine_dbos") and find_spec("strands_store_postgres"))
 collect_ignore_glob = [] if HAS_ENGINE else ["test_workers_*.py"]
 
-PATIENCE_S = 120
+PATIENCE_S = 60
 _NUMBERS = itertools.count(1)
 AGENT = {"writer": {"prompt": "You write.", "tools": []}}
 

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from strands_cli.queues import Ticket
-from strands_cli.store_place import StorePlace
+from strands_cli.stores import StorePlace
 from strands_engine_dbos.engine import ENGINE
 
 

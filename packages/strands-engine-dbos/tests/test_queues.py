@@ -9,7 +9,7 @@ import pytest
 
 from strands_cli.errors import RunRecordError, UsageError
 from strands_cli.queues import QueueLimits, RunQueue, Schedule, Ticket
-from strands_cli.store_place import StorePlace
+from strands_cli.stores import StorePlace
 
 pytestmark = pytest.mark.postgres
 

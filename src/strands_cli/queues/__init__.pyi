@@ -1,6 +1,6 @@
-from strands_cli.queues.installed_engine import engine_of as engine_of
-from strands_cli.queues.installed_engine import installed_engine as installed_engine
-from strands_cli.queues.installed_engine import queue_at as queue_at
+from strands_cli.queues.engine_choice import engine_of as engine_of
+from strands_cli.queues.engine_choice import installed_engine as installed_engine
+from strands_cli.queues.engine_choice import queue_at as queue_at
 from strands_cli.queues.queue_port import DEFAULT_PRIORITY as DEFAULT_PRIORITY
 from strands_cli.queues.queue_port import DEFAULT_QUEUE as DEFAULT_QUEUE
 from strands_cli.queues.queue_port import Engine as Engine

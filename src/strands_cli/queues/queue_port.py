@@ -197,6 +197,9 @@ class Station(Protocol):
     def pending(self) -> int:
         """Return how many tickets this worker could take now, or has taken; for a thread."""
 
+    def has_turn(self, work: str, every_s: float) -> bool:
+        """Return whether no worker of the store has had the turn for some work in so many seconds; for a thread."""
+
     def tidy(self) -> None:
         """Remove what the queue stores of tickets that are done; for a thread."""
 

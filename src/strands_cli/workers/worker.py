@@ -122,6 +122,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._reason: asyncio.Future[str] = self._loop.create_future()
         self._stranded = StrandedRuns(where.store, queue)
+        self._next: dict[str, float] = {}
 
     async def work(self) -> None:
         """Take tickets until there is a reason to end; then let what runs end in its time, and stop the rest."""
@@ -192,19 +193,23 @@ class Worker:
 
     async def _keep_order(self) -> None:
         """Recover, find stranded runs and tidy up, each in its time; show that the worker is well."""
-        next_stranded = next_tidy = 0.0
         while True:
             await self._recover()
-            if time.monotonic() >= next_stranded:
+            if await self._has_turn("stranded", STRANDED_S):
                 await self._find_stranded()
-                next_stranded = time.monotonic() + STRANDED_S
-            if time.monotonic() >= next_tidy:
+            if await self._has_turn("tidy", TIDY_S):
                 await asyncio.to_thread(self._station.tidy)
-                next_tidy = time.monotonic() + TIDY_S
             self._show_health()
             if self._choices.drains and not await self._find_work():
                 self.end("its queues are empty")
             await asyncio.sleep(RECOVER_S)
+
+    async def _has_turn(self, work: str, every_s: float) -> bool:
+        """Return whether it is time for some work, which one worker does for all."""
+        if time.monotonic() < self._next.get(work, 0.0):
+            return False
+        self._next[work] = time.monotonic() + every_s / 3
+        return await asyncio.to_thread(self._station.has_turn, work, every_s)
 
     async def _find_work(self) -> bool:
         """Return whether there is something to do in the queues, also if it has lost its ticket."""

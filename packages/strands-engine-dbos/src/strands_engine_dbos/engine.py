@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from strands_cli.queues import RunQueue, Station
-    from strands_cli.store_place import StorePlace
+    from strands_cli.stores import StorePlace
 
 
 class DbosEngine:
@@ -28,12 +28,12 @@ class DbosEngine:
         """Create the tables of the queues, or bring them to this version."""
         from strands_engine_dbos.dbos_setup import migrate
         from strands_engine_dbos.queue_database import QueueDatabase
-        from strands_engine_dbos.queue_tables import WORKERS_TABLE
+        from strands_engine_dbos.queue_tables import TABLES
 
         database = QueueDatabase(place, address)
         with database.connect("strands queue") as connection, database.explained():
             migrate(database)
-            database.rows(connection, WORKERS_TABLE)
+            database.rows(connection, TABLES)
         return [f"queues: the schema {database.schema} is as this version needs it"]
 
     def check(self, place: StorePlace, address: str) -> list[str]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
+
+from strands_cli.errors import RunRecordError
 from strands_store_postgres.address import target_of
 from strands_store_postgres.failures import refused, unusable
 
-from strands_cli.errors import RunRecordError
-
 if TYPE_CHECKING:
-    from strands_cli.store_place import StorePlace
+    from strands_cli.stores import StorePlace
 
 # What the server needs to notice that a client is gone. Over a Unix socket there is nothing to set.
 _OF_SERVER = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"

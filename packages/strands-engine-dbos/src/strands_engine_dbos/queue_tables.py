@@ -20,7 +20,7 @@ TRY_LOCK = f"SELECT pg_try_advisory_lock({LOCK.format('%s')})"
 # Makes way for another process that does the same work.
 TRY_WORK = f"SELECT pg_try_advisory_xact_lock({LOCK.format('%s')})"
 
-WORKERS_TABLE = """
+TABLES = """
 CREATE TABLE IF NOT EXISTS {schema}.strands_workers (
   id text PRIMARY KEY,
   name text NOT NULL,
@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS {schema}.strands_workers (
   version text NOT NULL,
   started_at timestamptz NOT NULL DEFAULT now(),
   draining boolean NOT NULL DEFAULT false
-)"""
+);
+CREATE TABLE IF NOT EXISTS {schema}.strands_turns (work text PRIMARY KEY, at timestamptz NOT NULL)"""
 FORMAT = """
 SELECT to_regclass('{schema}.strands_workers') IS NOT NULL, to_regclass('{schema}.workflow_status') IS NOT NULL"""
 
@@ -75,6 +76,10 @@ WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATI
 ENTER_WORKER = """
 INSERT INTO {schema}.strands_workers (id, name, machine, pid, queues, concurrency, version)
 VALUES (%s, %s, %s, %s, %s, %s, %s)"""
+TAKE_TURN = """
+INSERT INTO {schema}.strands_turns AS turn VALUES (%s, clock_timestamp())
+ON CONFLICT (work) DO UPDATE SET at = clock_timestamp()
+WHERE turn.at < clock_timestamp() - make_interval(secs => %s) RETURNING 1"""
 SHOW_DRAINING = "UPDATE {schema}.strands_workers SET draining = true WHERE id = %s"
 TAKEN = f"""
 SELECT 1 FROM {{schema}}.workflow_status

@@ -111,11 +111,14 @@ class DbosStation:
         """Return how many tickets this worker could take now, or has taken."""
         return int(self._rows(sql.PENDING, self.id, self._queues, self._version, self._version)[0][0])
 
+    def has_turn(self, work: str, every_s: float) -> bool:
+        """Return whether no worker has had the turn for some work in so many seconds."""
+        return bool(self._rows(sql.TAKE_TURN, work, every_s))
+
     def tidy(self) -> None:
         """Remove tickets that were done an hour ago."""
-        with self._database.explained(), self._connection.transaction():
-            if self._rows(sql.TRY_WORK, "tidies") == [(True,)]:
-                DBOS.delete_workflows([row[0] for row in self._rows(sql.DONE)])
+        with self._database.explained():
+            DBOS.delete_workflows([row[0] for row in self._rows(sql.DONE)])
 
     def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(self._connection, statement, values)

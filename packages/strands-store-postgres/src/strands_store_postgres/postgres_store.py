@@ -92,6 +92,11 @@ class PostgresStore:
                 problems.append(error.message)
         return runs, problems
 
+    def with_status(self, *statuses: str) -> list[str]:
+        """Return the ids of the runs whose journals say one of these."""
+        found = self._query("SELECT id FROM {schema}.runs WHERE status = ANY(%s) ORDER BY number", list(statuses))
+        return [run_id for (run_id,) in found]
+
     def read(self, run_id: str) -> StoredRun:
         """Return one run as its journal describes it now."""
         found = self._query(_LISTED + " WHERE r.id = %s", run_id)

@@ -39,7 +39,7 @@ def _stopped(store: RunStore, run_id: str, clock: Clock) -> StoredJournal:
             return store.open(run_id)
         except RunRecordError:
             # A worker has taken it meanwhile, and has not begun or has just begun.
-            if status not in ("queued", "running") or clock.monotonic() > end:
+            if status not in ("queued", "running", "interrupted") or clock.monotonic() > end:
                 raise
         store.stop(run_id, STOP_S)
 

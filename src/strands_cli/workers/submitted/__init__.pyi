@@ -9,5 +9,6 @@ from strands_cli.workers.submitted.submission import Submitted as Submitted
 from strands_cli.workers.submitted.submission import submittable as submittable
 from strands_cli.workers.submitted.submission import what_stays_here as what_stays_here
 from strands_cli.workers.submitted.waiting_again import is_submitted as is_submitted
+from strands_cli.workers.submitted.waiting_again import leave_queue as leave_queue
 from strands_cli.workers.submitted.waiting_again import raise_limits as raise_limits
 from strands_cli.workers.submitted.waiting_again import wait_again as wait_again

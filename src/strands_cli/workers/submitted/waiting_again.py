@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli import app
 from strands_cli.engine.run_start import raised_budgets
-from strands_cli.queues import Ticket
+from strands_cli.errors import NotEquipped
+from strands_cli.queues import Ticket, queue_at
 from strands_cli.workers.submitted.relocation import moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.ports import RunStore, StoredJournal
 
 
 def is_submitted(journal: StoredJournal) -> bool:
@@ -26,6 +28,21 @@ def wait_again(journal: StoredJournal) -> Ticket:
     stored = journal.get("ticket")
     journal.put(status="queued", reason=None, ended_at=None)
     return Ticket.from_dict({**stored, "run_id": journal.run_id, "attempt": 0, "at": None})
+
+
+def leave_queue(store: RunStore, run_id: str) -> None:
+    """Take a run that was cancelled out of its queue; where no engine is installed, workers leave it alone too.
+
+    Raises:
+        RunRecordError: The store cannot be reached.
+    """
+    with contextlib.closing(store.open(run_id, hold=False)) as journal:
+        ticket = journal.get("ticket")
+    if ticket is None:
+        return
+    with contextlib.suppress(NotEquipped), contextlib.closing(queue_at(store.place)) as queue:
+        queue.take_out(run_id)
+        queue.unschedule(run_id)
 
 
 def raise_limits(journal: StoredJournal, limits: Mapping[str, str]) -> None:

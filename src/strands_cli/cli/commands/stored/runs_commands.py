@@ -101,9 +101,18 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
                 cancel(opened, run)
             else:
                 cancel_run(opened, run, SystemClock())
+                _leave_queue(opened, run)
             say(f"{run}: cancelled")
     if as_json:
         print_json({"cancelled": names})
+
+
+def _leave_queue(store: RunStore, run_id: str) -> None:
+    """Take a run out of its queue; one of a directory is in none."""
+    if store.place.directory is None:
+        from strands_cli.workers.submitted import leave_queue
+
+        leave_queue(store, run_id)
 
 
 @with_run_options()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.output import print_json, print_result
+from strands_cli.errors import RunRecordError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
@@ -56,11 +57,26 @@ def _print(
         lines = _directory_facts(place) if name == "facts" else [f"{place}: a directory needs nothing"]
     else:
         opener, address = opener_of(place)
-        lines = step_of(opener)(place, address)
+        lines = [*step_of(opener)(place, address), *_queue_lines(place, address, looks=name == "facts")]
     if as_json:
         print_json({"store": str(place), name: lines})
     else:
         print_result("\n".join(lines))
+
+
+def _queue_lines(place: StorePlace, address: str, *, looks: bool) -> list[str]:
+    """Do the same with the queues of the store, where an engine is installed."""
+    from strands_cli.queues import installed_engine
+
+    engine = installed_engine()
+    if engine is None:
+        return []
+    if not looks:
+        return engine.init(place, address)
+    try:
+        return engine.check(place, address)
+    except RunRecordError as error:
+        return [f"queues: none ({error.fix})"]
 
 
 def _directory_facts(place: StorePlace) -> list[str]:
