@@ -149,6 +149,7 @@ PUBLIC_MODULES = [
     "strands_cli.api",
     "strands_cli.workflow.builder",
     "strands_cli.metadata",
+    "strands_cli.queues",
     "strands_cli.stores",
     "strands_cli.testing",
 ]

@@ -107,7 +107,7 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
     import asyncio
     from contextlib import closing
 
-    from strands_cli.cli.commands.running import notice_of
+    from strands_cli.cli.commands.end_notice import notice_of
     from strands_cli.engine.stored_runs import store_at
     from strands_cli.queues import engine_of
     from strands_cli.workers import WorkPlace, work

@@ -1,5 +1,4 @@
 from strands_cli.cli.commands.running.continuation import in_directory_of as in_directory_of
-from strands_cli.cli.commands.running.end_notice import notice_of as notice_of
 from strands_cli.cli.commands.running.report_file import report_of as report_of
 from strands_cli.cli.commands.running.report_file import require_report_place as require_report_place
 from strands_cli.cli.commands.running.report_file import write_report as write_report
