@@ -190,9 +190,9 @@ def test_the_page_has_the_fields_inside_fields(ran_before: Folder, command: str)
     assert sorted(set(nested(document)) - words_of(command)) == []
 
 
-def test_every_command_prints_json_but_two() -> None:
+def test_every_command_prints_json_but_three() -> None:
     plain = [path for path, command in COMMANDS_OF_PROGRAM.items() if not {"--json", "--format"} & options_of(command)]
-    assert plain == ["ui", "completion"]
+    assert plain == ["ui", "worker", "completion"]
 
 
 def options_of(command: Any) -> set[str]:

@@ -3,3 +3,8 @@
 from strands_cli.lazy_face import lazy_face
 
 __getattr__ = lazy_face(__name__, __file__)
+
+# What distributions import that bring an engine by an entry point of `strands_cli.engines`.
+_PUBLIC = (
+    *("Engine", "Handler", "QueueLimits", "QueueState", "RunQueue", "Schedule", "Station", "Ticket", "WorkerState"),
+)

@@ -7,7 +7,6 @@ from strands_cli.engine.run_start.new_journal import Rerun as Rerun
 from strands_cli.engine.run_start.new_journal import create_journal as create_journal
 from strands_cli.engine.run_start.new_journal import recorded as recorded
 from strands_cli.engine.run_start.run_facts import current_source as current_source
-from strands_cli.engine.run_start.run_facts import facts_of_copy as facts_of_copy
 from strands_cli.engine.run_start.run_facts import new_run_id as new_run_id
 from strands_cli.engine.run_start.run_facts import raised_budgets as raised_budgets
 from strands_cli.engine.run_start.run_facts import require_program as require_program

@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan, PlannedAgent
 
 
-# The facts of `run_facts` that do not depend on the run, and those of `surroundings_of`.
-_COPIED = (
-    *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
-    *("plan_digest", "context"),
-)
-_SURROUNDINGS = ("places", "variables", "meaning", "secret_variables", "does_all_tasks")
-
-
 def new_run_id(clock: Clock) -> str:
     """Return an id that sorts by time: `20261121-033012-a1b2c3` (UTC)."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now())) + "-" + secrets.token_hex(3)
@@ -57,13 +49,6 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         **({"packaged": plan.packaged} if plan.packaged else {}),
         **surroundings_of(plan),
     }
-
-
-def facts_of_copy(journal: Journal) -> dict[str, Any]:
-    """Return the facts that another run of the same plan begins with; its id, status and time are its own."""
-    names = [*_COPIED, *_SURROUNDINGS, "packaged"]
-    found = {name: journal.get(name) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:

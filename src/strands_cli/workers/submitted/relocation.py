@@ -30,11 +30,12 @@ class Facts(Protocol):
 def facts_to_move(planned: Plan, request: RunRequest) -> dict[str, Any]:
     """Return what another machine needs to know of a plan besides the facts of a run.
 
-    `plan_key` is equal for runs of one workflow whose plans differ in their inputs only.
+    `plan_key` is equal for runs of one workflow whose plans differ in their inputs and the folder of artifacts only.
     """
     lock = lock_file(planned.project)
     text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
-    whole = [planned.file, planned.text, dict(planned.files), request.to_stored(), planned.packaged, text]
+    options = {name: value for name, value in request.to_stored().items() if name != "out_dir"}
+    whole = [planned.file, planned.text, dict(planned.files), options, planned.packaged, text]
     return {"folder": os.path.realpath(planned.base_dir), "lock": text, "plan_key": digest_of(whole)}
 
 

@@ -6,7 +6,6 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.run_start import facts_of_copy
 from strands_cli.errors import RunRecordError
 from strands_cli.queues import Ticket
 
@@ -15,6 +14,12 @@ if TYPE_CHECKING:
     from strands_cli.events import RunStatus
 
 SCHEDULED: RunStatus = "scheduled"
+# The facts of a submitted run that are those of its plan; its id, status, time and ticket are its own.
+COPIED = (
+    *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
+    *("plan_digest", "packaged", "places", "variables", "meaning", "secret_variables", "does_all_tasks"),
+    *("folder", "lock", "plan_key"),
+)
 
 
 def fired_run(store: RunStore, schedule: str, at: float) -> Ticket | None:
@@ -32,11 +37,11 @@ def fired_run(store: RunStore, schedule: str, at: float) -> Ticket | None:
     if schedule not in store.with_status(SCHEDULED):
         return None
     with contextlib.closing(store.open(schedule, hold=False)) as journal:
-        facts, stored = facts_of_copy(journal), journal.get("ticket")
-        moved = {name: journal.get(name) for name in ("folder", "lock", "plan_key")}
+        facts = {name: found for name in COPIED if (found := journal.get(name)) is not None}
+        stored = journal.get("ticket")
     run_id = f"{schedule}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime(at))}"
     ticket = Ticket.from_dict({**stored, "run_id": run_id, "attempt": 1})
-    new: dict[str, Any] = {**facts, **moved, "id": run_id, "started_at": at, "scheduled_by": schedule}
+    new: dict[str, Any] = {**facts, "id": run_id, "started_at": at, "scheduled_by": schedule}
     try:
         journal = store.create(run_id)
     except RunRecordError:
