@@ -45,7 +45,7 @@ class QueueDatabase:
             connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
         except psycopg.Error as error:
             # The client's own error has the parameters of the connection in its frames.
-            raise refused(error.with_traceback(None), self.place) from None
+            raise refused(error.with_traceback(None), self.place, self.conninfo) from None
         with self.explained():
             connection.execute(_OF_SERVER)
         return connection
@@ -78,7 +78,7 @@ class QueueDatabase:
             if not isinstance(raised, psycopg.Error):
                 raise
             if isinstance(raised, psycopg.OperationalError) and raised.sqlstate is None:
-                raise refused(raised, self.place) from None
+                raise refused(raised, self.place, self.conninfo) from None
             raise unusable(raised, self.place, self.schema) from error
 
     def without_queues(self) -> RunRecordError:

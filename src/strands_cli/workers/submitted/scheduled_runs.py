@@ -10,7 +10,7 @@ from strands_cli.errors import RunRecordError
 from strands_cli.queues import Ticket
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports import RunStore, StoredJournal
     from strands_cli.events import RunStatus
 
 SCHEDULED: RunStatus = "scheduled"
@@ -42,11 +42,19 @@ def fired_run(store: RunStore, schedule: str, at: float) -> Ticket | None:
     run_id = f"{schedule}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime(at))}"
     ticket = Ticket.from_dict({**stored, "run_id": run_id, "attempt": 1})
     new: dict[str, Any] = {**facts, "id": run_id, "started_at": at, "scheduled_by": schedule}
-    try:
-        journal = store.create(run_id)
-    except RunRecordError:
-        store.find(run_id)  # another worker has made it
-        return ticket
-    with contextlib.closing(journal):
-        journal.put(**new, status="queued", ticket=ticket.as_dict())
+    with contextlib.closing(_new_or_unbegun(store, run_id)) as journal:
+        if journal.get("status") is None:
+            journal.put(**new, status="queued", ticket=ticket.as_dict())
     return ticket
+
+
+def _new_or_unbegun(store: RunStore, run_id: str) -> StoredJournal:
+    """Return the journal of a run; it is held where it has no facts yet, since it is new or its process has died."""
+    try:
+        return store.create(run_id)
+    except RunRecordError:
+        journal = store.open(run_id, hold=False)
+    if journal.get("status") is not None:
+        return journal
+    journal.close()
+    return store.open(run_id)
