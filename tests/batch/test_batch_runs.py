@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from strands_cli.cli.program import program
 from tests.batch.kit import OUT, STEPS, Rows
 from tests.cli.strands import Ran
 
@@ -194,3 +196,17 @@ def test_people_are_notified_of_the_batch_and_not_of_each_row(rows: Rows) -> Non
     assert (message["type"], message["data"]["run"]) == ("run.waiting", batch)
     assert message["data"]["usage"] == {"input_tokens": 20, "output_tokens": 4}
     assert [" ".join(command.split()[1:4]) for command in message["data"]["commands"]] == [f"batch status {batch}"]
+
+
+def test_batches_and_the_workflow_of_one_are_completed(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows.csv("bees")
+    batch = rows.id_of(rows.batch())
+    monkeypatch.chdir(rows.folder.work)
+    monkeypatch.setenv("STRANDS_RUNS_DIR", str(rows.folder.runs))
+    group = get_command(program).commands["batch"]  # type: ignore[attr-defined]
+    context = group.make_context("batch", [], resilient_parsing=True)
+    assert {item.value for item in group.shell_complete(context, "")} >= {"run", "status", "cancel", "flow.yaml"}
+    status = group.commands["status"]
+    (argument,) = (one for one in status.params if one.param_type_name == "argument")
+    context = status.make_context("status", [], resilient_parsing=True)
+    assert [item.value for item in argument.shell_complete(context, "")] == [batch, "last"]

@@ -112,12 +112,15 @@ def test_tab_completes_a_part_of_a_word(shell: Terminal) -> None:
         ("list-tools --category", "comp", ["compute"]),
         ("tools import", "", ["servers.json"]),
         ("list-tools --mcp", "", ["gate.yaml", "servers.json"]),
+        ("batch run gate.yaml", "", ["rows.csv"]),
+        ("batch status", "", []),
     ],
 )
 def test_each_argument_is_completed_with_what_it_takes(
     folder: Folder, words: str, begun: str, offered: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write("servers.json", {"mcpServers": {}})
+    folder.write("rows.csv", "topic\n")
     steps = [{"type": "hitl", "prompt": "Go on?"}]
     folder.write("gate.yaml", WAITING | {"pattern": {"type": "chain", "config": {"steps": steps}}})
     assert folder.strands("run", "gate.yaml").code == 19

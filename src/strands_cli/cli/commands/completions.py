@@ -114,6 +114,16 @@ def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 @completer
+def batches(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the ids of stored batches, the newest first, and `last`."""
+    from strands_cli.batch_ids import BATCH
+
+    with _store(typed) as store:
+        found = [run.id for run in store.runs()[0] if run.pattern == BATCH]
+    yield from (*found, *(["last"] if found else []))
+
+
+@completer
 def statuses(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the statuses of runs."""
     from strands_cli.events import RunStatus
@@ -177,6 +187,7 @@ workflow_files = completer(lambda incomplete, _: _specs(incomplete, "workflow"))
 agent_files = completer(lambda incomplete, _: _specs(incomplete, "agent"))
 packaged = completer(lambda incomplete, _: _packaged(incomplete, "workflow", "agent", "skill"))
 server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
+row_files = completer(lambda incomplete, _: _files((".csv", ".tsv", ".jsonl", ".ndjson"), incomplete))
 json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
 families, categories, distributions = map(_of_tools, ("family", "category", "distribution"))
 # Of a stored run: what waits for an answer, what was cut off, and its steps.

@@ -23,6 +23,13 @@ class BatchGroup(HelpGroup):
             args = [self.default, *args]
         return list(super().parse_args(ctx, args))
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return the commands that begin so, and what the first argument of the default command may be."""
+        command = self.commands[self.default]
+        around = command.make_context(self.default, [], parent=ctx, resilient_parsing=True)
+        first = next(one for one in command.params if one.param_type_name == "argument")
+        return [*super().shell_complete(ctx, incomplete), *first.shell_complete(around, incomplete)]
+
 
 ABOUT = (
     "Run a workflow once for each row of a CSV or JSON Lines file; `strands batch FLOW ROWS` is `batch run`.\n\n"

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import (
     AS_JSON,
     FAIL_ON_DENIED,
@@ -24,8 +25,20 @@ from strands_cli.quick_dataclass import dataclass
 
 STDOUT = STDIN = "-"
 
-ROWS = Annotated[str, typer.Argument(metavar="ROWS", help="CSV or JSON Lines, one run a row; `-`: stdin.")]
-BATCH = Annotated[str, typer.Argument(metavar="BATCH", help="The batch's id, the start of it, its name, or `last`.")]
+ROWS = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROWS", help="CSV or JSON Lines, one run a row; `-`: stdin.", autocompletion=completions.row_files
+    ),
+]
+BATCH = Annotated[
+    str,
+    typer.Argument(
+        metavar="BATCH",
+        help="The batch's id, the start of it, its name, or `last`.",
+        autocompletion=completions.batches,
+    ),
+]
 
 
 class RowsFormat(StrEnum):

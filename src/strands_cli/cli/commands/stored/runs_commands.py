@@ -56,7 +56,10 @@ def list_runs(
     rows: Annotated[
         str | None,
         typer.Option(
-            "--rows", metavar="BATCH", help="Show the rows of a batch, which are runs too.", show_default=False
+            "--rows",
+            metavar="BATCH",
+            help="Show the rows of a batch, which are runs too.",
+            autocompletion=completions.batches,
         ),
     ] = None,
     where: StoreOptions = DEFAULT_STORE,
