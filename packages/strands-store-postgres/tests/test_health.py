@@ -84,7 +84,7 @@ def test_a_server_with_another_time_is_a_warning(folder: Folder, address: str) -
 def test_few_connections_that_are_left_are_a_warning(
     folder: Folder, make_postgres: Callable[..., PostgresServer]
 ) -> None:
-    server = make_postgres({"max_connections": "8", "superuser_reserved_connections": "1", "reserved_connections": "0"})
+    server = make_postgres({"max_connections": "8", "superuser_reserved_connections": "1"})
     server.run("CREATE DATABASE few")
     address = initialised(server.address("few"))
     held = [psycopg.connect(address) for _ in range(5)]
