@@ -30,6 +30,8 @@ class BatchChoices:
         limits: How often providers may be asked: `PROVIDER=4` at a time, `PROVIDER=60/m` in a period.
         budget: What all rows may spend together, by names of `runtime.budgets`.
         fail_fast: After how many failed rows no further row begins.
+        engine: What hands rows to workers; empty for this process.
+        queue: The queue in which they wait then.
     """
 
     out: str = "-"
@@ -39,6 +41,13 @@ class BatchChoices:
     limits: tuple[str, ...] = ()
     budget: Mapping[str, float] = dataclasses.field(default_factory=dict)
     fail_fast: int | None = None
+    engine: str = ""
+    queue: str = "default"
+
+    @property
+    def at_a_time(self) -> int:
+        """How many rows are begun and not ended: in a queue all may wait, unless a number was chosen."""
+        return MAX_CONCURRENCY if self.engine and self.concurrency == DEFAULT_CONCURRENCY else self.concurrency
 
     def to_stored(self) -> dict[str, Any]:
         """Return it as JSON."""

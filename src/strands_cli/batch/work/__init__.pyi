@@ -11,3 +11,4 @@ from strands_cli.batch.work.row_engine import OpenEngine as OpenEngine
 from strands_cli.batch.work.row_engine import RowEngine as RowEngine
 from strands_cli.batch.work.row_engine import RowSession as RowSession
 from strands_cli.batch.work.row_engine import local_rows as local_rows
+from strands_cli.batch.work.rows_in_queue import queued_rows as queued_rows

@@ -87,7 +87,7 @@ class BatchRun:
         try:
             self.lines.repeat(self.wants)
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.choices.concurrency, self.order.count)):
+                for _ in range(min(self.choices.at_a_time, self.order.count)):
                     group.create_task(self._work(rows))
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None

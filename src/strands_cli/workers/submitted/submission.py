@@ -146,9 +146,13 @@ class Submission:
             raise
         return Submitted(schedule.name, is_new)
 
+    def facts(self, planned: Plan) -> dict[str, Any]:
+        """Return what another machine needs to know of a run besides its own facts."""
+        return facts_to_move(planned, self.request)
+
     def _stored(self, planned: Plan, ticket: Ticket, facts: Mapping[str, Any], *, is_named: bool) -> bool:
         """Store the journal of a run, and return whether it is a new one."""
-        further = {**facts_to_move(planned, self.request), "ticket": ticket.as_dict(), **facts}
+        further = {**self.facts(planned), "ticket": ticket.as_dict(), **facts}
         try:
             create_journal(self.store, planned, self.request, ticket.run_id, further=further).close()
         except RunRecordError:

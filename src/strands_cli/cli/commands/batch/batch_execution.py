@@ -128,7 +128,7 @@ def require_open_files(concurrency: int) -> None:
 
 
 def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, stdout: Any) -> BatchSession:
-    from strands_cli.batch.work import BatchSession, ResultFile, has_failed, is_unfinished
+    from strands_cli.batch.work import BatchSession, ResultFile, has_failed, is_unfinished, queued_rows
 
     place = work.store.place
     session = BatchSession(
@@ -150,6 +150,8 @@ def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, 
         session.rows, session.source = work.rows
     if work.open_engine is not None:
         session.open_engine = work.open_engine
+    elif work.choices.engine:
+        session.open_engine = queued_rows
     return session
 
 

@@ -24,6 +24,8 @@ from strands_cli.errors import UsageError
 from strands_cli.quick_dataclass import dataclass
 
 STDOUT = STDIN = "-"
+# What hands rows to workers.
+ENGINE = "dbos"
 
 ROWS = Annotated[
     str,
@@ -86,6 +88,13 @@ class RowChoices:
         int | None, typer.Option("--fail-fast", min=1, metavar="N", help="Begin no row after N have failed.")
     ] = None
 
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="NAME", help="Let workers of the store run the rows: dbos.")
+    ] = None
+    queue: Annotated[
+        str | None, typer.Option("--queue", metavar="NAME", help="The queue in which rows wait for workers.")
+    ] = None
+
     def changes(self) -> dict[str, Any]:
         """Return what was typed, as fields of `BatchChoices`.
 
@@ -97,6 +106,8 @@ class RowChoices:
 
         if self.rate is not None:
             Rate.parse(self.rate)
+        if self.engine not in (None, ENGINE):
+            raise UsageError(f"there is no engine {self.engine!r}", fix=f"write --engine {ENGINE}")
         out = self.output
         return {
             "out": out if out in (None, STDOUT) else str(Path(str(out)).absolute()),
@@ -106,6 +117,8 @@ class RowChoices:
             "limits": tuple(self.limit),
             "budget": budget_of(read_limits(self.budget)) if self.budget else None,
             "fail_fast": self.fail_fast,
+            "engine": self.engine,
+            "queue": self.queue,
         }
 
 

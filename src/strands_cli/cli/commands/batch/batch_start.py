@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from strands_cli.batch.stored import PlannedBatch
     from strands_cli.engine.ports import RunStore
     from strands_cli.errors import Finding
+    from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
 
 
@@ -65,6 +66,8 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
             raise UsageError("the workflow and the rows cannot both come from stdin", fix="name a file for one of them")
         request = chosen.request()
         found = plan_batch(app.load(spec), request, new.name)
+        if typed.choices.engine:
+            found = dataclasses.replace(found, planned=for_workers(found.planned, request))
         planned, loaded = found.planned, found.loaded
         require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
         format_ = new.format.value if new.format is not None else None
@@ -127,6 +130,17 @@ def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_n
     say(f"batch {batch.id}: {read.count} rows{'' if is_new else '; rows that are done are not run again (--again)'}")
     if is_new and others:
         say(f"the workflow, its files or its options differ from those of {others[0]}: all rows are run")
+
+
+def for_workers(planned: Plan, request: RunRequest) -> Plan:
+    """Return the plan of rows that workers run, which have keys of their own.
+
+    Raises:
+        StrandsCliError: It cannot run anywhere.
+    """
+    from strands_cli.workers.submitted import submittable
+
+    return submittable(planned, request)
 
 
 def require_runnable_choices(planned: Plan, findings: Sequence[Finding]) -> None:

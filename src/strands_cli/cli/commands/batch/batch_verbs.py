@@ -88,13 +88,15 @@ def _planned(
     """Open a stored batch and plan its workflow, in the directory where it was started."""
     from strands_cli.batch.stored import check_choices, open_stored, plan_stored
     from strands_cli.batch.work import ResultFile
-    from strands_cli.cli.commands.batch.batch_start import require_runnable_choices
+    from strands_cli.cli.commands.batch.batch_start import for_workers, require_runnable_choices
     from strands_cli.cli.commands.running import in_directory_of
 
     batch = open_stored(store, name)
     with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
         choices = batch.choices.changed(how)
         planned, loaded, request = plan_stored(batch, changes)
+        if choices.engine:
+            planned = for_workers(planned, request)
         require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, choices)])
         ResultFile(choices.out).require_ours(batch.id, force=request.force)
         batch.order()

@@ -1,0 +1,57 @@
+"""A batch whose rows workers run: two workers, one of them killed, and no row repeated."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.workers.conftest import Site
+
+pytestmark = pytest.mark.postgres
+
+
+def test_two_workers_run_the_rows_of_a_batch_and_one_of_them_is_killed(site: Site) -> None:
+    site.folder.write("rows.csv", "topic\n" + "".join(f"row{number}\n" for number in range(12)))
+    killed, other = site.worker("--name", "a"), site.worker("--name", "b")
+    killed.wait_for("started")
+    held = site.model.hold("second (first row")
+    batch = site.folder.start(
+        "batch", "run", "flow.yaml", "rows.csv", "-o", "out.jsonl", "--engine", "dbos", "--store", site.address
+    )
+    killed.wait_for("dispatched", times=4)
+    killed.kill()
+    held.set()
+
+    ran = batch.end()
+
+    assert ran.code == 0, ran.err
+    lines = [json.loads(line) for line in (site.folder.work / "out.jsonl").read_text().splitlines()]
+    assert [line["response"] for line in lines] == [f"(second (first row{number}))" for number in range(12)]
+    assert [site.model.asked[f"first row{number}"] for number in range(12)] == [1] * 12
+    assert other.events("finished")
+    again = site.strands("batch", "run", "flow.yaml", "rows.csv", "-o", "out.jsonl", "--engine", "dbos")
+    assert again.code == 0
+    assert sum(site.model.asked[f"first row{number}"] for number in range(12)) == 12
+
+
+def test_a_row_that_fails_is_a_line_and_is_run_again_by_retry(site: Site) -> None:
+    site.folder.write("few.csv", "topic\ngood\nwill fail\n")
+    site.worker("--name", "c")
+
+    ran = site.strands("batch", "run", "flow.yaml", "few.csv", "-o", "few.jsonl", "--engine", "dbos", "--name", "few")
+
+    assert ran.code == 10
+    lines = [json.loads(line) for line in (site.folder.work / "few.jsonl").read_text().splitlines()]
+    assert [line["status"] for line in lines] == ["completed", "failed"]
+    asked = site.model.asked["first will fail"]
+    assert site.strands("batch", "retry", "few", "--failed").code == 10
+    assert site.model.asked["first will fail"] > asked
+    assert site.model.asked["first good"] == 1
+
+
+def test_limits_of_providers_are_refused_since_workers_do_not_share_them(site: Site) -> None:
+    site.folder.write("one.csv", "topic\none\n")
+    words = ("batch", "run", "flow.yaml", "one.csv", "-o", "one.jsonl", "--engine", "dbos", "--limit", "openai=2")
+
+    assert site.strands(*words).code == 2
