@@ -175,6 +175,35 @@ def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:
     assert set(rows.asked.values()) <= {1, 2}
 
 
+def test_the_results_may_go_to_a_pipe_that_has_a_name_of_the_shell(rows: Rows) -> None:
+    rows.csv("bees", "ants")
+    environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
+    line = f"{strands()} batch flow.yaml rows.csv -q -o >(cat); echo $?"
+    ran = rows.folder.run(["bash", "-c", line], **environ)
+    assert sorted(ran.out.splitlines())[0] == "0"
+    assert [json.loads(one)["response"] for one in ran.out.splitlines() if one != "0"] == ["BEES", "ANTS"]
+
+
+def test_a_retry_that_names_nothing_is_a_document_too(rows: Rows) -> None:
+    ran = rows.strands("batch", "retry", "flow", "--json")
+    assert (ran.code, ran.document["error"]["fix"]) == (2, "strands batch retry flow --failed")
+
+
+def test_a_run_whose_directory_is_gone_says_how_to_continue_it(rows: Rows) -> None:
+    rows.flow(GATE)
+    there = rows.folder.work / "not here"
+    there.mkdir()
+    environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
+    start = f"cd 'not here' && {strands()} run ../flow.yaml --var topic=bees --detach -q"
+    assert rows.folder.run(["bash", "-c", start], **environ).code == 19
+    there.rmdir()
+    refused = rows.strands("approve", "last", "--json")
+    assert refused.code == 17
+    fix = refused.document["error"]["fix"].partition(",")[0]
+    assert rows.folder.run(["bash", "-c", fix]).code == 0
+    assert rows.strands("approve", "last").code == 0
+
+
 def strands() -> Path:
     from tests.warm import STRANDS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
@@ -134,7 +135,8 @@ BAD_CSV: dict[str, tuple[str | bytes, Sequence[tuple[str, int, int]]]] = {
     "latin-1": (f"{HEADER}a,1,\nB\u00e4r,2,\n".encode("latin-1"), [("rows-unreadable", 3, 2)]),
     "UTF-16": (f"{HEADER}a,1,\n".encode("utf-16"), [("rows-unreadable", 1, 1)]),
     "UTF-16 without a mark": (f"{HEADER}a,1,\n".encode("utf-16-le"), [("rows-unreadable", 1, 2)]),
-    "semicolons": ("topic;count\na;1\n", [("unknown-column", 1, 1), ("row-input", 1, None), ("row-input", 1, None)]),
+    "semicolons": ("topic;count\na;1\n", [("bad-column", 1, 1)]),
+    "tabs": ("topic\tcount\na\t1\n", [("bad-column", 1, 1)]),
 }
 
 
@@ -142,6 +144,16 @@ BAD_CSV: dict[str, tuple[str | bytes, Sequence[tuple[str, int, int]]]] = {
 def test_bad_csv_is_refused_with_every_place(tmp_path: Path, case: str) -> None:
     content, places = BAD_CSV[case]
     assert refused(tmp_path, content) == list(places)
+
+
+def test_the_fix_of_semicolons_makes_a_file_that_is_read(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(tmp_path, '\ufefftopic;count\n"a, b";1\n', "semi colons.csv")
+    (finding,) = caught.value.findings
+    command = str(finding.fix).partition(": ")[2].replace("COMMAS.csv", str(tmp_path / "commas.csv"))
+    subprocess.run(["bash", "-c", command], check=True)
+    converted = (tmp_path / "commas.csv").read_bytes()
+    assert [row.inputs for row in read(tmp_path, converted)] == [{"topic": "a, b", "count": 1}]
 
 
 BAD_JSONL: dict[str, tuple[str, Sequence[tuple[str, int, int]]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -14,6 +15,8 @@ from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.phrases import counted
 
 QUOTE = '"'
+# Reads cells between semicolons, as spreadsheets write them where a comma is in numbers, and writes commas.
+_CONVERT = """python3 -c 'import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=";"))'"""
 
 
 class CsvRows:
@@ -39,6 +42,7 @@ class CsvRows:
             self.columns = tuple(name.strip() for name in record)
             self._header, self._first = self._raw
             break
+        self._require_delimiter()
         self._require_names()
 
     def place_of_column(self, name: str) -> Where:
@@ -88,6 +92,22 @@ class CsvRows:
     def _raw(self) -> tuple[str, int]:
         """The text of the record that was read last, and the line where it begins."""
         return "".join(self._parts), self._lines.number - len(self._parts) + 1
+
+    def _require_delimiter(self) -> None:
+        """Check that the header is not one column with separators of another format in it."""
+        other = next((char for char in ";\t," if char in self._header and char != self._delimiter), None)
+        if len(self.columns) != 1 or other is None or QUOTE in self._header:
+            return
+        file = "ROWS" if self._lines.name == "<stdin>" else shlex.quote(self._lines.name)
+        name, fix = {
+            "\t": ("tabs", "say so: --format tsv"),
+            ",": ("commas", "say so: --format csv"),
+            ";": ("semicolons", f"write commas: {_CONVERT} < {file} > COMMAS.csv"),
+        }[other]
+        expected = "tabs" if self._delimiter == "\t" else "commas"
+        what = f"the columns are separated by {name}, not by {expected}"
+        where = self._place(self._header, self._first, 0)
+        raise InvalidInput("the header cannot be used", findings=[Finding(BAD_COLUMN, what, where, fix)])
 
     def _require_names(self) -> None:
         times = Counter(self.columns)

@@ -15,7 +15,9 @@ BAD_ROW = Code(
     "Correct the row.",
 )
 BAD_COLUMN = Code(
-    "bad-column", "A column has no name, or the name of another one.", "Give each column the name of an input."
+    "bad-column",
+    "A column has no name, or the name of another one, or the columns have other separators than the format.",
+    "Give each column the name of an input, and put commas between them, or tabs with `--format tsv`.",
 )
 
 

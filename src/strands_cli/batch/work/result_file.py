@@ -21,6 +21,11 @@ _MOST_PENDING = 1_000_000
 _ELSEWHERE = "name another file with -o"
 
 
+def _place_of(out: Path) -> Path:
+    """Return the file behind links; a pipe, such as `>(gzip)` of a shell, only has the name that it came with."""
+    return out.absolute() if out.exists() and not out.is_file() else out.resolve()
+
+
 class ResultFile:
     """Takes lines; a regular file is replaced when the lines of earlier processes are in it again.
 
@@ -35,7 +40,7 @@ class ResultFile:
             out: The path, or `-` for standard output.
             stdout: The stream that leads to the standard output of the program.
         """
-        self.path = None if out == STDOUT else Path(out).resolve()
+        self.path = None if out == STDOUT else _place_of(Path(out))
         self._stdout = stdout
         # Without a buffer of Python's, which would write the rest of a line when the file is closed.
         self._file: io.FileIO | None = None

@@ -15,6 +15,7 @@ from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output import say, say_findings
 from strands_cli.errors import UsageError
+from strands_cli.phrases import counted
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ def _named(found: PlannedBatch, store: RunStore, new: NewBatch, *, quiet: bool) 
 
 def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_new: bool) -> None:
     """Say which batch it is, and what it continues or does not."""
-    say(f"batch {batch.id}: {read.count} rows{'' if is_new else '; rows that are done are not run again (--again)'}")
+    again = "" if is_new else "; rows that are done are not run again (--again)"
+    say(f"batch {batch.id}: {counted(read.count, 'row')}{again}")
     if is_new and others:
         say(f"the workflow, its files or its options differ from those of {others[0]}: all rows are run")
 

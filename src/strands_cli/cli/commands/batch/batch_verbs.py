@@ -14,6 +14,7 @@ from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_opti
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.output import print_json, say
 from strands_cli.errors import UsageError
+from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore
@@ -56,8 +57,11 @@ def retry_batch(
 
     Example: strands batch retry reviews --failed
     """
-    if not failed:
-        raise UsageError("there is nothing to retry but failed rows", fix=f"strands batch retry {batch} --failed")
+    from strands_cli.cli.commands.running import json_on_failure
+
+    with json_on_failure({"batch": batch, "status": "failed"} if flags.as_json and not failed else None):
+        if not failed:
+            raise UsageError("there is nothing to retry but failed rows", fix=f"strands batch retry {batch} --failed")
     return _continue(batch, how, chosen, flags, again=True)
 
 
@@ -118,4 +122,4 @@ def cancel_batch(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSO
     if as_json:
         print_json({"batch": name, "status": "cancelled", "cancelled_rows": rows})
         return
-    say(f"{name}: cancelled, with {rows} rows that had not ended")
+    say(f"{name}: cancelled, with {counted(rows, 'row')} that had not ended")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,7 +168,8 @@ def in_directory_of(journal: StoredJournal, *, quiet: bool) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise RunRecordError(
-            f"the directory where the run was started cannot be entered: {reason}: {directory}", fix="create it again"
+            f"the directory where the run was started cannot be entered: {reason}: {directory}",
+            fix=f"mkdir -p {shlex.quote(str(directory))}, with the files that it reads; or continue on its machine",
         ) from error
     with contextlib.ExitStack() as stack:
         stack.push(changed.__exit__)
