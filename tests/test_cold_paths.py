@@ -165,6 +165,14 @@ def test_the_trap_is_listed_so_that_the_other_tests_prove_something(site: Path) 
     assert "trap" in {tool["name"] for tool in tools}
 
 
+def test_rows_are_refused_without_the_sdk(site: Path) -> None:
+    rows = site.parent / "rows.csv"
+    rows.write_text("no_such_input\n1\n")
+    ran = run_cold(site, "batch", str(QUICKSTART), str(rows))
+    assert ran.code == 3, ran.output + ran.errors
+    assert ran.imported({"strands", TRAP, "openai", "httpx", "mcp", "sqlite3"}) == set()
+
+
 def test_running_the_trap_springs_it(site: Path) -> None:
     ran = run_cold(site, "tools", "run", "trap", "--input", "{}")
     assert ran.code != 0

@@ -104,7 +104,7 @@ class BatchRun:
             self.tally.spent = self.tally.spent.plus(row.outcome.spent)
             self._count_budget(row.run_id, row.outcome)
             if has_line(row) and not self.wants(row):
-                self.tally.reused += times
+                self.tally.reused += times if row.outcome.status == "completed" else 0
                 self.tally.add(row.run_id, row.outcome, times)
 
     def _count_budget(self, run_id: str, outcome: RowOutcome) -> None:

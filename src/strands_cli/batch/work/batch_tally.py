@@ -28,7 +28,7 @@ class BatchTally:
     Attributes:
         total: The rows of the file.
         by_status: How many of them have an outcome, by its status.
-        reused: Those that earlier processes have finished.
+        reused: Those that earlier processes have completed.
         running: How many runs go on.
         spent: What all runs have spent, those of earlier processes too.
         failures: Those that failed, by message; what has no place is counted in `other_failures`.

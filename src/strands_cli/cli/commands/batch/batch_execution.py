@@ -202,11 +202,11 @@ class _Warnings:
 
 
 def _report(work: BatchWork, tally: BatchTally, view: View, flags: BatchFlags) -> None:
-    if flags.quiet:
+    if flags.quiet or not tally.total:  # nothing has begun: the error says why
         return
     for line in summary_lines(tally):
         view.line(one_line(line))
-    if work.choices.out != "-" and tally.total:
+    if work.choices.out != "-":
         view.line(one_line(f"results {work.choices.out}"))
     for line in next_lines(work.batch.id, tally, work.store.place):
         view.line(one_line(line))

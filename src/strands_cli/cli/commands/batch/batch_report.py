@@ -50,7 +50,8 @@ def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> d
 def summary_lines(tally: BatchTally) -> Iterator[str]:
     """Yield how many rows there are of each kind, what they cost, and why rows failed."""
     names = ("failed", "waiting", "cancelled", "left")
-    parts = [f"{tally.done} of {counted(tally.total, 'row')} done"]
+    before = f" ({tally.reused} before)" if tally.reused else ""
+    parts = [f"{tally.done} of {counted(tally.total, 'row')} done{before}"]
     parts += [f"{getattr(tally, name)} {name}" for name in names if getattr(tally, name)]
     spent = tally.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
