@@ -188,3 +188,24 @@ def test_a_run_whose_ticket_was_lost_gets_another_one(site: Site) -> None:
     # Its time is in its journal.
     assert site.json("queue", "status")["queues"][0]["delayed"] == 1
     assert site.status(run_id) == "queued"
+
+
+def test_a_worker_without_the_tool_of_a_run_refuses_it_and_another_one_runs_it(site: Site) -> None:
+    site.folder.tool("shout", "return answer(text=tool['input']['text'].upper())")
+    steps = [{"tool": "native:shout", "input": {"text": "{{ topic }}"}}]
+    flow = site.flow("calls", agents={}, pattern={"type": "chain", "config": {"steps": steps}})
+    run_id = site.submit("loud", "--queue", "tools", flow=flow)
+    lacking = site.worker("--name", "lacking", "--queue", "tools")
+
+    refused = lacking.wait_for("refused", run_id)
+
+    assert "shout" in refused["message"]
+    assert site.status(run_id) == "queued"
+    assert set(site.json("runs", "show", run_id)["refusals"]) == {"lacking"}
+    site.until(lambda: site.json("queue", "status")["refused"])
+    equipped = site.worker("--name", "equipped", "--queue", "tools", PYTHONPATH=str(site.folder.site))
+    equipped.wait_for("finished", run_id)
+    shown = site.json("runs", "show", run_id)
+    assert (shown["status"], shown["response"], shown["refusals"]) == ("completed", "LOUD", {})
+    # It was planned there once.
+    assert len(lacking.events("refused", run_id)) == 1

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 # The states of a run that a ticket is about; a run in another one has ended, or waits for a person.
 OPEN: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
-# How long a run that was given back waits, at first and at most; each time twice as long.
-FIRST_DELAY_S, MOST_DELAY_S = 1.0, 60.0
+# How long a run that was given back waits, at first and at most. The same worker may get it again and give it back at
+# little cost, so that it soon meets another one; only after some times it waits twice as long each time.
+FIRST_DELAY_S, MOST_DELAY_S, QUICK_RETURNS = 1.0, 60.0, 8
 # How long a worker does not plan a run again that it has refused.
 REFUSED_S = 300.0
 MOST_REFUSED = 10_000
@@ -243,7 +244,7 @@ def again(ticket: Ticket, delay_s: float | None = None) -> Ticket:
         delay_s: How long; None waits longer each time.
     """
     if delay_s is None:
-        delay_s = min(MOST_DELAY_S, FIRST_DELAY_S * 2 ** min(ticket.returns, 10))
+        delay_s = min(MOST_DELAY_S, FIRST_DELAY_S * 2 ** min(max(0, ticket.returns - QUICK_RETURNS), 10))
     at = time.time() + delay_s if delay_s else None
     return replace(ticket, attempt=ticket.attempt + 1, returns=ticket.returns + 1, at=at)
 

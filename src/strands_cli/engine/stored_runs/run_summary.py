@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.engine.denials import denials_of
@@ -35,6 +35,7 @@ class RunSummary:
         corrections: For each `resume --spec`, what the corrected workflow changed.
         python_tools: The tools that only a program can provide, each with its file.
         workflow_text: The text of the workflow file, without secrets.
+        refusals: Why workers have refused a run that is queued, by their names.
     """
 
     run: StoredRun
@@ -50,6 +51,7 @@ class RunSummary:
     corrections: Sequence[Sequence[str]]
     python_tools: Mapping[str, str]
     workflow_text: str = ""
+    refusals: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cut_off(self) -> int:
@@ -86,6 +88,7 @@ def summary_of(journal: StoredJournal) -> RunSummary:
 def _later_facts(journal: StoredJournal) -> dict[str, Any]:
     """Return the facts of a run that are shown as they were given."""
     origin, corrections, given = (journal.get(name) for name in ("rerun_of", "corrections", "given"))
+    refusals = (journal.get("refusals") or {}) if journal.get("status") == "queued" else {}
     try:
         redactor = stored_redactor(journal)
         return {
@@ -94,6 +97,7 @@ def _later_facts(journal: StoredJournal) -> dict[str, Any]:
             "corrections": [[str(name) for name in changed] for changed in corrections or ()],
             "python_tools": {name: str(place) for name, place in (given or {}).items()},
             "workflow_text": str(redactor.json(journal.get("text") or "")),
+            "refusals": {name: str(redactor.json(one["reason"])) for name, one in refusals.items()},
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise damaged_facts(journal, error) from error

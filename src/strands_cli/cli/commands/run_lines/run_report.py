@@ -54,6 +54,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "rerun_of": summary.origin,
         "corrections": summary.corrections,
         "given": summary.python_tools,
+        "refusals": dict(summary.refusals),
         "effects": [effect_document(branches[one.row.key], summary, full=full) for one in summary.effects],
     }
 
@@ -150,6 +151,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     if summary.python_tools:
         named = ", ".join(f"{name} (of {place})" for name, place in summary.python_tools.items())
         yield "tools", f"{named}; continue the run in that program, with Workflow.resume"
+    for worker, reason in summary.refusals.items():
+        yield "refused", f"by the worker {worker}: {reason}"
     for artifact in summary.artifacts:
         yield "wrote", f"{artifact['path']} ({artifact['size']} bytes)"
     for one in summary.denials:
