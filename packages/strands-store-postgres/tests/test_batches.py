@@ -7,7 +7,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
+from store_kit import until
 
 from tests.batch.kit import STEPS, Rows
 from tests.cli.strands import empty_folder
@@ -74,3 +76,20 @@ def test_a_batch_is_cancelled_from_elsewhere(rows: Rows) -> None:
     assert (ran.code, ran.document["cancelled_rows"]) == (0, 2), ran.err
     assert started.end().code != 0
     assert rows.strands("batch", "status", "flow", "--json").document["status"] == "cancelled"
+
+
+def transactions_of(address: str) -> int:
+    """Return how many transactions the database has seen, when those that used it have gone and counted theirs."""
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+    with psycopg.connect(address, autocommit=True) as connection:
+        until(lambda: connection.execute(others).fetchone() == (0,))
+        found = connection.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+        return int(found.fetchall()[0][0])
+
+
+def test_the_status_of_a_batch_needs_no_query_for_each_row(rows: Rows, address: str) -> None:
+    rows.csv(*(f"topic {number}" for number in range(150)))
+    assert rows.batch("--concurrency", "8").code == 0
+    before = transactions_of(address)
+    assert rows.strands("batch", "status", "flow", "--json").document["rows"]["completed"] == 150
+    assert transactions_of(address) - before < 75
