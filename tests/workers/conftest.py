@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,10 +18,11 @@ from typing import Any
 import pytest
 
 from strands_cli.store_place import StorePlace
-from tests.cli.strands import Folder, Ran, empty_folder
+from tests.cli.strands import CLONE, Folder, Ran, empty_folder
 from tests.fakes.model_server import ModelServer, Turn, echo
 from tests.postgres.postgres_server import PostgresServer
 from tests.warm import STRANDS
+from tests.workers.killed_at import WHERE
 
 # What `nox -s postgres` installs.
 HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_engine_dbos") and find_spec("strands_store_postgres"))
@@ -115,9 +117,9 @@ class Site:
         assert ran.code == 0, ran.err
         return ran.out.strip()
 
-    def worker(self, *words: str, **env: str) -> AWorker:
-        """Start a worker."""
-        self.workers.append(one := AWorker(self, words, env))
+    def worker(self, *words: str, killed_at: str = "", **env: str) -> AWorker:
+        """Start a worker; `killed_at` is a call at which it dies, as `killed_at.py` has it."""
+        self.workers.append(one := AWorker(self, words, {**env, WHERE: killed_at} if killed_at else env))
         return one
 
     def status(self, run_id: str) -> str:
@@ -144,12 +146,18 @@ class AWorker:
     def __init__(self, site: Site, words: tuple[str, ...], env: dict[str, str]) -> None:
         self.log: list[dict[str, Any]] = []
         self._came = threading.Condition()
-        command = [STRANDS, "worker", "--log", "json", "--store", site.address, *words]
+        program = [sys.executable, "-m", "tests.workers.killed_at"] if WHERE in env else [STRANDS]
+        command = [*program, "worker", "--log", "json", "--store", site.address, *words]
         place = site.folder.root / f"worker{next(_NUMBERS)}"
         place.mkdir()
         self.data = place / "data"
         environ = site.folder.environment(
-            **{"XDG_DATA_HOME": str(self.data), "OPENAI_API_KEY": "of-the-worker", "PYTHONPATH": "", **env}
+            **{
+                "XDG_DATA_HOME": str(self.data),
+                "OPENAI_API_KEY": "of-the-worker",
+                "PYTHONPATH": os.pathsep.join([str(site.folder.site), str(CLONE)]),
+                **env,
+            }
         )
         self.process = subprocess.Popen(command, cwd=place, env=environ, stderr=subprocess.PIPE, text=True)
         self._reader = threading.Thread(target=self._read)

@@ -212,9 +212,15 @@ class HeldJournal(PostgresJournal):
     async def write(self, row: Row) -> None:
         """Store a row and return when it is committed.
 
+        That of a step does not wait: calls of models and tools are what must not be made twice, each of them begins
+        only when all rows before it are committed, and so does the end of the run.
+
         Raises:
             RunRecordError: It cannot be stored, or this process no longer holds the run.
         """
+        if row.kind == "step":
+            self._enqueue(row, None)
+            return
         committed = asyncio.get_running_loop().create_future()
         self._enqueue(row, committed)
         await committed

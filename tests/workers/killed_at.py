@@ -1,0 +1,40 @@
+"""Kills a process at a chosen call: `python -m tests.workers.killed_at worker ...`, or as `STRANDS_TEST_FIRST`.
+
+`STRANDS_TEST_KILLED_AT=FILE:FUNCTION:EVENT:N` means the N-th time that a function of a file is called or returns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+WHERE = "STRANDS_TEST_KILLED_AT"
+
+
+def begin() -> None:
+    """Watch the function in every thread from now on."""
+    if (where := os.environ.get(WHERE)) is None:
+        return
+    file, function, wanted, number = where.split(":")
+    count = itertools.count(1)
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == wanted and code.co_name == function and code.co_filename.endswith(file):
+            if next(count) == int(number):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+
+
+if __name__ == "__main__":
+    from strands_cli.cli import main
+
+    begin()
+    main()

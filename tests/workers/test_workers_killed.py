@@ -1,0 +1,135 @@
+"""Workers that die at any boundary of a run: each call that was finished is made once, and every run completes.
+
+`KILLED_WORKERS=all python3 dev.py pytest -n 2 -m postgres tests/workers/test_workers_killed.py` kills one at each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.distributions import make_distribution
+from tests.workers.conftest import Site
+
+pytestmark = pytest.mark.postgres
+
+HOW_MANY = os.environ.get("KILLED_WORKERS", "6")
+SOURCE = """
+import os
+
+TOOL_SPEC = {{"name": "act", "description": "Acts.", "inputSchema": {{"json": {{"type": "object"}}}}}}
+
+
+def log(what, id):
+    descriptor = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.write(descriptor, f"{{what}} {{id}}\\n".encode())
+    os.close(descriptor)
+
+
+def act(tool, **kwargs):
+    id = tool["input"]["id"]
+    log("begin", id)
+    acting(id)
+    log("end", id)
+    return {{"toolUseId": tool["toolUseId"], "status": "success", "content": [{{"text": id}}]}}
+
+
+def acting(id):
+    pass
+"""
+STEPS = [
+    {"agent": "writer", "input": "first {{ topic }}"},
+    {"tool": "native:act", "input": {"id": "{{ topic }}"}},
+    {"agent": "writer", "input": "second {{ topic }}"},
+]
+# What is committed: each effect when it begins and when it has ended, and facts; a run has some 20 commits.
+COMMITS = [f"group_commit.py:store_entries:{event}:{number}" for number in range(1, 21) for event in ("call", "return")]
+OTHERS = [
+    "dispatching.py:_taken_over:call:1",
+    "dispatching.py:_taken_over:return:1",
+    "planned_runs.py:plan:return:1",
+    "strands_tool_act/__init__.py:acting:call:1",
+    "dispatching.py:_ended:call:1",
+    "dispatching.py:_ended:return:1",
+    "_sys_db.py:update_workflow_outcome:call:1",
+    "_sys_db.py:update_workflow_outcome:return:1",
+]
+
+
+def places() -> list[str]:
+    """Return where workers die: everywhere, or at so many places of each kind."""
+    if HOW_MANY == "all":
+        return [*OTHERS, *COMMITS]
+    count = int(HOW_MANY)
+    return [*OTHERS[3 : 3 + count // 2], *COMMITS[:: len(COMMITS) // (count - count // 2)]]
+
+
+@pytest.fixture(scope="module")
+def flow(site: Site) -> str:
+    log = str(site.folder.root / "calls.log")
+    files = {"strands_tool_act/__init__.py": SOURCE.format(log=log)}
+    make_distribution(site.folder.site, "strands-tool-act", "1.0", {"act": "strands_tool_act"}, files)
+    return site.flow("acts", pattern={"type": "chain", "config": {"steps": STEPS}})
+
+
+@pytest.fixture
+def clean(site: Site) -> Iterator[Site]:
+    """Return the site, and end its workers after the test."""
+    yield site
+    for worker in site.workers:
+        worker.kill()
+    site.workers.clear()
+
+
+def acted(site: Site) -> Counter[str]:
+    """Return how often the tool began, for each run."""
+    log = site.folder.root / "calls.log"
+    return Counter(line.split()[1] for line in log.read_text().splitlines() if line.startswith("begin")) if (
+        log.exists()
+    ) else Counter()
+
+
+def finished(site: Site, run: str) -> set[tuple[str, str]]:
+    """Return the kind and the step of the effects that are done, by the journal."""
+    document = site.json("runs", "show", run)
+    return {(row["kind"], row["key"].split("/")[0]) for row in document["effects"] if row["status"] == "done"}
+
+
+def completed(site: Site, run: str) -> int:
+    """Wait for the end of a run; return how many calls a person had repeated, since they were cut off."""
+    for redone in range(4):
+        site.until(lambda: site.status(run) not in ("queued", "running", "interrupted"))
+        if site.status(run) == "completed":
+            return redone
+        shown = site.strands("runs", "show", run).out
+        key = re.findall(r"--redo '?([^\s']+)", shown)
+        assert key, shown
+        assert site.strands("resume", run, "--redo", key[0]).code == 0
+    raise AssertionError(f"{run} does not end")
+
+
+def test_a_worker_that_dies_at_any_boundary_leaves_a_run_that_completes(clean: Site, flow: str) -> None:
+    """Each has a queue of its own, so that none works on the run of another one before all have died."""
+    site = clean
+    queues = [f"q{number}" for number in range(len(places()))]
+    runs: list[tuple[str, Counter[str], set[tuple[str, str]], Counter[str]]] = []
+    for place, queue in zip(places(), queues, strict=True):
+        run = site.submit(queue, "--yes", "--queue", queue, flow=flow)
+        dying = site.worker("--name", "dying", "--queue", queue, killed_at=place)
+        assert dying.end() == -signal.SIGKILL, (place, dying.log)
+        runs.append((run, Counter(site.model.asked), finished(site, run), acted(site)))
+    site.worker("--name", "other", *(word for queue in queues for word in ("--queue", queue))).wait_for("started")
+    for place, queue, (run, asked, done, acts) in zip(places(), queues, runs, strict=True):
+        redone = completed(site, run)
+        for step, text in (("steps.0", f"first {queue}"), ("steps.2", f"second {queue}")):
+            assert site.model.asked[text] - asked[text] == (("model", step) not in done), place
+            assert site.model.asked[text] <= 2, place
+        assert acted(site)[queue] - acts[queue] == (redone if acts[queue] else 1), place
+        assert redone == (acts[queue] > 0 and ("tool", "steps.1") not in done), place
+    states = site.json("queue", "status")["queues"]
+    assert sum(one["running"] + one["waiting"] + one["delayed"] for one in states) == 0
