@@ -250,6 +250,16 @@ def bench(session: nox.Session) -> None:
     run_here(session, "python", "-m", "bench", *session.posargs)
 
 
+@nox.session(name="bench-scale")
+def bench_scale(session: nox.Session) -> None:
+    """Print what runs beyond one process cost beside their budgets, with a real Postgres; ten minutes at most."""
+    install(session)
+    session.install("--require-hashes", "-r", "constraints/postgres.txt")
+    places = [f"packages/{name}" for name in BEYOND_ONE_PROCESS]
+    session.install("--no-deps", "--no-build-isolation", *(word for place in places for word in ("-e", place)))
+    session.run("python", "-m", "bench", "--scale", "--pairs", "3", *session.posargs)
+
+
 @nox.session(name="bench-newest", reuse_venv=False)
 def bench_newest(session: nox.Session) -> None:
     """Print the same figures with the newest dependencies, which are what `pip install` gives a user."""

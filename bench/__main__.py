@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.history import History
 from bench.measure import Figure
 from bench.rows import ROWS, Row
+from bench.scale_rows import SCALE_ROWS
 
 HEADER = (
     f"{'row':<17}{'what':<50}{'CPU ms':>8}{'ratio':>8}{'quartiles':>13}{'budget':>8}{'MB':>6}{'budget':>8}  verdict"
@@ -21,7 +22,8 @@ HEADER = (
 def main(arguments: list[str]) -> int:
     """Measure the chosen rows; return 1 if one is over its budget or cannot be measured."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--only", action="append", metavar="ROW", choices=[row.name for row in ROWS])
+    parser.add_argument("--scale", action="store_true", help="the rows beyond one process, which need a Postgres")
+    parser.add_argument("--only", action="append", metavar="ROW", choices=[row.name for row in (*ROWS, *SCALE_ROWS)])
     parser.add_argument("--pairs", type=int, default=9, help="pairs of runs a row; 7 at least say something (9)")
     parser.add_argument("--no-history", action="store_true", help="do not append the figures to bench/results.jsonl")
     chosen = parser.parse_args(arguments)
@@ -34,7 +36,8 @@ def main(arguments: list[str]) -> int:
     )
     print(HEADER, flush=True)
     history = None if chosen.no_history else History.of_clone()
-    rows = [row for row in ROWS if not chosen.only or row.name in chosen.only]
+    of_session = SCALE_ROWS if chosen.scale else ROWS
+    rows = [row for row in of_session if not chosen.only or row.name in chosen.only]
     kept = [print_row(row, chosen.pairs, history) for row in rows]
     print(f"{kept.count(True)} of {len(kept)} rows within budget")
     return 0 if all(kept) else 1

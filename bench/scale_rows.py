@@ -17,7 +17,7 @@ from typing import Any
 from bench.measure import Command, Cost, Figure, clean_environment, spend, spread_of
 from bench.rows import CLONE, Row, model_server
 from bench.scale_calibration import Server, server
-from bench.scale_runs import QUEUE, SLOTS, STEPS, flow
+from bench.scale_runs import QUEUE, SLOTS, STEPS, flow, json_serializer
 
 RUNS, WARM = 120, 24
 SLOW_RUNS, SLOW_STEPS, LATENCY_S = 24, 2, 1.0
@@ -155,16 +155,14 @@ def raw_per_s(at: Server, folder: Path) -> float:
     import psycopg
     from dbos import DBOS, DBOSClient
 
-    from strands_engine_dbos.json_serializer import JsonSerializer
-
     made = Place(at, f"raw_{next(_numbers)}", folder)
     with psycopg.connect(at.url(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {made.name}")
     DBOS.migrate(made.address)
-    client = DBOSClient(system_database_url=made.address, serializer=JsonSerializer())
+    client = DBOSClient(system_database_url=made.address, serializer=json_serializer())
     for number in range(RUNS):
-        options: Any = {"workflow_name": "chain", "queue_name": QUEUE, "app_version": "1"}
-        client.enqueue({**options, "workflow_id": f"run-{number}"}, f"river {number}")
+        options: Any = {"workflow_name": "chain", "queue_name": QUEUE, "workflow_id": f"run-{number}"}
+        client.enqueue(options | {"app_version": "1"}, f"river {number}")
     client.destroy()
     with started([[*PROGRAM, "raw-worker", made.address, f"w{number}"] for number in range(2)], folder):
         return rate(made, RAW)
@@ -179,7 +177,9 @@ def steps_against_raw(folder: Path, pairs: int) -> Figure:
     return Figure(statistics.median(a for a, _ in found), None, statistics.median(ratios), spread_of(ratios))
 
 
-def batch(folder: Path, rows: int, name: str, *, in_process: bool, url: str = "http://127.0.0.1:9/v1", steps: int = 1):
+def batch(
+    folder: Path, rows: int, name: str, *, in_process: bool, url: str = "http://127.0.0.1:9/v1", steps: int = 1
+) -> Command:
     """Return the command of a batch of so many rows."""
     (folder / f"{name}.yaml").write_text(flow(steps, url), encoding="utf-8")
     (folder / f"{name}.csv").write_text("topic\n" + "".join(f"river {n}\n" for n in range(rows)), encoding="utf-8")

@@ -12,6 +12,7 @@ sys.path.insert(0, str(CLONE))
 
 from bench.history import Measured, read_history  # noqa: E402 - the clone is not installed
 from bench.rows import ROWS  # noqa: E402
+from bench.scale_rows import SCALE_ROWS  # noqa: E402
 
 INTRODUCTION = """# Measurements
 
@@ -40,7 +41,7 @@ def measurements() -> dict[Path, str]:
     by_row: dict[str, list[Measured]] = {}
     for one in read_history():
         by_row.setdefault(one.row, []).append(one)
-    what = {row.name: row.what for row in ROWS if row.name in by_row}
+    what = {row.name: row.what for row in (*ROWS, *SCALE_ROWS) if row.name in by_row}
     pictures = {f"measurements-{name}.svg": picture_of(name, what[name], by_row[name][-MOST:]) for name in what}
     rows = "".join(_row(by_row[name][-1], what[name]) for name in what)
     shown = "".join(f"\n![{name}: {what[name]}](../pictures/measurements-{name}.svg)\n" for name in what)

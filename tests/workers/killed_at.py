@@ -25,9 +25,9 @@ def begin() -> None:
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == wanted and code.co_name == function and code.co_filename.endswith(file):
-            if next(count) == int(number):
-                os.kill(os.getpid(), signal.SIGKILL)
+        is_meant = event == wanted and code.co_name == function and code.co_filename.endswith(file)
+        if is_meant and next(count) == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
 
     threading.setprofile(profile)
     sys.setprofile(profile)

@@ -18,7 +18,7 @@ from tests.workers.conftest import Site
 
 pytestmark = pytest.mark.postgres
 
-HOW_MANY = os.environ.get("KILLED_WORKERS", "6")
+HOW_MANY = os.environ.get("KILLED_WORKERS", "4")
 SOURCE = """
 import os
 
@@ -47,8 +47,8 @@ STEPS = [
     {"tool": "native:act", "input": {"id": "{{ topic }}"}},
     {"agent": "writer", "input": "second {{ topic }}"},
 ]
-# What is committed: each effect when it begins and when it has ended, and facts; a run has some 20 commits.
-COMMITS = [f"group_commit.py:store_entries:{event}:{number}" for number in range(1, 21) for event in ("call", "return")]
+# What is committed: each call when it begins and when it has ended, and facts. A run has at least so many commits.
+COMMITS = [f"group_commit.py:store_entries:{event}:{number}" for number in range(1, 8) for event in ("call", "return")]
 OTHERS = [
     "dispatching.py:_taken_over:call:1",
     "dispatching.py:_taken_over:return:1",
@@ -89,9 +89,11 @@ def clean(site: Site) -> Iterator[Site]:
 def acted(site: Site) -> Counter[str]:
     """Return how often the tool began, for each run."""
     log = site.folder.root / "calls.log"
-    return Counter(line.split()[1] for line in log.read_text().splitlines() if line.startswith("begin")) if (
-        log.exists()
-    ) else Counter()
+    return (
+        Counter(line.split()[1] for line in log.read_text().splitlines() if line.startswith("begin"))
+        if (log.exists())
+        else Counter()
+    )
 
 
 def finished(site: Site, run: str) -> set[tuple[str, str]]:

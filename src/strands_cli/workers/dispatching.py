@@ -119,11 +119,13 @@ class Dispatcher:
             return self._given_back(ticket, f"{error.message}")
         if journal is None:
             return None
-        with contextlib.closing(journal):
+        try:
             planned = await self._planned(ticket, journal)
             if not isinstance(planned, tuple):
                 return planned
             raised = await self._work_on(ticket, journal, *planned)
+        finally:
+            await asyncio.to_thread(journal.close)  # it waits for a commit, and other runs go on meanwhile
         return await self._ended(ticket, raised, began)
 
     def _taken_over(self, run_id: str) -> StoredJournal | None:

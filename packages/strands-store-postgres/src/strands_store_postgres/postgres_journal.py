@@ -38,6 +38,18 @@ ORDER BY position
 _OUTPUT = "SELECT value FROM {schema}.outputs WHERE run = %s AND digest = %s"
 
 
+# Facts that a process stores when it begins to work on a run.
+_OF_THE_BEGINNING = frozenset({"status", "session_started_at", "pid"})
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class PostgresJournal:
     """See `StoredJournal`; made by `PostgresStore`.
 
@@ -234,9 +246,17 @@ class HeldJournal(PostgresJournal):
         self._enqueue(row, None)
 
     def put(self, **facts: Any) -> None:
-        """Store facts about the run and commit at once."""
+        """Store facts about the run and commit at once.
+
+        In an event loop, where waiting would stop all of its runs, facts of a run that begins are only sent: its first
+        call waits until they are committed.
+        """
         change: FactChange = self._decoded_value(lambda: fact_change(facts, self.redactor, self._listed))
         self._listed = change.listed
+        if facts.keys() & _OF_THE_BEGINNING and facts.get("status") in (None, "running") and _in_event_loop():
+            self._send(Entry(self, change.add, change.size))
+            self._facts.note(change.texts)
+            return
         done: Future[None] = Future()
         self._send(Entry(self, change.add, change.size, done))
         done.result()
