@@ -1,0 +1,158 @@
+"""What is stored of a submitted run, and its workflow on a machine that has none of its files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strands_cli import app
+from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.run_start.run_facts import run_facts
+from strands_cli.engine.stored_runs import FolderStore
+from strands_cli.errors import RunRecordError, UsageError
+from strands_cli.planning import RunRequest
+from strands_cli.planning.plan import Plan
+from strands_cli.queues import Ticket
+from strands_cli.workers.stranded_runs import StrandedRuns
+from strands_cli.workers.submitted import Submission, moved_request, moved_workflow, submittable, what_stays_here
+from strands_cli.workers.submitted.relocation import facts_to_move, install_lock
+from strands_cli.workers.submitted.scheduled_runs import COPIED
+
+FLOW = """
+version: 1
+name: flow
+runtime: {provider: replay, recording: turns.yaml}
+inputs: {required: {topic: string}}
+agents: {writer: {$ref: parts/writer.yaml}}
+pattern: {type: chain, config: {steps: [{agent: writer, input: "on {{ topic }}"}]}}
+"""
+
+
+@dataclass
+class Queue:
+    """The part of a queue that submissions use."""
+
+    tickets: list[Ticket] = field(default_factory=list)
+
+    def put(self, ticket: Ticket) -> None:
+        self.tickets.append(ticket)
+
+    def live(self, run_ids: Collection[str]) -> set[str]:
+        return {one.run_id for one in self.tickets} & set(run_ids)
+
+
+class Facts(dict[str, Any]):
+    """The facts of a run that is in no store."""
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> tuple[Plan, RunRequest]:
+    for name in ("flows", "flows/parts"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "flows" / "flow.yaml").write_text(FLOW)
+    (tmp_path / "flows" / "turns.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: done}]}\n")
+    (tmp_path / "flows" / "parts" / "writer.yaml").write_text("prompt: You write.\n")
+    request = RunRequest(variables={"topic": "bees"})
+    return app.plan(tmp_path / "flows" / "flow.yaml", request), request
+
+
+def facts_of(plan: Plan, request: RunRequest) -> Facts:
+    return Facts(run_facts(plan, request, "run", SystemClock()) | facts_to_move(plan, request))
+
+
+def test_a_workflow_is_the_same_where_none_of_its_files_is(planned: tuple[Plan, RunRequest], tmp_path: Path) -> None:
+    plan, request = planned
+    facts = facts_of(plan, request)
+    for file in [*tmp_path.glob("flows/**/*.yaml")]:
+        file.unlink()
+    elsewhere = tmp_path / "elsewhere"
+
+    moved = app.plan(moved_workflow(facts, elsewhere), moved_request(facts, elsewhere, {}))
+
+    assert moved.digest == plan.digest
+    assert [found for found in moved.findings if found.severity == "error"] == []
+    assert moved.base_dir == elsewhere
+
+
+def test_plans_of_rows_and_of_other_folders_of_artifacts_have_one_key(planned: tuple[Plan, RunRequest]) -> None:
+    plan, _ = planned
+    other = app.plan_row(plan, {"topic": "wasps"})
+
+    keys = {
+        facts_to_move(one, RunRequest(out_dir=Path(out)))["plan_key"] for one in (plan, other) for out in ("a", "b")
+    }
+
+    assert len(keys) == 1
+
+
+def test_every_fact_of_a_plan_is_copied_for_a_firing(planned: tuple[Plan, RunRequest]) -> None:
+    facts = facts_of(*planned)
+
+    assert facts.keys() - set(COPIED) == {"id", "started_at", "status"}
+
+
+def test_what_no_journal_stores_is_named(
+    planned: tuple[Plan, RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flows" / "own.py").write_text("def shout(text: str) -> str:\n    return text.upper()\n")
+    monkeypatch.setenv("STRANDS_CUSTOM_TOOL_ALLOWLIST", "own")
+    (tmp_path / "flows" / "flow.yaml").write_text(FLOW.replace("inputs:", 'tools: {python: ["own:shout"]}\ninputs:'))
+    plan, request = app.plan(tmp_path / "flows" / "flow.yaml", planned[1]), planned[1]
+
+    assert list(what_stays_here(planned[0], request)) == []
+    assert len(list(what_stays_here(plan, request))) == 1
+
+
+def test_the_lock_of_another_project_is_not_replaced(tmp_path: Path) -> None:
+    facts = Facts(lock="version = 1\n# of the run\n")
+    install_lock(facts, tmp_path / "new")
+    assert (tmp_path / "new" / "strands.lock").read_text() == facts["lock"]
+    install_lock(facts, tmp_path / "new")
+    (tmp_path / "new" / "strands.lock").write_text("version = 1\n# of the worker\n")
+
+    with pytest.raises(RunRecordError):
+        install_lock(facts, tmp_path / "new")
+
+
+def test_artifacts_of_a_submitted_run_go_below_the_folder_of_its_worker(planned: tuple[Plan, RunRequest]) -> None:
+    plan, _ = planned
+
+    for out in ("/tmp/out", "../out"):
+        with pytest.raises(UsageError):
+            submittable(plan, RunRequest(out_dir=Path(out)))
+
+
+def test_a_submitted_run_without_a_ticket_gets_one_and_others_stay_as_they_are(
+    planned: tuple[Plan, RunRequest], tmp_path: Path
+) -> None:
+    plan, request = planned
+    store, queue = FolderStore(tmp_path / "runs"), Queue()
+    submission: Any = Submission(store, queue, request)  # type: ignore[arg-type]
+    submission.submit(plan, Ticket("lost"))
+    submission.submit(plan, Ticket("waits"))
+    with contextlib.closing(store.create("of-a-terminal")) as journal:
+        journal.put(**{**facts_of(plan, request), "id": "of-a-terminal", "status": "running"})
+    queue.tickets = [one for one in queue.tickets if one.run_id != "lost"]
+    stranded: Any = StrandedRuns(store, queue)  # type: ignore[arg-type]
+
+    assert stranded.find() == ["lost"]
+    assert stranded.find() == []
+    assert sorted(one.run_id for one in queue.tickets) == ["lost", "waits"]
+
+
+def test_a_run_that_was_submitted_twice_has_one_journal_and_one_ticket(
+    planned: tuple[Plan, RunRequest], tmp_path: Path
+) -> None:
+    plan, request = planned
+    queue = Queue()
+    submission: Any = Submission(FolderStore(tmp_path / "runs"), queue, request)  # type: ignore[arg-type]
+
+    assert [submission.submit(plan, Ticket("once")).is_new for _ in range(2)] == [True, False]
+    assert [one.run_id for one in queue.tickets] == ["once"]
+    with pytest.raises(UsageError):
+        submission.submit(app.plan_row(plan, {"topic": "other"}), Ticket("once"))
