@@ -49,6 +49,17 @@ def test_a_key_that_is_missing_where_a_run_is_submitted_is_a_warning(site: Site)
     assert (ran.code, ran.codes) == (0, ["missing-api-key"])
 
 
+def test_a_directory_that_only_the_submitting_machine_has_is_named(site: Site) -> None:
+    (site.folder.work / "orders").mkdir()
+    site.flow("mounts", env={"mounts": {"orders": "orders"}})
+
+    ran = site.strands("submit", "mounts.yaml", "--var", "topic=x", "--queue", "two words")
+
+    assert ran.code == 0
+    assert [line for line in ran.err.splitlines() if line.startswith("warning: ") and line.endswith(": orders")]
+    assert "strands worker --queue 'two words'" in ran.err
+
+
 def test_a_run_that_could_not_run_anywhere_is_not_submitted(site: Site) -> None:
     before = len(site.json("runs", "list")["runs"])
 
@@ -58,6 +69,14 @@ def test_a_run_that_could_not_run_anywhere_is_not_submitted(site: Site) -> None:
     assert site.strands("submit", "flow.yaml", "--var", "topic=x", "--every", "soon").code == 2
 
     assert len(site.json("runs", "list")["runs"]) == before
+
+
+@pytest.mark.parametrize("more", [(), ("--every", "0 6 * * *")])
+def test_an_id_that_leads_out_of_the_folder_of_runs_is_not_submitted(site: Site, more: tuple[str, ...]) -> None:
+    ran = site.strands("submit", "flow.yaml", "--var", "topic=x", "--id", "../../escaped", *more)
+
+    assert ran.code == 2
+    assert "../../escaped" not in [run["id"] for run in site.json("runs", "list")["runs"]]
 
 
 def test_the_same_id_is_the_same_run(site: Site, worker: AWorker) -> None:

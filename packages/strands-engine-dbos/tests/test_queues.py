@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import Any
 
@@ -79,10 +80,13 @@ def test_times_and_zones_that_are_not_valid_are_refused(tickets: RunQueue, wrong
 def test_a_store_without_queues_names_the_command_that_makes_them(database: str) -> None:
     from strands_engine_dbos.engine import ENGINE
 
+    address = f"{database}?connect_timeout=9&schema=strands"
     with pytest.raises(RunRecordError) as raised:
-        ENGINE.open(StorePlace(address=database), database)
+        ENGINE.open(StorePlace(address=address), address)
 
-    assert "strands store init" in str(raised.value.fix)
+    words = shlex.split(str(raised.value.fix))
+    assert words[:4] == ["strands", "store", "init", "--store"]
+    assert words[4].endswith("?connect_timeout=9&schema=strands")
 
 
 @pytest.mark.parametrize("method", ["open", "init", "check"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.workers.submitted import install_lock, moved_request, moved_workflow
+from strands_cli.workers.submitted import install_lock, moved_request, moved_workflow, require_id
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import StoredJournal
@@ -34,7 +34,12 @@ class Workspace:
     root: Path
 
     def of_run(self, run_id: str) -> Path:
-        """Return the folder in which a run works; it need not exist."""
+        """Return the folder in which a run works; it need not exist.
+
+        Raises:
+            UsageError: The id would lead out of the folder of all runs: whoever stored it has not used `submit`.
+        """
+        require_id(run_id)
         return self.folder or self.root / "runs" / run_id
 
     def of_workflow(self, key: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -84,5 +85,6 @@ class QueueDatabase:
     def without_queues(self) -> RunRecordError:
         """Return the error of a store that has no queues."""
         return RunRecordError(
-            f"the store {self.place} has no queues yet", fix=f"strands store init --store {self.place}"
+            f"the store {self.place} has no queues yet",
+            fix=shlex.join(["strands", "store", "init", "--store", str(self.place)]),
         )

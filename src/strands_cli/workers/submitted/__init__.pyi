@@ -1,3 +1,4 @@
+from strands_cli.workers.submitted.id_of_run import require_id as require_id
 from strands_cli.workers.submitted.relocation import install_lock as install_lock
 from strands_cli.workers.submitted.relocation import moved_request as moved_request
 from strands_cli.workers.submitted.relocation import moved_workflow as moved_workflow

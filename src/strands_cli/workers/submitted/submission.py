@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -17,6 +18,7 @@ from strands_cli.planning import MISSING_MOUNT, UNKNOWN_PRICE, require_runnable
 from strands_cli.planning.data_flow import MISSING_SECRET, NO_EXPORTER
 from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA
 from strands_cli.queues import Schedule, Ticket
+from strands_cli.workers.submitted.id_of_run import require_id
 from strands_cli.workers.submitted.relocation import facts_to_move, moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
@@ -85,10 +87,12 @@ def what_stays_here(planned: Plan, request: RunRequest) -> Iterator[str]:
     except StrandsCliError as error:
         found = error.findings
     known = {finding.message for finding in planned.findings}
+    # The worker has its directories by other ways than keys and extras: in the folder that `--workspace` names.
+    elsewhere = OF_THE_WORKER - {MISSING_MOUNT}
     yield from (
-        finding.message
+        finding.message.replace(f"{nowhere}{os.sep}", "")
         for finding in found
-        if finding.severity == "error" and finding.code not in OF_THE_WORKER and finding.message not in known
+        if finding.severity == "error" and finding.code not in elsewhere and finding.message not in known
     )
 
 
@@ -118,10 +122,11 @@ class Submission:
             ticket: Where it waits; without a `run_id` it gets one.
 
         Raises:
-            UsageError: The id is that of another run.
+            UsageError: The id is that of another run, or is none.
             RunRecordError: The store or the queue cannot be written.
         """
-        given = ticket.run_id
+        if given := ticket.run_id:
+            require_id(given)
         ticket = replace(ticket, run_id=given or new_run_id(SystemClock()), version=VERSION, attempt=1)
         is_new = self._stored(planned, ticket, {"status": "queued"}, is_named=bool(given))
         if is_new or not self.queue.live([ticket.run_id]):
@@ -132,9 +137,10 @@ class Submission:
         """Store a run as the pattern of those that a schedule starts.
 
         Raises:
-            UsageError: The times are not valid, or the id is that of another run.
+            UsageError: The times are not valid, or the id is that of another run, or is none.
             RunRecordError: The store or the queue cannot be written.
         """
+        require_id(schedule.name)
         ticket = replace(ticket, run_id=schedule.name, version=VERSION)
         facts = {"status": SCHEDULED, "schedule": {"cron": schedule.cron, "timezone": schedule.timezone}}
         is_new = self._stored(planned, ticket, facts, is_named=True)

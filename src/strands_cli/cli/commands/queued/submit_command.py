@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -112,7 +113,8 @@ def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:
         return "it was submitted already"
     if every is not None:
         return f"each run of the schedule {submitted.run_id} waits in the queue {ticket.queue} for a worker"
-    return f"it waits in the queue {ticket.queue} for a worker: strands worker --queue {ticket.queue}"
+    start = shlex.join(["strands", "worker", "--queue", ticket.queue])
+    return f"it waits in the queue {ticket.queue} for a worker: {start}"
 
 
 def _document(submitted: Submitted, ticket: Ticket, every: str | None) -> dict[str, Any]:
