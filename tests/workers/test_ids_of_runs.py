@@ -21,7 +21,7 @@ def test_an_id_that_leads_out_of_the_folder_or_is_another_word_in_a_shell_is_ref
         require_id(run_id)
     require_id(str(refused.value.fix).removeprefix("--id "))
 
-    with pytest.raises(UsageError):  # whoever writes to the database may store any id
+    with pytest.raises(UsageError):  # a run may be stored by other programs
         Workspace(None, tmp_path).of_run(run_id)
 
 

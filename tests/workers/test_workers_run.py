@@ -190,6 +190,47 @@ def test_a_schedule_starts_runs_of_its_own_until_it_is_cancelled(site: Site, wor
     assert site.strands("queue", "cancel", "ticks").code == 2
 
 
+def test_a_cancelled_schedule_that_is_submitted_again_starts_runs_again(site: Site, worker: AWorker) -> None:
+    words = ("submit", "flow.yaml", "--var", "topic=again", "--id", "again", "--queue", "default", "--every")
+    assert site.strands(*words, "0 6 1 1 *").code == 0
+    assert site.strands("queue", "cancel", "again").code == 0
+    assert site.strands(*words, "never").code == 2
+    assert site.status("again") == "cancelled"
+
+    submitted = site.json(*words, "* * * * * *")
+
+    assert (submitted["new"], submitted["status"]) == (False, "scheduled")
+    assert site.until(lambda: [run for run in site.json("runs", "list")["runs"] if run["id"].startswith("again-")])
+    assert site.strands("queue", "cancel", "again").code == 0
+
+
+def test_a_schedule_and_a_run_do_not_share_an_id(site: Site) -> None:
+    words = ("submit", "flow.yaml", "--var", "topic=x", "--queue", "without-workers", "--id")
+    assert site.strands(*words, "one-run").code == 0
+    assert site.strands(*words, "many-runs", "--every", "0 6 1 1 *").code == 0
+
+    assert site.strands(*words, "one-run", "--every", "0 6 1 1 *").code == 2
+    assert site.strands(*words, "many-runs").code == 2
+
+
+def test_what_is_submitted_again_has_the_status_that_it_has(site: Site) -> None:
+    words = ("submit", "flow.yaml", "--var", "topic=x", "--queue", "without-workers", "--id", "gone", "--json")
+    assert site.strands(*words).document["status"] == "queued"
+    assert site.strands("runs", "cancel", "gone").code == 0
+
+    again = site.strands(*words).document
+
+    assert (again["new"], again["status"]) == (False, "cancelled")
+
+
+def test_an_artifact_of_the_submitting_machine_is_in_no_workers_way(site: Site) -> None:
+    flow = site.flow("beside", outputs={"artifacts": [{"path": "there.txt", "from": "{{ last_response }}"}]})
+    (site.folder.work / "artifacts").mkdir(exist_ok=True)
+    (site.folder.work / "artifacts" / "there.txt").write_text("mine")
+
+    assert site.strands("submit", flow, "--var", "topic=x", "--queue", "without-workers").code == 0
+
+
 def test_a_run_whose_ticket_was_lost_gets_another_one(site: Site) -> None:
     from contextlib import closing
 

@@ -37,7 +37,7 @@ class Workspace:
         """Return the folder in which a run works; it need not exist.
 
         Raises:
-            UsageError: The id would lead out of the folder of all runs: whoever stored it has not used `submit`.
+            UsageError: The id would lead out of the folder of all runs: `submit` did not store it.
         """
         require_id(run_id)
         return self.folder or self.root / "runs" / run_id

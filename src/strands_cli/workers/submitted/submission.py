@@ -14,6 +14,7 @@ from strands_cli.engine.journal import FORMAT
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.run_start import create_journal, new_run_id
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
+from strands_cli.outputs import ARTIFACT_EXISTS
 from strands_cli.planning import MISSING_MOUNT, UNKNOWN_PRICE, require_runnable
 from strands_cli.planning.data_flow import MISSING_SECRET, NO_EXPORTER
 from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA
@@ -24,6 +25,7 @@ from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore
+    from strands_cli.events import RunStatus
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
     from strands_cli.queues import RunQueue
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 OF_THE_WORKER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSING_MOUNT, NO_EXPORTER, UNKNOWN_PRICE})
 # Workers of another version do not take the tickets of this one.
 VERSION = str(FORMAT)
+_NOT_ENDED: dict[str, Any] = {"reason": None, "ended_at": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +43,25 @@ class Submitted:
 
     Attributes:
         is_new: Whether it was not submitted before under this id.
+        status: That of the run now.
     """
 
     run_id: str
     is_new: bool
+    status: RunStatus
 
 
 def submittable(planned: Plan, request: RunRequest) -> Plan:
-    """Return a plan whose findings about keys and extras of this machine are warnings.
+    """Return a plan without findings about files that are here, whose findings about keys and extras are warnings.
 
     Raises:
         StrandsCliError: It cannot run anywhere.
         UsageError: Its artifacts would go to a place that only this machine has.
     """
     findings = tuple(
-        replace(found, severity="warning") if found.code in OF_THE_WORKER else found for found in planned.findings
+        replace(found, severity="warning") if found.code in OF_THE_WORKER else found
+        for found in planned.findings
+        if found.code != ARTIFACT_EXISTS  # the worker writes in a folder of its own
     )
     planned = replace(planned, findings=findings)
     require_runnable(planned)
@@ -131,7 +138,7 @@ class Submission:
         is_new = self._stored(planned, ticket, {"status": "queued"}, is_named=bool(given))
         if is_new or not self.queue.live([ticket.run_id]):
             self.queue.put(ticket)
-        return Submitted(ticket.run_id, is_new)
+        return Submitted(ticket.run_id, is_new, "queued" if is_new else self.store.read(ticket.run_id).status)
 
     def repeat(self, planned: Plan, ticket: Ticket, schedule: Schedule) -> Submitted:
         """Store a run as the pattern of those that a schedule starts.
@@ -144,13 +151,24 @@ class Submission:
         ticket = replace(ticket, run_id=schedule.name, version=VERSION)
         facts = {"status": SCHEDULED, "schedule": {"cron": schedule.cron, "timezone": schedule.timezone}}
         is_new = self._stored(planned, ticket, facts, is_named=True)
+        # Before the first firing: a schedule whose stored run is cancelled is removed by the worker that it reaches.
+        before = {} if is_new else self._changed(schedule.name, {**facts, "ticket": ticket.as_dict(), **_NOT_ENDED})
         try:
             self.queue.schedule(schedule)
         except UsageError:
             if is_new:
                 self.store.delete(schedule.name)
+            else:
+                self._changed(schedule.name, before)
             raise
-        return Submitted(schedule.name, is_new)
+        return Submitted(schedule.name, is_new, SCHEDULED)
+
+    def _changed(self, run_id: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Store facts of a run that is there already, and return those that it had."""
+        with contextlib.closing(self.store.open(run_id)) as journal:
+            before = {name: journal.get(name) for name in facts}
+            journal.put(**facts)
+        return before
 
     def facts(self, planned: Plan) -> dict[str, Any]:
         """Return what another machine needs to know of a run besides its own facts."""
@@ -162,12 +180,12 @@ class Submission:
         try:
             create_journal(self.store, planned, self.request, ticket.run_id, further=further).close()
         except RunRecordError:
-            if not is_named or not self._is_same(planned, ticket.run_id):
+            if not is_named or not self._is_same(planned, ticket.run_id, "schedule" in facts):
                 raise
             return False
         return True
 
-    def _is_same(self, planned: Plan, run_id: str) -> bool:
+    def _is_same(self, planned: Plan, run_id: str, is_schedule: bool) -> bool:
         """Return whether a stored run is this one; False where there is none.
 
         Raises:
@@ -178,6 +196,7 @@ class Submission:
         except RunRecordError:
             return False
         with contextlib.closing(journal):
-            if journal.get("plan_digest") == planned.digest and journal.get("ticket") is not None:
+            same = journal.get("plan_digest") == planned.digest and journal.get("ticket") is not None
+            if same and (journal.get("schedule") is not None) == is_schedule:
                 return True
         raise UsageError(f"there is a run {run_id} already, and it is another one", fix="choose another id, or omit it")

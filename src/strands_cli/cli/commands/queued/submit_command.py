@@ -109,8 +109,8 @@ def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, waiting: Wait
 
 
 def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:
-    if not submitted.is_new:
-        return "it was submitted already"
+    if not submitted.is_new and every is None:
+        return f"it was submitted already, and is {submitted.status}"
     if every is not None:
         return f"each run of the schedule {submitted.run_id} waits in the queue {ticket.queue} for a worker"
     start = shlex.join(["strands", "worker", "--queue", ticket.queue])
@@ -120,7 +120,7 @@ def _line(submitted: Submitted, ticket: Ticket, every: str | None) -> str:
 def _document(submitted: Submitted, ticket: Ticket, every: str | None) -> dict[str, Any]:
     return {
         "run": submitted.run_id,
-        "status": "queued" if every is None else "scheduled",
+        "status": submitted.status,
         "new": submitted.is_new,
         "queue": ticket.queue,
         "priority": ticket.priority,
