@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ import psycopg
 import pytest
 from store_kit import until
 
+from strands_cli.store_place import StorePlace
+from strands_store_postgres import store
 from tests.batch.kit import STEPS, Rows
 from tests.cli.strands import empty_folder
 
@@ -93,3 +96,16 @@ def test_the_status_of_a_batch_needs_no_query_for_each_row(rows: Rows, address: 
     before = transactions_of(address)
     assert rows.strands("batch", "status", "flow", "--json").document["rows"]["completed"] == 150
     assert transactions_of(address) - before < 75
+
+
+def test_a_kill_while_a_journal_is_made_leaves_nothing_that_prevents_the_run(rows: Rows, address: str) -> None:
+    rows.csv("bees", "ants")
+    batch = rows.id_of(rows.batch())
+    first = rows.lines()[0]["run"]
+    with contextlib.closing(store.open(StorePlace(address=address), address)) as found:
+        for run in (first, batch):
+            found.delete(run)
+            found.create(run).close()
+    assert rows.batch().code == 0
+    assert rows.responses() == ["BEES", "ANTS"]
+    assert rows.asked == {"bees": 2, "ants": 1}
