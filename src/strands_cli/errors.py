@@ -199,10 +199,6 @@ class RunRecordError(StrandsCliError):
     exit_code = ExitCode.RUN_RECORD
 
 
-class NothingStored(RunRecordError):
-    """A process died while it made the journal of a run: the run has done nothing, and can be deleted."""
-
-
 class NotEquipped(StrandsCliError):
     """The file is right, but this machine lacks an extra, a key, an engine or something a tool requires."""
 

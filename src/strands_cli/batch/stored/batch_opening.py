@@ -12,7 +12,7 @@ from strands_cli.batch_ids import BATCH, is_batch
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.run_start import create_journal, require_same, stored_workflow
 from strands_cli.engine.turns import read_provider_limits
-from strands_cli.errors import Finding, NothingStored, RunRecordError, UsageError
+from strands_cli.errors import Finding, RunRecordError, UsageError
 from strands_cli.planning.checks import check_limits
 
 if TYPE_CHECKING:
@@ -49,11 +49,8 @@ def _existing(store: RunStore, batch: str) -> StoredJournal | None:
     """Return the journal of a batch, held; None if there is none."""
     try:
         store.read(batch)
-    except NothingStored:
-        store.delete(batch)  # its process was killed while it made it
-        return None
     except RunRecordError:
-        # It does not exist, or it cannot be read: then making it fails.
+        # It does not exist, its process died while it made it, or it cannot be read: then making it fails.
         return None
     return store.open(batch, hold=True)
 

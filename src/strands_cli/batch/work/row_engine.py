@@ -17,7 +17,7 @@ from strands_cli.engine.journal import Answer, Question, unanswered
 from strands_cli.engine.run_start import raised_budgets, require_same, stored_request, without_own_artifacts
 from strands_cli.engine.stored_runs import opened_run
 from strands_cli.engine.turns import ProviderLimits, read_provider_limits
-from strands_cli.errors import NothingStored, RunRecordError
+from strands_cli.errors import RunRecordError
 from strands_cli.planning import require_runnable
 from strands_cli.planning.watch import workspace_of
 
@@ -170,9 +170,6 @@ class LocalRows:
         """Return the journal of a row's run, held; without one, why it cannot be opened."""
         try:
             return opened_run(self.store, row.run_id, hold=True), None
-        except NothingStored:
-            self.store.delete(row.run_id)  # its process was killed while it made it
-            return None, None
         except RunRecordError as error:
             return None, error
 

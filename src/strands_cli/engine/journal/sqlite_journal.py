@@ -21,7 +21,7 @@ from strands_cli.engine.journal.journal_rows import Row, RowKind
 from strands_cli.engine.journal.row_texts import json_text, usage_text
 from strands_cli.engine.journal.storage_errors import StorageErrors
 from strands_cli.engine.journal.stored_columns import LARGE_OUTPUT_BYTES, row_of, stored_texts
-from strands_cli.errors import NothingStored, RunRecordError
+from strands_cli.errors import RunRecordError
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.store_place import StorePlace
 
@@ -120,14 +120,13 @@ class SqliteJournal:
 
         Raises:
             RunRecordError: There is none, it is damaged, locked by another process, or from another version.
-            NothingStored: The process that made it died before it was complete.
         """
         if not directory.exists():
             gone = f"the run {directory.name} does not exist any more"
             raise RunRecordError(gone, fix="see what there is: strands runs list")
         if not (directory / DATABASE).is_file():
             fix = f"remove what is left of it: strands runs delete {directory.name}"
-            raise NothingStored(f"there is no journal in {directory}", fix=fix)
+            raise RunRecordError(f"there is no journal in {directory}", fix=fix)
         with _released_on_failure(directory, hold=hold) as (stack, lock):
             connection = _connect(directory, stack, read_only=not hold)
             (found,) = connection.execute("PRAGMA user_version").fetchone()
@@ -136,7 +135,7 @@ class SqliteJournal:
             elif found == 0:
                 if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
                     fix = f"remove what is left of it: strands runs delete {directory.name}"
-                    raise NothingStored(f"the journal in {directory} is empty", fix=fix)
+                    raise RunRecordError(f"the journal in {directory} is empty", fix=fix)
                 raise sqlite3.DatabaseError("it is not a journal")
             else:
                 raise RunRecordError(

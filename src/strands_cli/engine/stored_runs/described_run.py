@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch_ids import batch_of
 from strands_cli.engine.ports import StoredRun
-from strands_cli.errors import NothingStored, RunRecordError, suggest
+from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.phrases import first_of
 
@@ -99,9 +99,9 @@ def _time(value: Any) -> float:
 
 
 def require_begun(journal: StoredJournal) -> None:
-    """Raise `NothingStored` for a journal without the facts of its run: it has no effects either."""
+    """Raise `RunRecordError` for a journal without the facts of its run: it has no effects either."""
     if journal.get("status") is None or journal.get("started_at") is None:
-        raise NothingStored(
+        raise RunRecordError(
             f"the journal in {journal.record} has neither the status of the run nor its start",
             fix=f"the process died before it did anything; start a new run, and: strands runs delete {journal.run_id}",
         )
