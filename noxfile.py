@@ -73,6 +73,7 @@ nox.options.sessions = [
     "types",
     "tests",
     "browser",
+    "deploy",
     "docs",
     "hostile",
     "kills",
@@ -179,6 +180,14 @@ def browser(session: nox.Session) -> None:
     # Playwright drives the browser that is here and downloads none.
     env = {"STRANDS_TEST_CHROMIUM": program, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
     session.run("python", "-m", "pytest", "-n", "2", "-m", "browser", *session.posargs, env=env)
+
+
+@nox.session
+def deploy(session: nox.Session) -> None:
+    """Check the files to deploy workers with: by linters, schemas, and the commands and variables in them."""
+    install(session)
+    session.install("--require-hashes", "-r", "constraints/deploy.txt")
+    session.run("python", "-m", "pytest", "-m", "deploy", "tests/deploy", *session.posargs)
 
 
 @nox.session(venv_backend="none")
@@ -325,6 +334,6 @@ def lock(session: nox.Session) -> None:
     for choice in (dev, run):
         session.run("uv", "pip", "compile", *sources, *common, *choice)
     # The site needs nothing of ours, no other test a browser, and none needs the site or measures itself.
-    for group in ("docs", "coverage", "browser", "postgres"):
+    for group in ("docs", "coverage", "browser", "deploy", "postgres"):
         own = [f"--group={group}", "-c", "constraints/dev.txt", "-o", f"constraints/{group}.txt"]
         session.run("uv", "pip", "compile", *common, *own)

@@ -45,9 +45,9 @@ def included(name: str) -> str:
 
 
 def example_names() -> list[str]:
-    """Return the names of the examples below their folder, by group; recordings are none."""
+    """Return the names of the workflows below their folder, by group; recordings and files to deploy with are none."""
     paths = (path for path in EXAMPLES.rglob("*.yaml") if not path.name.endswith(".recording.yaml"))
-    names = (path.relative_to(EXAMPLES).as_posix() for path in paths)
+    names = (path.relative_to(EXAMPLES).as_posix() for path in paths if EXAMPLES / "deploy" not in path.parents)
     return sorted(names, key=lambda name: (group_of(name), name))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 # Marks of tests whose nox session has the same name; `pyproject.toml` says what each is about.
-OWN_SESSIONS = ("browser", "docs", "hostile", "kills", "local_model", "postgres", "terminals", "wheels")
+OWN_SESSIONS = ("browser", "deploy", "docs", "hostile", "kills", "local_model", "postgres", "terminals", "wheels")
 
 
 def pytest_configure(config: pytest.Config) -> None:
