@@ -130,8 +130,16 @@ def check_block(block: Block, workspace: Path) -> str | None:
     return None
 
 
+# Pages that need a Postgres are followed where there is one.
+ELSEWHERE = {"docs/how-to/two-workers.md": "tests/postgres/test_two_workers_page.py"}
+
+
 # A tutorial begins in an empty directory and an environment of its own: see test_tutorial.py.
-@pytest.mark.parametrize("page", [page for page in pages() if "tutorial" not in page.parts], ids=page_name)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in pages() if page_name(page) not in ELSEWHERE and "tutorial" not in page.parts],
+    ids=page_name,
+)
 def test_every_block_of_the_page_does_what_it_says(page: Path, workspace: Path) -> None:
     wrong = [problem for block in blocks(page) if (problem := check_block(block, workspace))]
     assert not wrong, "\n\n".join(wrong)

@@ -14,6 +14,7 @@ from strands_cli.engine.journal import Answer
 from strands_cli.engine.stored_runs import opened_run
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 from strands_cli.events import RunWarning
+from strands_cli.telemetry import UNMEASURED, Measures
 from strands_cli.workers.worker_events import Report, WorkerEvent
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Work:
         name: The name of the worker, for people who read why it refused a run.
         shared: What its runs share.
         notify: Sends the messages about a run when a dispatch has ended; returns a line for each that was not sent.
+        measures: Counts what the runs of this worker spend.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Work:
     shared: SharedRuns
     report: Report
     notify: Callable[[str], list[str]]
+    measures: Measures = UNMEASURED
 
 
 class Dispatcher:
@@ -73,6 +76,11 @@ class Dispatcher:
         self._planning = asyncio.Lock()
         self._dispatches, self._idle = 0, asyncio.Event()
         self._idle.set()
+
+    @property
+    def measures(self) -> Measures:
+        """What counts at this worker."""
+        return self._work.measures
 
     @property
     def running(self) -> list[str]:
@@ -180,6 +188,7 @@ class Dispatcher:
 
     async def _run(self, planned: Plan, request: RunRequest, journal: StoredJournal) -> None:
         def emit(event: Event) -> None:
+            self._work.measures.take(event)
             if isinstance(event, RunWarning):
                 self._work.report(WorkerEvent("warning", f"{journal.run_id}: {event.message}", journal.run_id))
 
@@ -196,6 +205,7 @@ class Dispatcher:
             self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
             return again(ticket, 0.0)
         facts: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - began, 3)}
+        self._work.measures.finish(status, facts["seconds"])
         if reason and not isinstance(error, WaitingForPerson):
             facts["reason"] = reason
         self._work.report(WorkerEvent("finished", f"{run_id} is {status}{_because(reason)}", run_id, facts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import platform
 import signal
 import sys
@@ -17,6 +18,8 @@ from strands_cli import app
 from strands_cli.atomic_file import write_atomically
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import RunRecordError, StrandsCliError
+from strands_cli.events import RunStatus
+from strands_cli.telemetry import measured_worker
 from strands_cli.workers.dispatching import Dispatcher, Work
 from strands_cli.workers.planned_runs import RunPlanner, Workspace
 from strands_cli.workers.stranded_runs import StrandedRuns
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 # How often a worker looks for runs of workers that are gone, for runs without a ticket, and for what can be removed.
 RECOVER_S, STRANDED_S, TIDY_S = 1.0, 15.0, 60.0
+# How often a worker measures the store, and the runs that it counts: those that have not ended.
+NUMBERS_S = 5.0
+MEASURED: tuple[RunStatus, ...] = ("queued", "running", "waiting", "needs-decision")
 # How long a run may take to end cleanly when it is stopped.
 STOP_S = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -78,6 +84,10 @@ class WorkPlace:
     report: Report
     notify: Callable[[str], list[str]]
 
+    def warn(self, line: str) -> None:
+        """Report a problem that is about no run."""
+        self.report(WorkerEvent("warning", line))
+
 
 async def work(where: WorkPlace, choices: WorkerChoices) -> None:
     """Work until a signal, or with `drains` until the queues are empty.
@@ -88,16 +98,19 @@ async def work(where: WorkPlace, choices: WorkerChoices) -> None:
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
     place, name = where.store.place, choices.name
     station = where.engine.station(place, where.address, name, choices.queues, choices.concurrency, VERSION)
+    measured = contextlib.ExitStack()
     try:
         async with app.shared_runs() as shared:
             planner = RunPlanner(choices.workspace, {"policy": choices.policy})
-            dispatcher = Dispatcher(Work(name, where.store, planner, shared, where.report, where.notify))
+            measures = measured.enter_context(measured_worker(station.id, os.environ, where.warn))
+            dispatcher = Dispatcher(Work(name, where.store, planner, shared, where.report, where.notify, measures))
             with contextlib.closing(where.engine.open(place, where.address)) as queue:
                 worker = Worker(where, choices, station, queue, dispatcher)
                 with _signals(worker):
                     await worker.work()
     finally:
         await asyncio.to_thread(station.close)
+        await asyncio.to_thread(measured.close)
     where.report(WorkerEvent("ended", f"the worker {station.id} has ended"))
     if worker.lost:
         raise RunRecordError(
@@ -200,6 +213,7 @@ class Worker:
             if await self._has_turn("tidy", TIDY_S):
                 await asyncio.to_thread(self._station.tidy)
             self._show_health()
+            await self._show_numbers()
             if self._choices.drains and not await self._find_work():
                 self.end("its queues are empty")
             await asyncio.sleep(RECOVER_S)
@@ -226,6 +240,18 @@ class Worker:
     async def _recover(self) -> None:
         for run_id in await asyncio.to_thread(self._station.recover):
             self._report(WorkerEvent("recovered", f"{run_id} waits again: its worker is gone", run_id))
+
+    async def _show_numbers(self) -> None:
+        """Measure the queues and the runs of the store, which each worker does for itself."""
+        measures = self._dispatcher.measures
+        if not measures.is_on or time.monotonic() < self._next.get("numbers", 0.0):
+            return
+        self._next["numbers"] = time.monotonic() + NUMBERS_S
+        states = await asyncio.to_thread(self._queue.states)
+        runs: dict[str, int] = {
+            one: len(await asyncio.to_thread(self._where.store.with_status, one)) for one in MEASURED
+        }
+        measures.see(states, runs)
 
     def _show_health(self) -> None:
         if (file := self._choices.health_file) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.stores import StorePlace
@@ -43,6 +45,12 @@ class PostgresOpener:
         from strands_store_postgres.schema import migrated_schema
 
         return migrated_schema(place, target_of(place, address))
+
+    def dev_server(self, folder: Path) -> AbstractContextManager[str]:
+        """Have a Postgres of this user while the context is open."""
+        from strands_store_postgres.dev_server import dev_server
+
+        return dev_server(folder)
 
 
 store = PostgresOpener()

@@ -9,6 +9,7 @@ from strands_cli.engine.stored_runs import opener_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.hooks import Check
 from strands_cli.planning.stores import store_place_of
+from strands_cli.store_place import StorePlace
 
 _NAME = "store"
 _WARNING, _FIX = "warning: ", "; fix: "
@@ -30,6 +31,19 @@ def check_store(settings: Settings) -> Iterator[Check]:
         return
     yield Check(_NAME, "ok", f"{place} can be used")
     yield from map(_check_of, lines)
+    yield from _check_queues(place, address)
+
+
+def _check_queues(place: StorePlace, address: str) -> Iterator[Check]:
+    """Report the queues of the store, where an engine for them is installed."""
+    from strands_cli.queues import installed_engine
+
+    try:
+        engine = installed_engine()
+        for line in engine.check(place, address) if engine is not None else ():
+            yield Check("queues", "ok", line)
+    except StrandsCliError as error:
+        yield Check("queues", "warning", error.message, error.fix)
 
 
 def _check_of(line: str) -> Check:

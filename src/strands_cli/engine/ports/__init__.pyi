@@ -4,6 +4,7 @@ from strands_cli.engine.ports.engine_ports import AgentRequest as AgentRequest
 from strands_cli.engine.ports.engine_ports import AgentRunner as AgentRunner
 from strands_cli.engine.ports.engine_ports import Ports as Ports
 from strands_cli.engine.ports.engine_ports import ToolCaller as ToolCaller
+from strands_cli.engine.ports.store_port import DevStoreOpener as DevStoreOpener
 from strands_cli.engine.ports.store_port import RunStore as RunStore
 from strands_cli.engine.ports.store_port import StoredJournal as StoredJournal
 from strands_cli.engine.ports.store_port import StoredRun as StoredRun

@@ -75,6 +75,9 @@ def worker(
     *,
     how: WorkerOptions,
     policy: POLICY = None,
+    dev: Annotated[
+        bool, typer.Option("--dev", help="Work with a Postgres that starts here, to try it; it ends with its workers.")
+    ] = False,
     store: STORE = None,
     log: Annotated[Log, typer.Option("--log", help="Format of stderr: text, or json, one object a line.")] = Log.TEXT,
 ) -> int:
@@ -84,12 +87,29 @@ def worker(
     """
     from contextlib import nullcontext
 
+    from strands_cli.cli.commands.queued.dev_store import dev_store
     from strands_cli.cli.terminal import json_stderr
     from strands_cli.planning.stores import chosen_place
 
+    if dev and store is not None:
+        raise UsageError("--dev starts a store, and --store names one", fix="omit one of them")
     choices = how.choices(policy)
     with json_stderr() if log is Log.JSON else nullcontext():
-        return _work(chosen_place(None, store), choices)
+        if not dev:
+            return _work(chosen_place(None, store), choices)
+        with dev_store() as place:
+            _show(place)
+            return _work(place, choices)
+
+
+def _show(place: StorePlace) -> None:
+    """Write how other commands name the store; its address has no password."""
+    from shlex import quote
+
+    if logs_json():
+        write_log(f"the store is {place}", level="info", event="store", address=place.address)
+    else:
+        say(f"for other commands: export STRANDS_STORE={quote(place.address)}")
 
 
 def _workspace(folder: Path | None) -> Any:
