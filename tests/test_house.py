@@ -230,7 +230,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 # Groups of `pyproject.toml` with a lock of their own, for an environment of their own.
-OWN_LOCKS = ("browser", "coverage", "docs", "postgres")
+OWN_LOCKS = ("browser", "coverage", "deploy", "docs", "postgres")
 
 
 @pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
