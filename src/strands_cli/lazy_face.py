@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -27,6 +28,8 @@ def lazy_face(package: str, file: str) -> Callable[[str], Any]:
                 modules.update((name, module) for module, name in _EXPORT.findall(stub.read()))
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(modules[name]), name)
+        # From now on the package itself has the name: functions that run often import in their bodies.
+        found = vars(sys.modules[package])[name] = getattr(import_module(modules[name]), name)
+        return found
 
     return resolve

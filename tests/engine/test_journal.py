@@ -371,27 +371,46 @@ def test_only_one_process_may_hold_a_run_and_its_death_frees_it(kill: bool, dire
         other.communicate()
 
 
+# The kernel ends it with the signal when the file of the database has as many bytes as the limit.
 CREATOR = """
-import functools, os, signal, sqlite3, sys
+import resource, signal, sys
 from pathlib import Path
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-class Dying(sqlite3.Connection):
-    def executescript(self, script):
-        self.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
-        return super().executescript(script.replace("PRAGMA", "SELECT die(); PRAGMA"))
-sqlite3.connect = functools.partial(sqlite3.connect, factory=Dying)
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 SqliteJournal.create(Path(sys.argv[1]))
 """
 
 
+@pytest.mark.parametrize("written", [1, 4096, 12288])
 def test_a_process_that_dies_while_it_makes_a_record_leaves_none_that_looks_whole(
-    directory: Path, wording: Wording
+    directory: Path, written: int, wording: Wording
 ) -> None:
-    died = subprocess.run([sys.executable, "-c", CREATOR, str(directory)], check=False, stderr=subprocess.DEVNULL)
-    assert died.returncode == -signal.SIGKILL
+    died = subprocess.run([sys.executable, "-c", CREATOR, str(directory), str(written)], check=False)
+    assert died.returncode == -signal.SIGXFSZ
+    assert (directory / DATABASE).stat().st_size == written
     with pytest.raises(RunRecordError) as raised:
         SqliteJournal.open(directory)
     wording(raised.value)
+
+
+def test_a_new_record_is_what_sqlite_itself_makes(directory: Path) -> None:
+    SqliteJournal.create(directory).close()
+    made = directory.parent / "made.sqlite"
+    with contextlib.closing(sqlite3.connect(directory / DATABASE)) as copied:
+        tables = [sql for (sql,) in copied.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")]
+        with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(f"BEGIN; {'; '.join(tables)}; PRAGMA user_version = {FORMAT}; COMMIT;")
+            settings = ("journal_mode", "user_version", "page_size", "encoding", "auto_vacuum", "integrity_check")
+            for name in settings:
+                own = copied.execute(f"PRAGMA {name}").fetchall()
+                assert own == connection.execute(f"PRAGMA {name}").fetchall(), name
+    # The file's counters of changes, and the version of SQLite that changed it last.
+    counters = {*range(24, 28), *range(92, 100)}
+    first, second = (directory / DATABASE).read_bytes(), made.read_bytes()
+    assert len(first) == len(second)
+    assert {place for place, (a, b) in enumerate(zip(first, second, strict=True)) if a != b} <= counters
 
 
 def test_the_rows_below_a_key_are_found_without_reading_others(

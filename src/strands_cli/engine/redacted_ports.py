@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from strands_cli.engine.journal import Answer, Human, Question
 from strands_cli.engine.plan_execution import WriteArtifacts
 from strands_cli.errors import StrandsCliError
-from strands_cli.events import Event
+from strands_cli.events import Event, ModelText
 from strands_cli.secrets import Redactor
 
 
@@ -25,8 +25,11 @@ class RedactedHuman:
 
 
 def redacted_emit(emit: Callable[[Event], None], redactor: Redactor) -> Callable[[Event], None]:
-    """Return what tells listeners of events without secrets."""
-    return lambda event: emit(redactor.record(event))
+    """Return what tells listeners of events without secrets.
+
+    The pieces of a model's text come without them: one that the model sends in two pieces is seen only there.
+    """
+    return lambda event: emit(event if type(event) is ModelText else redactor.record(event))
 
 
 def redacted_writer(write: WriteArtifacts, redactor: Redactor) -> WriteArtifacts:

@@ -98,18 +98,19 @@ class SqliteJournal:
         Raises:
             RunRecordError: The directory cannot be made or written, or has a journal.
         """
+        is_left = False
         try:
             directory.mkdir(parents=True, mode=0o700)
         except OSError as error:
-            if not isinstance(error, FileExistsError) or not _has_no_more_than_a_journal(directory):
+            is_left = isinstance(error, FileExistsError) and _has_no_more_than_a_journal(directory)
+            if not is_left:
                 raise _cannot_make(directory, error.strerror or str(error)) from error
         with _released_on_failure(directory, hold=True) as (stack, lock):
+            if is_left:
+                _remove_part(directory)
+            # In one write: a process that dies here leaves nothing that looks like a record.
+            (directory / DATABASE).write_bytes(_empty_database())
             connection = _connect(directory, stack)
-            if connection.execute("PRAGMA user_version").fetchone() != (0,):
-                raise _cannot_make(directory, os.strerror(errno.EEXIST))
-            connection.execute("PRAGMA journal_mode = WAL")
-            # In one transaction: a process that dies here leaves nothing that looks like a record.
-            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
         journal = cls(directory, connection, lock)
         journal._keys = set()
         return journal
@@ -174,6 +175,8 @@ class SqliteJournal:
     def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
         """Yield rows in the order in which their effects first started; with `below` those whose keys are below it."""
         self._flush()
+        if self._keys is not None and not self._keys:
+            return
         if below:
             found = self._query(_ROWS_BELOW, f"{below}/", f"{below}0", kind, kind)
             yield from (self._read_row(columns, lazily=True) for columns in found)
@@ -219,7 +222,10 @@ class SqliteJournal:
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
         with StorageErrors(self.directory), self._transaction():
-            rows = [(name, json_text(self.redactor.json(value))) for name, value in facts.items()]
+            texts = {name: json_text(value) for name, value in facts.items()}
+            if self.redactor.may_hide_in("\n".join(texts.values())):
+                texts = {name: json_text(self.redactor.json(value)) for name, value in facts.items()}
+            rows = list(texts.items())
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
     def close(self) -> None:
@@ -346,6 +352,26 @@ def _cannot_make(directory: Path, reason: str) -> RunRecordError:
         f"cannot make the run's directory {directory}: {reason}",
         fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
     )
+
+
+def _remove_part(directory: Path) -> None:
+    """Remove what a process left that died while it made the journal; raise where it is whole."""
+    if (directory / DATABASE).exists() and (directory / DATABASE).stat().st_size >= len(_empty_database()):
+        raise _cannot_make(directory, os.strerror(errno.EEXIST))
+    for part in directory.glob(f"{DATABASE}*"):  # what SQLite has beside it too: it would read it into the new one
+        part.unlink()
+
+
+@functools.cache
+def _empty_database() -> bytes:
+    """Return the file of a journal without rows: SQLite makes one in 4 ms and waits for the disk, a copy takes none."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(f"{_TABLES} PRAGMA user_version = {FORMAT};")
+        made = bytearray(connection.serialize())
+    # In memory there is no write-ahead log: the versions for writing and reading of a database with one, as
+    # https://www.sqlite.org/fileformat.html#file_format_version_numbers has them.
+    made[18:20] = b"\2\2"
+    return bytes(made)
 
 
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,7 +183,13 @@ class FolderStore:
 
 def session_facts() -> dict[str, Any]:
     """Return the facts by which `FolderStore.stop` finds this process."""
-    return {"pid": os.getpid(), "pid_started": _start_of(os.getpid()), "host": platform.node()}
+    return {"pid": os.getpid(), "pid_started": _own_start(os.getpid()), "host": platform.node()}
+
+
+@cache
+def _own_start(pid: int) -> str:
+    """Return when this process started; a child that it forks has another number."""
+    return _start_of(pid)
 
 
 def _start_of(pid: int) -> str:

@@ -162,8 +162,14 @@ def close_the_current_directory() -> None:
     here = current_directory()
     if here is None:
         sys.path[:] = [entry for entry in sys.path if Path(entry).is_absolute()]
-        return
-    sys.path[:] = [entry for entry in sys.path if entry and not _is_folder(entry, here)]
+    elif _closed.get(here) != sys.path:  # each run comes here
+        sys.path[:] = [entry for entry in sys.path if entry and not _is_folder(entry, here)]
+        _closed.clear()
+        _closed[here] = list(sys.path)
+
+
+# What `sys.path` is without the current directory.
+_closed: dict[Path, list[str]] = {}
 
 
 def _is_folder(entry: str, folder: Path) -> bool:

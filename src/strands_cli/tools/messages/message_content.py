@@ -52,21 +52,22 @@ def _position(block: Mapping[str, Any], order: Mapping[str, int]) -> int:
 
 def text_in(event: Mapping[str, Any]) -> str:
     """Return the piece of text in a stream event, or nothing."""
-    delta = event.get("contentBlockDelta", {}).get("delta", {})
-    return str(delta.get("text") or "")
+    block = event.get("contentBlockDelta")
+    return str(block.get("delta", {}).get("text") or "") if block else ""
 
 
 def tool_uses_in(events: list[Any]) -> list[dict[str, str]]:
     """Return the tool uses (`toolUseId`, `name`) of a turn in request order."""
-    starts = (event.get("contentBlockStart", {}).get("start", {}).get("toolUse") for event in events)
-    return [tool_use for tool_use in starts if tool_use]
+    starts = (event["contentBlockStart"] for event in events if "contentBlockStart" in event)
+    return [tool_use for start in starts if (tool_use := start.get("start", {}).get("toolUse"))]
 
 
 def usage_in(events: list[Any]) -> Usage:
     """Return the tokens that a turn's metadata event reports; zero where it reports nothing."""
     reported: dict[str, Any] = {}
     for event in events:
-        reported = event.get("metadata", {}).get("usage") or reported
+        if "metadata" in event:
+            reported = event["metadata"].get("usage") or reported
     return Usage(
         input_tokens=int(reported.get("inputTokens") or 0),
         output_tokens=int(reported.get("outputTokens") or 0),
@@ -80,11 +81,11 @@ def broken_inputs(events: list[Any]) -> dict[str, str]:
     texts: dict[str, str] = {}
     current = ""
     for event in events:
-        start = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
-        if start:
+        if "contentBlockStart" in event and (start := event["contentBlockStart"].get("start", {}).get("toolUse")):
             current = start["toolUseId"]
-        delta = event.get("contentBlockDelta", {}).get("delta", {}).get("toolUse")
-        if delta and current:
+        if not current or "contentBlockDelta" not in event:
+            continue
+        if delta := event["contentBlockDelta"].get("delta", {}).get("toolUse"):
             texts[current] = texts.get(current, "") + str(delta.get("input", ""))
     return {tool_use_id: text for tool_use_id, text in texts.items() if text.strip() and not _is_json(text)}
 
@@ -115,8 +116,8 @@ class ToolUseIds:
 
     def repaired(self, event: Any) -> Any:
         """Return the stream event, its tool-use id replaced if it is empty or taken, its name if it cannot be one."""
-        tool_use = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
-        if not tool_use:
+        block = event.get("contentBlockStart")
+        if not block or not (tool_use := block.get("start", {}).get("toolUse")):
             return event
         wanted = str(tool_use.get("toolUseId") or "call")
         unique = wanted if tool_use.get("toolUseId") and wanted not in self._taken else self._next(wanted)

@@ -30,7 +30,8 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
 
 def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
     """Return whether a turn has to be redacted: few have, and one search in all of its texts costs little."""
-    texts = [_ENCODER.encode(events)]
+    # Pieces of a text are seen in the whole text.
+    texts = [_ENCODER.encode([event for event in events if _only_text(event) is None])]
     for kind, places in _texts_of(events):
         texts.append("".join(place[name] for place, name in places))
         if kind == "input" and "\\" in texts[-1]:
@@ -43,6 +44,9 @@ def _texts_of(events: Sequence[Any]) -> Iterable[tuple[str, list[tuple[dict[str,
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
     block = 0
     for event in events:
+        if _only_text(event) is not None:
+            pieces.setdefault((block, "text"), []).append((event["contentBlockDelta"]["delta"], "text"))
+            continue
         block += "contentBlockStop" in event
         delta = event.get("contentBlockDelta", {}).get("delta", {})
         for kind, place, name in (
@@ -83,6 +87,8 @@ _MARKS = frozenset((_BYTES, _PLAIN))
 def encode(value: Any) -> Any:
     """Return a value as JSON of its own; bytes (images, redacted reasoning) become `{"$bytes": base64}`."""
     # Every event of every model comes here: the commonest kinds first, and those that ask an abstract class last.
+    if type(value) is dict and (text := _only_text(value)) is not None and text.isascii():
+        return {"contentBlockDelta": {"delta": {"text": text}}}
     if isinstance(value, str):
         # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
         return value if type(value) is str and value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
@@ -98,9 +104,19 @@ def encode(value: Any) -> Any:
     return {_PLAIN: encoded} if len(encoded) == 1 and encoded.keys() <= _MARKS else encoded
 
 
+def _only_text(event: dict[Any, Any]) -> str | None:
+    """Return the text of an event that is a piece of a text and nothing else: most events are."""
+    block = event.get("contentBlockDelta") if len(event) == 1 else None
+    delta = block.get("delta") if type(block) is dict and len(block) == 1 else None
+    text = delta.get("text") if type(delta) is dict and len(delta) == 1 else None
+    return text if type(text) is str else None
+
+
 def decode(value: Any) -> Any:
     """Return what was encoded."""
     if isinstance(value, dict):
+        if (text := _only_text(value)) is not None:
+            return {"contentBlockDelta": {"delta": {"text": text}}}
         if len(value) == 1:
             if _BYTES in value:
                 return base64.b64decode(value[_BYTES])
