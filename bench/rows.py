@@ -18,6 +18,8 @@ from bench.measure import Command, Figure, clean_environment, measure_pair, spen
 CLONE = Path(__file__).resolve().parent.parent
 STRANDS = str(Path(sys.executable).with_name("strands"))
 MANY = 1000
+# As many characters as a token has on average: a piece of an answer is what a provider sends.
+TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,20 @@ def in_pairs(setting: Callable[[Path], AbstractContextManager[Pair]]) -> Callabl
     return measure
 
 
-def printed_by(module: str, *arguments: str) -> Callable[..., Figure]:
+def printed_by(module: str, *arguments: str, chunk_chars: int = 16) -> Callable[..., Figure]:
     """Take the figure that a program of this package prints as JSON with the fields of `Figure`.
 
-    For what only one process can know, such as a cost without its imports.
+    For what only one process can know, such as a cost without its imports. A piece of the model server's answers has
+    `chunk_chars` characters.
     """
 
     def measure(folder: Path, pairs: int) -> Figure:
-        with model_server(folder) as url:
+        with model_server(folder, chunk_chars) as url:
             environment = clean_environment(HOME=str(folder), PYTHONPATH=str(CLONE), BENCH_URL=url)
             spend(Command([sys.executable, "-m", module, *arguments, "--pairs", str(pairs)], folder, environment))
         lines = (folder / "bench-child.log").read_text(encoding="utf-8").strip().splitlines()
         figure = json.loads(lines[-1])
-        return Figure(ms=figure["ms"], ratio=figure.get("ratio"), spread=figure.get("spread"))
+        return Figure(**{name: figure.get(name) for name in ("ms", "mb", "ratio", "spread")})
 
     return measure
 
@@ -210,10 +213,10 @@ def write_chain(folder: Path, url: str = "http://127.0.0.1:9/v1") -> dict[str, s
 
 
 @contextmanager
-def model_server(folder: Path) -> Iterator[str]:
+def model_server(folder: Path, chunk_chars: int = 16) -> Iterator[str]:
     """Run the scripted OpenAI-compatible server in a process of its own, so that its cost is not counted."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.fakes.model_server", "--port", "0"],
+        [sys.executable, "-m", "tests.fakes.model_server", "--port", "0", "--chunk-chars", str(chunk_chars)],
         cwd=CLONE,
         env=clean_environment(HOME=str(folder)),
         stdin=subprocess.PIPE,
@@ -334,6 +337,13 @@ ROWS = [
         printed_by("bench.engine_alone", "shared-client"),
         ratio=1.05,
     ),
+    Row(
+        "row",
+        "one of many runs, 200 tokens, to the raw SDK",
+        printed_by("bench.row_alone", "paragraph", chunk_chars=TOKEN),
+        ratio=1.30,
+    ),
+    Row("row-word", "the same, a dozen tokens", printed_by("bench.row_alone", "word", chunk_chars=TOKEN), ratio=2.5),
     Row("lock", "the check of a lock, to hashing its files", printed_by("bench.lock_alone", "each"), ratio=9.0),
     Row("lock-cold", "a lock of three, to the first plan without", printed_by("bench.lock_alone", "first"), ratio=0.06),
     Row(

@@ -294,6 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeat", action="store_true", help="begin the script again when it is exhausted")
     parser.add_argument("--record", type=Path, help="append each request to this file as a line of JSON")
     parser.add_argument("--max-seconds", type=float, default=600.0)
+    parser.add_argument("--chunk-chars", type=int, default=16, help="length of the pieces in which text is streamed")
     options = parser.parse_args(arguments)
     script = turns_from_json(options.script.read_text(encoding="utf-8")) if options.script else None
     closed = threading.Event()
@@ -303,7 +304,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdin.read()
         closed.set()
 
-    with ModelServer(script, port=options.port, repeat=options.repeat, record_to=options.record) as server:
+    serving = {"repeat": options.repeat, "record_to": options.record, "chunk_chars": options.chunk_chars}
+    with ModelServer(script, port=options.port, **serving) as server:
         print(server.url, flush=True)
         threading.Thread(target=wait_for_end_of_input, daemon=True).start()
         closed.wait(options.max_seconds)

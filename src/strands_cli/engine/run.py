@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -279,14 +280,15 @@ class Run:
 
 def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:
     """Return the budgets of the agents that have one, with what earlier processes spent."""
-    agents_of = agents_by_key(plan.spec)
-    return {
-        agent.id: Budget.resumed(
-            Budgets(**agent.budgets.model_dump()),
-            ports.clock,
-            ports.journal,
-            Spender(agent.id, prefix=prefix, agents_of=agents_of),
-        )
+    limits = {
+        agent.id: Budgets(**agent.budgets.model_dump())
         for agent in plan.agents.values()
         if agent.budgets is not None and any(limit is not None for _, limit in agent.budgets)
+    }
+    if not limits:
+        return {}
+    spender = Spender(prefix=prefix, agents_of=agents_by_key(plan.spec))
+    return {
+        agent: Budget.resumed(own, ports.clock, ports.journal, dataclasses.replace(spender, agent=agent))
+        for agent, own in limits.items()
     }

@@ -117,13 +117,11 @@ class RowPlanner:
         shape = next((shape for shape in self._shapes if shape.steps == _shape_of(steps)), None)
         if shape is None:
             return self._again(request, self)
-        digest = digest_of_plan(inputs, self._rest)
-        row = replace(like, inputs=inputs, steps=steps, digest=digest, findings=tuple(findings))
-        if not shape.is_faulty:
-            findings = [*self._faults(row), *findings]
+        if not shape.is_faulty and like.spec.schema_of_inputs is not None:
+            findings = [*self._faults(replace(like, inputs=inputs, findings=tuple(findings))), *findings]
         around = shape.findings
-        found = dict.fromkeys((*around[: shape.place], *findings, *around[shape.place :]))
-        return replace(row, findings=tuple(found))
+        found = tuple(dict.fromkeys((*around[: shape.place], *findings, *around[shape.place :])))
+        return replace(like, inputs=inputs, steps=steps, digest=digest_of_plan(inputs, self._rest), findings=found)
 
     def learn(self, planned: Plan, resolved: Resolved, before: Sequence[Finding], faults: Sequence[Finding]) -> None:
         """Take the findings of a plan that was made from the start for all rows whose steps are like its own.

@@ -263,18 +263,15 @@ class JournaledModel(Model):
         events: list[Any] = []
         ids = ToolUseIds(messages)
         redacted = self._redactor.stream()
+        scope, is_shown = self._scope, self._name == "model"  # the text of a summary is not emitted
         async for event in stream:
             plain = encode(ids.repaired(event))
             events.append(plain)
-            if text := text_in(plain):
-                self._emit_text(effect, redacted.feed(text))
-        self._emit_text(effect, redacted.rest())
+            if is_shown and (text := text_in(plain)) and (text := redacted.feed(text)):
+                scope.emit(ModelText(scope.now(), effect.key, text))
+        if is_shown and (text := redacted.rest()):
+            scope.emit(ModelText(scope.now(), effect.key, text))
         return without_secrets(events, self._redactor)
-
-    def _emit_text(self, effect: Effect, text: str) -> None:
-        # The text of a summary is not emitted.
-        if self._name == "model" and text:
-            self._scope.emit(ModelText(self._scope.now(), effect.key, text))
 
     def _cost_of(self, usage: Usage) -> float | None:
         price = self._scope.limits.prices.price(self._settings.provider, self._settings.model_id)

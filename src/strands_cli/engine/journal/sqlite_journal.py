@@ -86,7 +86,7 @@ class SqliteJournal:
         self._ahead_at_once = 1
         self._flush_scheduled = False
         self._broken: RunRecordError | None = None
-        self._keys: set[str] | None = None  # of all rows, where this process has made the journal
+        self._kinds: dict[str, RowKind] | None = None  # of all rows by key, where this process has made the journal
         self._is_tolerant = False
 
     @classmethod
@@ -112,7 +112,7 @@ class SqliteJournal:
             (directory / DATABASE).write_bytes(_empty_database())
             connection = _connect(directory, stack)
         journal = cls(directory, connection, lock)
-        journal._keys = set()
+        journal._kinds = {}
         return journal
 
     @classmethod
@@ -149,7 +149,7 @@ class SqliteJournal:
         """Return the newest row of this key, also one that is pending."""
         if key in self._newest:
             return self._newest[key]
-        if self._keys is not None and key not in self._keys:
+        if self._kinds is not None and key not in self._kinds:
             return None
         found = self._ahead.pop(key, None) or self._read_ahead(key)
         return self._read_row(found) if found else None
@@ -175,7 +175,8 @@ class SqliteJournal:
     def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
         """Yield rows in the order in which their effects first started; with `below` those whose keys are below it."""
         self._flush()
-        if self._keys is not None and not self._keys:
+        known = self._kinds
+        if known is not None and (not known or (kind is not None and kind not in known.values())):
             return
         if below:
             found = self._query(_ROWS_BELOW, f"{below}/", f"{below}0", kind, kind)
@@ -221,7 +222,8 @@ class SqliteJournal:
 
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
-        with StorageErrors(self.directory), self._transaction():
+        with StorageErrors(self.directory), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
             texts = {name: json_text(value) for name, value in facts.items()}
             if self.redactor.may_hide_in("\n".join(texts.values())):
                 texts = {name: json_text(self.redactor.json(value)) for name, value in facts.items()}
@@ -245,8 +247,8 @@ class SqliteJournal:
             columns = self._columns(row, output, detail)
         self._pending.append((columns, committed))
         self._newest[row.key] = row
-        if self._keys is not None:
-            self._keys.add(row.key)
+        if self._kinds is not None:
+            self._kinds[row.key] = row.kind
         self._ahead.pop(row.key, None)
         if not self._flush_scheduled:
             self._flush_scheduled = True
@@ -259,7 +261,8 @@ class SqliteJournal:
         if not pending:
             return
         try:
-            with StorageErrors(self.directory), self._transaction():
+            with StorageErrors(self.directory), self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany(_UPSERT, [columns for columns, _ in pending])
         except RunRecordError as error:
             self._broken = error
@@ -269,12 +272,6 @@ class SqliteJournal:
                     committed.set_result(None)
                 else:
                     committed.set_exception(self._broken)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield
 
     def _columns(self, row: Row, text: str, detail: str) -> tuple[Any, ...]:
         output, output_file = (None, None) if row.output is None else self._store_output(text)
