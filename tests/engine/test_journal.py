@@ -382,7 +382,7 @@ SqliteJournal.create(Path(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("written", [1, 4096, 12288])
+@pytest.mark.parametrize("written", [0, 1, 4096, 12288])
 def test_a_process_that_dies_while_it_makes_a_record_leaves_none_that_looks_whole(
     directory: Path, written: int, wording: Wording
 ) -> None:
@@ -392,6 +392,8 @@ def test_a_process_that_dies_while_it_makes_a_record_leaves_none_that_looks_whol
     with pytest.raises(RunRecordError) as raised:
         SqliteJournal.open(directory)
     wording(raised.value)
+    SqliteJournal.create(directory).close()
+    SqliteJournal.open(directory).close()
 
 
 def test_a_new_record_is_what_sqlite_itself_makes(directory: Path) -> None:

@@ -125,9 +125,11 @@ class SqliteJournal:
         if not directory.exists():
             gone = f"the run {directory.name} does not exist any more"
             raise RunRecordError(gone, fix="see what there is: strands runs list")
+        fix = f"remove what is left of it: strands runs delete {directory.name}"
         if not (directory / DATABASE).is_file():
-            fix = f"remove what is left of it: strands runs delete {directory.name}"
             raise RunRecordError(f"there is no journal in {directory}", fix=fix)
+        if _is_part(directory / DATABASE):
+            raise RunRecordError(f"the journal in {directory} is empty", fix=fix)
         with _released_on_failure(directory, hold=hold) as (stack, lock):
             connection = _connect(directory, stack, read_only=not hold)
             (found,) = connection.execute("PRAGMA user_version").fetchone()
@@ -135,7 +137,6 @@ class SqliteJournal:
                 connection.execute("SELECT (SELECT count(*) FROM facts), (SELECT max(position) FROM effects)")
             elif found == 0:
                 if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-                    fix = f"remove what is left of it: strands runs delete {directory.name}"
                     raise RunRecordError(f"the journal in {directory} is empty", fix=fix)
                 raise sqlite3.DatabaseError("it is not a journal")
             else:
@@ -352,11 +353,20 @@ def _cannot_make(directory: Path, reason: str) -> RunRecordError:
 
 
 def _remove_part(directory: Path) -> None:
-    """Remove what a process left that died while it made the journal; raise where it is whole."""
-    if (directory / DATABASE).exists() and (directory / DATABASE).stat().st_size >= len(_empty_database()):
-        raise _cannot_make(directory, os.strerror(errno.EEXIST))
+    """Remove what a process left that died while it made the journal; raise where that is whole."""
+    database = directory / DATABASE
+    if database.exists() and not _is_part(database):
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            if connection.execute("PRAGMA user_version").fetchone() != (0,):
+                raise _cannot_make(directory, os.strerror(errno.EEXIST))
     for part in directory.glob(f"{DATABASE}*"):  # what SQLite has beside it too: it would read it into the new one
         part.unlink()
+
+
+def _is_part(database: Path) -> bool:
+    """Return whether a file is the beginning of an empty journal, and not the whole of it."""
+    empty = _empty_database()
+    return database.stat().st_size < len(empty) and empty.startswith(database.read_bytes())
 
 
 @functools.cache
