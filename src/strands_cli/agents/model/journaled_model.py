@@ -192,20 +192,18 @@ class JournaledModel(Model):
         # From its start on, so that a call that fails or is killed is also one of its model.
         effect.keep(agent=scope.who, model=self.label, request=request)
         try:
-            events, seconds = await self._answered(
+            events, usage, seconds = await self._answered(
                 effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), messages, state, failures
             )
         except BaseException:
             scope.release_call("model")
             raise
-        usage = usage_in(events)
         cost = self._cost_of(usage)
         output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
         detail: dict[str, Any] = {"failures": failures} if failures else {}
         if scope.changes is not None and self._name == "model":
             detail |= scope.changes.unstored
         await effect.finish(output, usage=usage, cost=cost, detail=detail)
-        scope.count_model_call(usage, cost)
         self._expect_tools(events)
         # Only after the whole turn is recorded, so that the SDK never sees an incomplete attempt.
         for event in events:
@@ -214,10 +212,11 @@ class JournaledModel(Model):
 
     async def _answered(
         self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], messages: Any, state: Any, failures: list[str]
-    ) -> tuple[list[Any], float]:
-        """Return the events of a whole turn, and the seconds it took; retry as the failure policy allows.
+    ) -> tuple[list[Any], Usage, float]:
+        """Return the events of a whole turn, its tokens and the seconds it took; retry as the failure policy allows.
 
-        Each attempt waits for its turn at the provider, and that time does not count.
+        Each attempt waits for its turn at the provider, and that time does not count. The tokens are counted before
+        the next one has its turn, so that it does not begin when they were the last.
 
         Args:
             effect: The call; it counts each further attempt.
@@ -233,13 +232,17 @@ class JournaledModel(Model):
             async with scope.run.provider_limits.turn(self._settings.provider) as waited:
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
                 try:
-                    return await self._turn(effect, ask(), messages), scope.monotonic() - started
+                    events = await self._turn(effect, ask(), messages)
                 except Exception as error:
                     reason = shortened(self._redactor.text(f"{type(error).__name__}: {error}"), MAX_REASON)
                     wait = retries.wait_after(error, scope.now())
                     if wait is None:
                         await effect.fail(reason)
                         raise
+                else:
+                    usage = usage_in(events)
+                    scope.count_model_call(usage, self._cost_of(usage))
+                    return events, usage, scope.monotonic() - started
             failures.append(reason)
             scope.emit(ModelRetried(scope.now(), effect.key, scope.who, self.label, retries.failed, wait, reason))
             if before is not None:
