@@ -135,6 +135,32 @@ def test_any_row_is_the_plan_of_its_inputs(folder: Path) -> None:
     check()
 
 
+SENDING = """
+version: 1
+name: sending
+runtime: {provider: replay, recording: many.recording.yaml}
+inputs: {required: {method: string}, optional: {extra: string}}
+pattern:
+  type: chain
+  config:
+    steps:
+      - {tool: native:file_read, input: {path: notes.txt}}
+      - {tool: native:http_request, input: {url: "https://example.com/", method: "{{ method }}", body: "{{ last_response }}"}}
+"""
+
+
+def test_a_row_whose_call_policy_answers_in_another_way_has_the_findings_of_its_own(folder: Path) -> None:
+    Path("sending.yaml").write_text(SENDING)
+    loaded = app.load("sending.yaml")
+    first = app.plan(loaded, RunRequest(values={"method": "POST"}))
+    codes = {}
+    for method in ("GET", "POST", "PUT", "HEAD", "GET"):
+        row = app.plan_row(first, {"method": method})
+        same(row, app.plan(loaded, RunRequest(values={"method": method})))
+        codes[method] = [str(finding.code) for finding in row.findings]
+    assert codes == {"GET": ["private-data-sent"], "POST": [], "PUT": [], "HEAD": ["private-data-sent"]}
+
+
 def test_rows_share_what_does_not_depend_on_inputs(folder: Path) -> None:
     first = app.plan("many.yaml", RunRequest(values={"place": "a", "count": 3, "about": {"a": {"b": 1}}}))
     row = app.plan_row(first, {"place": "b", "count": 1, "about": {"a": {"b": 2}}})
