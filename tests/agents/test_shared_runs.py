@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import sys
 import threading
@@ -12,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
-from openai import AsyncOpenAI
 
 from strands_cli import app
 from strands_cli.agents.model.journaled_model import JournaledModel
@@ -126,20 +125,26 @@ def test_rows_run_as_each_of_them_would_alone(site: Site) -> None:
     assert rows_in("bees") != rows_in("wasps")
 
 
-def clients() -> int:
-    gc.collect()
-    return sum(isinstance(one, AsyncOpenAI) for one in gc.get_objects())
+def test_runs_with_the_same_settings_have_one_client_which_is_closed_after_them(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
 
+    class Counted(openai.AsyncOpenAI):
+        def __init__(self, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            made.append(arguments["http_client"])
 
-def test_runs_with_the_same_settings_have_one_client(site: Site) -> None:
+    monkeypatch.setattr(openai, "AsyncOpenAI", Counted)
+
     async def work(plan: Plan) -> None:
-        before = clients()
         async with app.shared_runs(plan) as shared:
             rows = Rows(plan, shared)
             await rows.run("a", "b", "c")
             await rows.run("d")
-            assert clients() == before + 1
+            assert [client.is_closed for client in made] == [False]
             assert all(map(completed, rows.ended.values()))
+        assert [client.is_closed for client in made] == [True]
 
     with ModelServer() as server:
         asyncio.run(work(planned(site, server.url)))

@@ -145,7 +145,7 @@ pattern:
   config:
     steps:
       - {tool: native:file_read, input: {path: notes.txt}}
-      - {tool: native:http_request, input: {url: "https://example.com/", method: "{{ method }}", body: "{{ last_response }}"}}
+      - {tool: native:http_request, input: {url: "https://a.b/", method: "{{ method }}", body: "{{ last_response }}"}}
 """
 
 
