@@ -58,6 +58,33 @@ def test_rows_of_many_runs_are_committed_together(found: PostgresStore, address:
         journal.close()
 
 
+def test_the_row_of_a_step_is_committed_before_the_next_call_begins(found: PostgresStore, address: str) -> None:
+    with closing(found.create("run")) as journal, psycopg.connect(address) as blocking:
+        blocking.execute("SELECT FROM strands.runs WHERE id = 'run' FOR UPDATE")
+
+        async def use() -> None:
+            # No call depends on it yet.
+            await journal.write(replace(done(1), kind="step"))
+            begun = asyncio.ensure_future(journal.begin(done(2)))
+            await asyncio.to_thread(until, lambda: sql(address, WAITING) == [(1,)])
+            assert not begun.done()
+            blocking.rollback()
+            await begun
+
+        asyncio.run(use())
+        with closing(found.open("run", hold=False)) as reader:
+            assert [row.key for row in reader.rows()] == ["steps.1", "steps.2"]
+
+
+def test_a_run_that_was_taken_over_learns_it_after_the_row_of_a_step(found: PostgresStore, address: str) -> None:
+    with closing(found.create("run")) as journal:
+        sql(address, "UPDATE strands.runs SET fence = fence + 1")
+        write(journal, replace(done(1), kind="step"))
+        assert isinstance(write(journal, done(2))[0], RunRecordError)
+        with closing(found.open("run", hold=False)) as reader:
+            assert [*reader.rows()] == []
+
+
 def test_a_row_keeps_its_place_where_one_commit_has_its_start_and_its_end() -> None:
     changes = RunChanges(fence=1)
     for position, key in enumerate(("a", "b", "a"), 1):

@@ -109,7 +109,11 @@ def _calls_by_step(rows: list[Row], depth: int) -> dict[str, dict[int, int]]:
 
 
 class Journal(Protocol):
-    """The journal of one run. A row is durable when `write` returns, and some time after `note`."""
+    """The journal of one run. A row is durable when `write` returns, and some time after `note`.
+
+    That of a whole step may become durable later, at the latest before the next effect begins and before the run ends:
+    what happened in it has rows of its own.
+    """
 
     def row(self, key: str) -> Row | None:
         """Return the newest row of this key, or None."""
