@@ -135,3 +135,19 @@ def test_a_worker_that_dies_at_any_boundary_leaves_a_run_that_completes(clean: S
         assert redone == (acts[queue] > 0 and ("tool", "steps.1") not in done), place
     states = site.json("queue", "status")["queues"]
     assert sum(one["running"] + one["waiting"] + one["delayed"] for one in states) == 0
+
+
+@pytest.mark.parametrize("place", ["new_journal.py:_new_or_unbegun:return:1", "run_queue.py:put:call:1"])
+def test_a_submitter_that_dies_before_the_run_is_in_its_queue_leaves_nothing_that_is_lost(
+    clean: Site, place: str
+) -> None:
+    """A run that is stored is found by a worker; one that is not is submitted again under the same id."""
+    site, topic = clean, f"submitted-{place.split(':')[1].strip('_')}"
+    words = ("submit", "flow.yaml", "--var", f"topic={topic}", "--id", topic)
+    killed = site.strands(*words, STRANDS_TEST_FIRST="tests.workers.killed_at", STRANDS_TEST_KILLED_AT=place)
+    assert killed.code == -signal.SIGKILL
+    site.worker("--name", "finder")
+    if place.startswith("new_journal"):
+        assert site.strands(*words).code == 0
+    site.until(lambda: site.status(topic) == "completed")
+    assert (site.model.asked[f"first {topic}"], site.model.asked[f"second (first {topic})"]) == (1, 1)
