@@ -23,6 +23,7 @@ VARIABLES = (
     "STRANDS_DEBUG",
     "STRANDS_PRICES",
     "STRANDS_RUNS_DIR",
+    "STRANDS_STORE",
     "STRANDS_USER_AGENT_EXTRA",
 )
 # Locks of SQLite do not work there, or not between all machines that mount it.
