@@ -42,7 +42,7 @@ def test_what_is_nearly_a_rate_is_proposed_as_one(text: str, meant: str) -> None
 @pytest.mark.parametrize(
     "text", ["", "m", "/m", "0/m", "-1/s", "1.5/s", "60/week", "60/m/s", "60/m\n", "١/m", "9" * 40]
 )
-def test_what_is_no_rate_is_refused_with_an_example(text: str) -> None:
+def test_a_bad_rate_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError) as raised:
         Rate.parse(text)
     assert " 60/m" in str(raised.value.fix)

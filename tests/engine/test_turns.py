@@ -168,7 +168,7 @@ def test_limits_are_read_from_the_words_of_a_command_line() -> None:
         ("openai=-1", "60/m"),
     ],
 )
-def test_what_is_no_limit_is_refused_with_a_way_out(text: str, way: str) -> None:
+def test_a_bad_limit_is_refused_with_a_way_out(text: str, way: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_provider_limits([text], ("openai", "bedrock"))
     assert raised.value.exit_code == ExitCode.USAGE

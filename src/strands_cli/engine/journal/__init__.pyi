@@ -1,5 +1,6 @@
 from strands_cli.engine.journal.answers import misfit as misfit
 from strands_cli.engine.journal.answers import stored_question as stored_question
+from strands_cli.engine.journal.empty_journal import FORMAT as FORMAT
 from strands_cli.engine.journal.journal_files import DATABASE as DATABASE
 from strands_cli.engine.journal.journal_rows import Answer as Answer
 from strands_cli.engine.journal.journal_rows import Clock as Clock
@@ -11,5 +12,4 @@ from strands_cli.engine.journal.journal_rows import RowKind as RowKind
 from strands_cli.engine.journal.journal_rows import RowStatus as RowStatus
 from strands_cli.engine.journal.journal_rows import in_order_of_request as in_order_of_request
 from strands_cli.engine.journal.journal_rows import unanswered as unanswered
-from strands_cli.engine.journal.sqlite_journal import FORMAT as FORMAT
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal as SqliteJournal

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import errno
 import functools
 import hashlib
 import json
@@ -16,6 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.engine.folder_lock import hold_run, is_run_held
+from strands_cli.engine.journal.empty_journal import (
+    FORMAT,
+    cannot_make,
+    empty_database,
+    has_no_more_than_a_journal,
+    is_part,
+    remove_part,
+)
 from strands_cli.engine.journal.journal_files import DATABASE, OUTPUTS
 from strands_cli.engine.journal.journal_rows import Row, RowKind
 from strands_cli.engine.journal.row_texts import json_text, usage_text
@@ -25,18 +32,8 @@ from strands_cli.errors import RunRecordError
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.store_place import StorePlace
 
-FORMAT = 1
 ROWS_AT_ONCE = 256
 
-# `key` and the column names are compatibility data: a test pins them.
-_TABLES = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE effects (
-    key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, status TEXT NOT NULL, digest TEXT NOT NULL, attempt INTEGER NOT NULL,
-    output TEXT, output_file TEXT, usage TEXT NOT NULL, cost REAL, detail TEXT NOT NULL,
-    started_at REAL NOT NULL, ended_at REAL, position INTEGER PRIMARY KEY
-);
-"""
 _UPSERT = """
 INSERT INTO effects (key, kind, status, digest, attempt, output, output_file, usage, cost, detail, started_at, ended_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -102,14 +99,14 @@ class SqliteJournal:
         try:
             directory.mkdir(parents=True, mode=0o700)
         except OSError as error:
-            is_left = isinstance(error, FileExistsError) and _has_no_more_than_a_journal(directory)
+            is_left = isinstance(error, FileExistsError) and has_no_more_than_a_journal(directory)
             if not is_left:
-                raise _cannot_make(directory, error.strerror or str(error)) from error
+                raise cannot_make(directory, error.strerror or str(error)) from error
         with _released_on_failure(directory, hold=True) as (stack, lock):
             if is_left:
-                _remove_part(directory)
+                remove_part(directory)
             # In one write: a process that dies here leaves nothing that looks like a record.
-            (directory / DATABASE).write_bytes(_empty_database())
+            (directory / DATABASE).write_bytes(empty_database())
             connection = _connect(directory, stack)
         journal = cls(directory, connection, lock)
         journal._kinds = {}
@@ -128,7 +125,7 @@ class SqliteJournal:
         fix = f"remove what is left of it: strands runs delete {directory.name}"
         if not (directory / DATABASE).is_file():
             raise RunRecordError(f"there is no journal in {directory}", fix=fix)
-        if _is_part(directory / DATABASE):
+        if is_part(directory / DATABASE):
             raise RunRecordError(f"the journal in {directory} is empty", fix=fix)
         with _released_on_failure(directory, hold=hold) as (stack, lock):
             connection = _connect(directory, stack, read_only=not hold)
@@ -335,50 +332,6 @@ class SqliteJournal:
             return self._connection.execute(query, parameters).fetchall()
         finally:
             self._connection.text_factory = str
-
-
-def _has_no_more_than_a_journal(directory: Path) -> bool:
-    try:
-        names = [entry.name for entry in directory.iterdir()]
-    except OSError:
-        return False
-    return all(name == "lock" or name.startswith(DATABASE) for name in names)
-
-
-def _cannot_make(directory: Path, reason: str) -> RunRecordError:
-    return RunRecordError(
-        f"cannot make the run's directory {directory}: {reason}",
-        fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
-    )
-
-
-def _remove_part(directory: Path) -> None:
-    """Remove what a process left that died while it made the journal; raise where that is whole."""
-    database = directory / DATABASE
-    if database.exists() and not _is_part(database):
-        with contextlib.closing(sqlite3.connect(database)) as connection:
-            if connection.execute("PRAGMA user_version").fetchone() != (0,):
-                raise _cannot_make(directory, os.strerror(errno.EEXIST))
-    for part in directory.glob(f"{DATABASE}*"):  # what SQLite has beside it too: it would read it into the new one
-        part.unlink()
-
-
-def _is_part(database: Path) -> bool:
-    """Return whether a file is the beginning of an empty journal, and not the whole of it."""
-    empty = _empty_database()
-    return database.stat().st_size < len(empty) and empty.startswith(database.read_bytes())
-
-
-@functools.cache
-def _empty_database() -> bytes:
-    """Return the file of a journal without rows: SQLite makes one in 4 ms and waits for the disk, a copy takes none."""
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.executescript(f"{_TABLES} PRAGMA user_version = {FORMAT};")
-        made = bytearray(connection.serialize())
-    # In memory there is no write-ahead log: the versions for writing and reading of a database with one, as
-    # https://www.sqlite.org/fileformat.html#file_format_version_numbers has them.
-    made[18:20] = b"\2\2"
-    return bytes(made)
 
 
 def _connect(directory: Path, stack: contextlib.ExitStack, *, read_only: bool = False) -> sqlite3.Connection:
