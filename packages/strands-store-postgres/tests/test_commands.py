@@ -79,9 +79,9 @@ def test_a_store_is_made_checked_and_migrated(folder: Folder, database: str) -> 
         ran = commands.run(*words)
         assert ran.code == ExitCode.RUN_RECORD
         assert "strands store init --store " in ran.err
-    assert len(commands.json("store", "init")["done"]) == 1
-    assert len(commands.json("store", "init")["done"]) == 1
-    assert len(commands.json("store", "migrate")["done"]) == 1
+    # An engine that is installed adds what it has done.
+    for words in (("store", "init"), ("store", "init"), ("store", "migrate")):
+        assert database.rpartition("/")[2] in commands.json(*words)["done"][0]
     facts = [fact.partition(":")[0] for fact in commands.json("store", "check")["facts"]]
     assert {"server", "schema", "role"} <= {*facts}
     assert commands.json("runs", "list")["runs"] == []
