@@ -3,17 +3,24 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from strands_cli.catalog import discover_catalog
 from strands_cli.codes import declared_codes
+from strands_cli.config import Settings
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
+from strands_cli.planning.machine import Installation
 from strands_cli.planning.plan.plan_values import Bounds, Plan
-from strands_cli.planning.plan_builder import require_runnable, with_findings
+from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_inputs import UNKNOWN_INPUT
 from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workflow_plan import plan_workflow
+from strands_cli.policy import Policy
+from strands_cli.workflow import load_spec
+from strands_cli.workflow.yaml import read_document
 from tests.distributions import booby_trapped, sound
 from tests.fakes.plans import chain_of, found, plan_of
 
@@ -183,7 +190,7 @@ def test_steps_are_shown_as_they_will_be_sent_where_the_inputs_suffice() -> None
 
 def plan_with(*codes: str) -> Plan:
     findings = [Finding(declared_codes()[code], code, severity="error") for code in codes]
-    return with_findings(chain_of(ONE), findings)
+    return replace(chain_of(ONE), findings=tuple(findings))
 
 
 @pytest.mark.parametrize(
@@ -208,13 +215,15 @@ def test_the_exit_code_names_who_can_do_the_most_and_all_findings_come_along(
 
 
 def test_warnings_stop_nothing() -> None:
-    require_runnable(with_findings(chain_of(ONE), [Finding(UNKNOWN_INPUT, "x", severity="warning")]))
+    require_runnable(replace(chain_of(ONE), findings=(Finding(UNKNOWN_INPUT, "x", severity="warning"),)))
 
 
 def test_one_finding_is_reported_once() -> None:
     finding = Finding(UNKNOWN_INPUT, "x", severity="warning")
-    plan = with_findings(with_findings(chain_of(ONE), [finding]), [finding])
-    assert plan.findings == (finding,)
+    machine = Installation(discover_catalog([]), Settings(Path("runs")), Policy(), None, {"OPENAI_API_KEY": "k"})
+    loaded = load_spec(read_document("flow.yaml", chain_of(ONE).text)).with_findings([finding])
+    plan = plan_workflow(loaded, machine, lambda plan, loaded: [finding, finding], RunRequest())
+    assert plan.findings.count(finding) == 1
 
 
 def test_the_digest_changes_with_whatever_changes_the_run() -> None:
@@ -283,6 +292,7 @@ def test_a_recording_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
 
 COLD = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from strands_cli.catalog import discover_catalog
 from tests.fakes.plans import chain_of
