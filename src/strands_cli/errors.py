@@ -199,6 +199,10 @@ class RunRecordError(StrandsCliError):
     exit_code = ExitCode.RUN_RECORD
 
 
+class CannotStore(RunRecordError):
+    """Where runs are stored cannot be written or read now: no space, no permission, a disk that fails."""
+
+
 class NotEquipped(StrandsCliError):
     """The file is right, but this machine lacks an extra, a key, an engine or something a tool requires."""
 

@@ -15,7 +15,7 @@ from strands_cli.engine.plan_execution import execute
 from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts, stored_request
 from strands_cli.engine.standalone import MemoryJournal
-from strands_cli.errors import ArtifactError, RunFailed, RunRecordError
+from strands_cli.errors import ArtifactError, CannotStore, RunFailed, RunRecordError
 from strands_cli.events import ArtifactWritten, Event, RunFinished
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.plan.plan_values import Plan
@@ -145,6 +145,7 @@ def test_a_run_that_died_between_its_files_and_its_record_finds_the_files_its_ow
         (RunFailed("no"), "failed", "no"),
         (asyncio.CancelledError(), "interrupted", None),
         (KeyboardInterrupt(), "interrupted", None),
+        (CannotStore("no space"), "interrupted", "no space"),
         (ZeroDivisionError("oh"), "failed", "ZeroDivisionError: oh"),
     ],
 )

@@ -14,7 +14,7 @@ from strands_cli.engine.end_names import end_names
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Traced
 from strands_cli.engine.run import Run
-from strands_cli.errors import RunRecordError, StrandsCliError, WaitingForPerson
+from strands_cli.errors import CannotStore, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.events import ArtifactWritten, Denials, Event, RunFinished, RunStarted, RunStatus, Usage
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
         return "waiting", error.message
     if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
         return "interrupted", "the process was asked to stop"
+    if isinstance(error, CannotStore):
+        return "interrupted", error.message
     if isinstance(error, StrandsCliError):
         return "failed", error.message
     return "failed", f"{type(error).__name__}: {error}"

@@ -17,7 +17,7 @@ from strands_cli.engine.journal import Answer, Question, unanswered
 from strands_cli.engine.run_start import raised_budgets, require_same, stored_request, without_own_artifacts
 from strands_cli.engine.stored_runs import opened_run
 from strands_cli.engine.turns import ProviderLimits, read_provider_limits
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import CannotStore, RunRecordError
 from strands_cli.planning import require_runnable
 from strands_cli.planning.watch import workspace_of
 
@@ -139,7 +139,7 @@ class LocalRows:
         watch = RowWatch(self.tell)
         try:
             outcome = await self._outcome(row, watch)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, CannotStore):  # the next rows could not be stored either
             ended(watch.interrupted())
             raise
         except Exception as error:  # noqa: BLE001 - a row that breaks, for whatever reason, must not end the others
@@ -180,6 +180,8 @@ class LocalRows:
         human = NoPerson(detach=request.detach)
         try:
             result = await app.run(planned, request, human, watch, run_id=row.run_id, shared=self.shared)
+        except CannotStore:
+            raise
         except RunRecordError as error:
             # There is a journal, and it could not be opened: that is what the person must know.
             raise (error if watch.has_begun or missing is None else missing) from error

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from strands_cli.engine.journal.journal_files import DATABASE
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import CannotStore, RunRecordError
 
 FORMAT = 1
 
@@ -34,10 +34,11 @@ def has_no_more_than_a_journal(directory: Path) -> bool:
     return all(name == "lock" or name.startswith(DATABASE) for name in names)
 
 
-def cannot_make(directory: Path, reason: str) -> RunRecordError:
-    """Return the error for a run whose folder cannot be made."""
-    return RunRecordError(
-        f"cannot make the run's directory {directory}: {reason}",
+def cannot_make(directory: Path, error: OSError) -> RunRecordError:
+    """Return the error for a run whose folder cannot be made: it exists, or the next one could not be made either."""
+    kind = RunRecordError if error.errno == errno.EEXIST else CannotStore
+    return kind(
+        f"cannot make the run's directory {directory}: {error.strerror or error}",
         fix="choose a writable place with --runs-dir or STRANDS_RUNS_DIR",
     )
 
@@ -48,7 +49,7 @@ def remove_part(directory: Path) -> None:
     if database.exists() and not is_part(database):
         with contextlib.closing(sqlite3.connect(database)) as connection:
             if connection.execute("PRAGMA user_version").fetchone() != (0,):
-                raise cannot_make(directory, os.strerror(errno.EEXIST))
+                raise cannot_make(directory, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
     for part in directory.glob(f"{DATABASE}*"):  # what SQLite has beside it too: it would read it into the new one
         part.unlink()
 

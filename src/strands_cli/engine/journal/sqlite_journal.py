@@ -93,7 +93,8 @@ class SqliteJournal:
         A directory that a process has left which died before it had made the journal is taken.
 
         Raises:
-            RunRecordError: The directory cannot be made or written, or has a journal.
+            RunRecordError: The directory has a journal.
+            CannotStore: It cannot be made or written.
         """
         is_left = False
         try:
@@ -101,7 +102,7 @@ class SqliteJournal:
         except OSError as error:
             is_left = isinstance(error, FileExistsError) and has_no_more_than_a_journal(directory)
             if not is_left:
-                raise cannot_make(directory, error.strerror or str(error)) from error
+                raise cannot_make(directory, error) from error
         with _released_on_failure(directory, hold=True) as (stack, lock):
             if is_left:
                 remove_part(directory)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import CannotStore, RunRecordError
 
 
 class StorageErrors:
-    """Turns errors of the database, the disk or a damaged row into `RunRecordError`.
+    """Turns errors of a damaged row or database into `RunRecordError`, and those of the disk into `CannotStore`.
 
     A class, since a generator would cost more than the reading of a row.
     """
@@ -24,7 +24,9 @@ class StorageErrors:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, (sqlite3.Error, OSError, ValueError, TypeError, RecursionError)):
-            raise RunRecordError(
+            # Of the others, the journal is damaged, or a row cannot be stored.
+            is_storage = isinstance(error, (sqlite3.OperationalError, OSError))
+            raise (CannotStore if is_storage else RunRecordError)(
                 f"the journal in {self._directory} cannot be used: {error}",
                 fix="check the disk (space, permissions); where the journal is damaged, remove it: "
                 f"strands runs delete {self._directory.name}",
