@@ -145,6 +145,14 @@ def test_a_queued_run_that_is_cancelled_is_never_run(site: Site, worker: AWorker
     assert site.model.asked["first cancelled"] == 0
 
 
+def test_a_queued_run_that_is_deleted_is_in_no_queue(site: Site, worker: AWorker) -> None:
+    run_id = site.submit("deleted", "--at", "2999-01-01T00:00")
+
+    assert site.strands("runs", "delete", run_id).code == 0
+
+    assert site.json("queue", "status")["queues"][0]["delayed"] == 0
+
+
 def test_a_run_that_a_worker_works_on_is_cancelled_there(site: Site, worker: AWorker) -> None:
     site.model.hold("running-cancel")
     run_id = site.submit("running-cancel")

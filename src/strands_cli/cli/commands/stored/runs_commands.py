@@ -45,6 +45,8 @@ STATUS = Annotated[
 
 # What `prune` deletes by default: runs that cannot be resumed by mistake.
 ENDED = ["completed", "failed", "cancelled"]
+# What a queue has and no process works on.
+UNSTARTED = ("queued", "scheduled")
 # Rows of batches in these states are listed, since a person has to do something for them.
 ASKING = ("waiting", "needs-decision")
 
@@ -193,10 +195,13 @@ def _delete(store: RunStore, run: str) -> str:
     from strands_cli.batch_ids import BATCH
 
     try:
-        is_batch = store.read(run).pattern == BATCH
+        found = store.read(run)
     except RunRecordError:  # what cannot be read is deleted too
-        is_batch = False
-    if not is_batch:
+        store.delete(run)
+        return ""
+    if found.pattern != BATCH:
+        if found.status in UNSTARTED:  # or it would count as waiting when it is gone
+            _leave_queue(store, run)
         store.delete(run)
         return ""
     return f", with {counted(delete(store, run), 'row')}"
