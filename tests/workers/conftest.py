@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -13,6 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from tests.cli.strands import CLONE, Folder, Ran, empty_folder
 from tests.fakes.model_server import ModelServer, Turn, echo
 from tests.postgres.postgres_server import PostgresServer
 from tests.warm import STRANDS
-from tests.workers.killed_at import WHERE
+from tests.workers.killed_at import CLOCK, WHERE
 
 # What `nox -s postgres` installs.
 HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_engine_dbos") and find_spec("strands_store_postgres"))
@@ -146,7 +148,7 @@ class AWorker:
     def __init__(self, site: Site, words: tuple[str, ...], env: dict[str, str]) -> None:
         self.log: list[dict[str, Any]] = []
         self._came = threading.Condition()
-        program = [sys.executable, "-m", "tests.workers.killed_at"] if WHERE in env else [STRANDS]
+        program = [sys.executable, "-m", "tests.workers.killed_at"] if env.keys() & {WHERE, CLOCK} else [STRANDS]
         command = [*program, "worker", "--log", "json", "--store", site.address, *words]
         place = site.folder.root / f"worker{next(_NUMBERS)}"
         place.mkdir()
@@ -208,24 +210,31 @@ class AWorker:
         self.process.stderr.close()
 
 
-@pytest.fixture(scope="module")
-def site(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Return a folder with a store that has queues; its workers are killed at the end."""
+@contextlib.contextmanager
+def site_at(server: PostgresServer, place: Path, tablespace: str = "") -> Iterator[Site]:
+    """Make a folder and a store with queues in a database of its own; its workers are killed at the end."""
     from strands_cli.engine.stored_runs import opener_of
     from strands_cli.queues import engine_of
 
     name = f"workers_{os.getpid()}_{next(_NUMBERS)}"
-    postgres_server.run(f"CREATE DATABASE {name}")
-    place = StorePlace(address=postgres_server.address(name))
-    opener, address = opener_of(place)
-    opener.init(place, address)
-    engine_of(place)[0].init(place, address)
+    server.run(f"CREATE DATABASE {name}" + (f" TABLESPACE {tablespace}" if tablespace else ""))
+    stored = StorePlace(address=server.address(name))
+    opener, address = opener_of(stored)
+    opener.init(stored, address)
+    engine_of(stored)[0].init(stored, address)
     model = Model()
-    with empty_folder(tmp_path_factory.mktemp("site")) as folder, model.server:
-        made = Site(folder, place.address, model)
+    with empty_folder(place) as folder, model.server:
+        made = Site(folder, stored.address, model)
         made.flow()
         yield made
         model.close()
         for worker in made.workers:
             worker.kill()
-    postgres_server.run(f"DROP DATABASE {name} WITH (FORCE)")
+    server.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def site(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Return a folder with a store that has queues; its workers are killed at the end."""
+    with site_at(postgres_server, tmp_path_factory.mktemp("site")) as made:
+        yield made

@@ -1,6 +1,7 @@
-"""Kills a process at a chosen call: `python -m tests.workers.killed_at worker ...`, or as `STRANDS_TEST_FIRST`.
+"""Kills a process at a chosen call, or gives it another clock: `python -m tests.workers.killed_at worker ...`.
 
-`STRANDS_TEST_KILLED_AT=FILE:FUNCTION:EVENT:N` means the N-th time that a function of a file is called or returns.
+`STRANDS_TEST_KILLED_AT=FILE:FUNCTION:EVENT:N` means the N-th time that a function of a file is called or returns, and
+`STRANDS_TEST_CLOCK=-86400` a clock that is a day late. Also for `STRANDS_TEST_FIRST`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import os
 import signal
 import sys
 import threading
+import time
 from types import FrameType
 from typing import Any
 
-WHERE = "STRANDS_TEST_KILLED_AT"
+WHERE, CLOCK = "STRANDS_TEST_KILLED_AT", "STRANDS_TEST_CLOCK"
 
 
 def begin() -> None:
     """Watch the function in every thread from now on."""
+    now = time.time
+    if shift := float(os.environ.get(CLOCK, "0")):
+        time.time = lambda: now() + shift
     if (where := os.environ.get(WHERE)) is None:
         return
     file, function, wanted, number = where.split(":")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 from collections import Counter
@@ -151,3 +152,29 @@ def test_a_submitter_that_dies_before_the_run_is_in_its_queue_leaves_nothing_tha
         assert site.strands(*words).code == 0
     site.until(lambda: site.status(topic) == "completed")
     assert (site.model.asked[f"first {topic}"], site.model.asked[f"second (first {topic})"]) == (1, 1)
+
+
+@pytest.mark.parametrize("number", range(20 if HOW_MANY == "all" else 1))
+def test_workers_that_are_killed_at_random_repeat_only_what_they_were_doing(clean: Site, number: int) -> None:
+    site, chance = clean, random.Random(number)
+    workers = [site.worker("--name", "twin"), site.worker("--name", "twin")]
+    topics = [f"random{number}-{index}" for index in range(8)]
+    texts = [f"first {topic}" for topic in topics] + [f"second (first {topic})" for topic in topics]
+    for worker in workers:
+        worker.wait_for("started")
+    runs = [site.submit(topic) for topic in topics]
+    for _ in range(2):
+        least = sum(site.model.asked[text] for text in texts) + chance.randrange(6)
+        with site.model.came:
+            site.model.came.wait_for(lambda: sum(site.model.asked[text] for text in texts) >= least, timeout=10)  # noqa: B023
+        workers.pop(0).kill()
+        asked = Counter(site.model.asked)
+        done = {topic: finished(site, run) for topic, run in zip(topics, runs, strict=True)}
+        workers.append(site.worker("--name", "twin"))
+        workers[-1].wait_for("started")
+        for topic in topics:
+            for step, text in (("steps.0", f"first {topic}"), ("steps.1", f"second (first {topic})")):
+                assert ("model", step) not in done[topic] or site.model.asked[text] == asked[text], (topic, step)
+    for run in runs:
+        site.until(lambda run=run: site.status(run) == "completed")
+    assert sum(site.model.asked[text] - 1 for text in texts) <= 2 * 4, "at most what both were doing"
