@@ -37,6 +37,8 @@ NUMBERS_S = 5.0
 MEASURED: tuple[RunStatus, ...] = ("queued", "running", "waiting", "needs-decision")
 # How long a run may take to end cleanly when it is stopped.
 STOP_S = 5.0
+# How long one thread of a worker goes on while another one waits: that which commits must not wait behind the runs.
+SWITCH_S = 0.0005
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -96,6 +98,7 @@ async def work(where: WorkPlace, choices: WorkerChoices) -> None:
         RunRecordError: The store cannot be reached, or the worker has lost its lock.
     """
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
+    sys.setswitchinterval(SWITCH_S)
     place, name = where.store.place, choices.name
     station = where.engine.station(place, where.address, name, choices.queues, choices.concurrency, VERSION)
     measured = contextlib.ExitStack()
