@@ -83,6 +83,11 @@ class HidesNotes(MemoryJournal):
         """Wait for the next write, which never looks."""
 
 
+class HidesBeginnings(MemoryJournal):
+    async def begin(self, row: Row) -> None:
+        """Say that the effect may begin, and store nothing."""
+
+
 class KeepsTheFirst(MemoryJournal):
     async def write(self, row: Row) -> None:
         if self.row(row.key) is None:
@@ -178,6 +183,7 @@ SPOILED = {
     TakesZeroForUnknown: "test_a_written_row_comes_back_whole",
     CutsLargeOutputs: "test_a_large_output_comes_back_whole",
     HidesNotes: "test_a_noted_row_is_seen_at_once",
+    HidesBeginnings: "test_a_begun_row_is_seen_at_once",
     KeepsTheFirst: "test_the_newest_row_of_a_key_counts",
     OrdersByLastChange: "test_rows_come_in_the_order_of_their_first_start",
     OrdersByKey: "test_rows_come_in_the_order_of_their_first_start",
