@@ -26,6 +26,7 @@ CHECKS = {name for name in dir(JournalContract) if name.startswith("test_")}
 NEEDS_DURABLE = {
     "test_a_row_is_durable_when_write_returns",
     "test_a_fact_is_durable_when_put_returns",
+    "test_facts_that_are_stored_are_durable",
     "test_closing_commits_what_was_noted",
     "test_a_run_goes_on_where_it_was_left",
     "test_one_run_is_held_by_one",
@@ -262,6 +263,11 @@ class KeepsFactsForLater(SqliteJournal):
                 super().put(**self.later)
 
 
+class ForgetsStoredFacts(SqliteJournal):
+    async def store(self, **facts: Any) -> None:
+        """Say that facts are stored, and keep none."""
+
+
 class DropsNotesAtTheEnd(HoldsNotes):
     async def write(self, row: Row) -> None:
         self.commit()
@@ -288,6 +294,10 @@ class ReturnsBeforeCommitOnDisk(OnDisk):
     journal = ReturnsBeforeCommit
 
 
+class ForgetsStoredFactsOnDisk(OnDisk):
+    journal = ForgetsStoredFacts
+
+
 class KeepsFactsForLaterOnDisk(OnDisk):
     journal = KeepsFactsForLater
 
@@ -309,6 +319,7 @@ SPOILED_ON_DISK = {
         "test_a_row_is_durable_when_write_returns",
         "test_the_death_of_the_process_loses_nothing_that_was_written",
     },
+    ForgetsStoredFactsOnDisk: {"test_facts_that_are_stored_are_durable"},
     KeepsFactsForLaterOnDisk: {"test_a_fact_is_durable_when_put_returns"},
     DropsNotesAtTheEndOnDisk: {"test_closing_commits_what_was_noted"},
     StartsAnewOnDisk: {"test_a_run_goes_on_where_it_was_left"},

@@ -67,10 +67,12 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
             error.run_id = run.id
         # A journal that has failed cannot store this; the error that is raised says it.
         with contextlib.suppress(RunRecordError):
-            _store_end(run, *_ending(error))
+            if not run.budget.is_frozen:
+                ports.journal.put(**_end_facts(run, *_ending(error)))
         _report_end(run, span, *_ending(error))
         raise
-    _store_end(run, "completed", None, response=names["last_response"])
+    if not run.budget.is_frozen:
+        await ports.journal.store(**_end_facts(run, "completed", None), response=names["last_response"])
     denials = _report_end(run, span, "completed", None)
     return RunResult(
         run_id=run.id,
@@ -153,11 +155,10 @@ def _store_start(run: Run) -> None:
     run.ports.journal.put(status="running", reason=None, ended_at=None, **began)
 
 
-def _store_end(run: Run, status: RunStatus, reason: str | None, **facts: Any) -> None:
-    if run.budget.is_frozen:
-        return
+def _end_facts(run: Run, status: RunStatus, reason: str | None) -> dict[str, Any]:
+    """Return what the journal stores of the end of a run."""
     ended = {"ended_at": run.clock.now(), "worked_s": run.budget.seconds, "session_started_at": None}
-    run.ports.journal.put(status=status, reason=reason, **ended, **facts)
+    return {"status": status, "reason": reason, **ended}
 
 
 def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> tuple[Denials, ...]:

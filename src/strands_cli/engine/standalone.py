@@ -57,6 +57,10 @@ class MemoryJournal:
         """Store facts."""
         self._facts |= _json_copy(facts)
 
+    async def store(self, **facts: Any) -> None:
+        """Store facts about the run; this journal waits for no other process."""
+        self.put(**facts)
+
     def close(self) -> None:
         """Keep the rows: there is nothing to release."""
 

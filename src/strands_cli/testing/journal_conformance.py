@@ -220,6 +220,20 @@ class JournalContract:
             with contextlib.closing(self.read_journal(tmp_path)) as reader:
                 expect(reader.get("status") == "waiting", "the fact is not there yet")
 
+    def test_facts_that_are_stored_are_durable(self, tmp_path: Path) -> None:
+        """Another reader sees them when `store` returns, and those that were put before."""
+        self._require_durable()
+        with self._journal(tmp_path) as journal:
+
+            async def use() -> None:
+                journal.put(status="running", inputs={"topic": "bees"})
+                await journal.store(status="completed", response="done")
+                with contextlib.closing(self.read_journal(tmp_path)) as reader:
+                    found = [reader.get(name) for name in ("status", "response", "inputs")]
+                expect(found == ["completed", "done", {"topic": "bees"}], f"the facts are {found}")
+
+            asyncio.run(use())
+
     def test_closing_commits_what_was_noted(self, tmp_path: Path) -> None:
         """A run that ends loses no note."""
         self._require_durable()

@@ -119,6 +119,10 @@ class PostgresJournal:
         """Refuse, as `write`."""
         raise self._not_held()
 
+    async def store(self, **facts: Any) -> None:
+        """Refuse, as `write`."""
+        raise self._not_held()
+
     def close(self) -> None:
         """Give back what is used of the database."""
         self._release()
@@ -260,6 +264,15 @@ class HeldJournal(PostgresJournal):
         done: Future[None] = Future()
         self._send(Entry(self, change.add, change.size, done))
         done.result()
+        self._facts.note(change.texts)
+
+    async def store(self, **facts: Any) -> None:
+        """Store facts about the run, and return when they are committed."""
+        change: FactChange = self._decoded_value(lambda: fact_change(facts, self.redactor, self._listed))
+        self._listed = change.listed
+        done = asyncio.get_running_loop().create_future()
+        self._send(Entry(self, change.add, change.size, done))
+        await done
         self._facts.note(change.texts)
 
     def close(self) -> None:

@@ -147,6 +147,9 @@ class Journal(Protocol):
     def put(self, **facts: Any) -> None:
         """Store facts about the run itself (status, reason, inputs) and commit at once."""
 
+    async def store(self, **facts: Any) -> None:
+        """Store facts as `put` does, and return when they are committed; the loop's other runs go on meanwhile."""
+
     def close(self) -> None:
         """Commit pending rows and release the run."""
 

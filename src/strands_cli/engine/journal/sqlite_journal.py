@@ -229,6 +229,10 @@ class SqliteJournal:
             rows = list(texts.items())
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
+    async def store(self, **facts: Any) -> None:
+        """Store facts about the run; this journal waits for no other process."""
+        self.put(**facts)
+
     def close(self) -> None:
         """Commit pending rows, close the database and release the run."""
         with contextlib.ExitStack() as stack:
