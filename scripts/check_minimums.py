@@ -15,6 +15,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+# Distributions of this clone, and what is tested in the session `postgres` with the versions of its lock.
+NOT_INSTALLED = ("tools", "dev-server")
 CLONE = Path(__file__).resolve().parent.parent
 
 
@@ -26,7 +28,7 @@ def main() -> int:
         extras = [
             line
             for name, lines in project.get("optional-dependencies", {}).items()
-            if name != "tools"
+            if name not in NOT_INSTALLED
             for line in lines
         ]
         for requirement in map(Requirement, [*project["dependencies"], *extras]):

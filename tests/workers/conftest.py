@@ -30,7 +30,7 @@ from tests.workers.killed_at import CLOCK, WHERE
 HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_engine_dbos") and find_spec("strands_store_postgres"))
 collect_ignore_glob = [] if HAS_ENGINE else ["test_workers_*.py"]
 
-PATIENCE_S = 60
+PATIENCE_S = 180
 _NUMBERS = itertools.count(1)
 AGENT = {"writer": {"prompt": "You write.", "tools": []}}
 

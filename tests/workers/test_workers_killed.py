@@ -19,7 +19,7 @@ from tests.workers.conftest import Site
 
 pytestmark = pytest.mark.postgres
 
-HOW_MANY = os.environ.get("KILLED_WORKERS", "4")
+HOW_MANY = os.environ.get("KILLED_WORKERS", "2")
 SOURCE = """
 import os
 
