@@ -55,13 +55,18 @@ def planned_flow(flow: str, request: RunRequest) -> Plan:
 
 
 def read(
-    directory: Path, content: str | bytes, name: str = "rows.csv", flow: str = FLOW, **common: Any
+    directory: Path,
+    content: str | bytes,
+    name: str = "rows.csv",
+    flow: str = FLOW,
+    ignored: Sequence[str] = (),
+    **common: Any,
 ) -> list[CheckedRow]:
     """Return the checked rows of a file with this content."""
     path = directory / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     request = RunRequest(**common)
-    with read_rows(str(path), None, planned_flow(flow, request), loaded_flow(flow), request) as rows:
+    with read_rows(str(path), None, planned_flow(flow, request), loaded_flow(flow), request, ignored) as rows:
         return list(rows)
 
 
@@ -185,6 +190,26 @@ def test_a_name_that_is_nearly_an_input_is_suggested(tmp_path: Path) -> None:
         1,
         1,
     ]
+
+
+CRATES = '{"topic": "a", "count": 1, "crates": 3}\n'
+
+
+@pytest.mark.parametrize(("name", "content"), [("rows.csv", "topic,count,crates\na,1,3\n"), ("rows.jsonl", CRATES * 2)])
+def test_a_column_to_ignore_that_the_file_does_not_have_is_refused_with_one_that_it_has(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    assert len(read(tmp_path, content, name, ignored=["crates"])) == content.count("1")
+    assert refused(tmp_path, content, name, ignored=["crates", "note"]) == [("unknown-ignored", 1, None)]
+    with pytest.raises(InvalidInput) as caught:
+        read(tmp_path, content, name, ignored=["crats"])
+    assert [found.code for found in caught.value.findings] == ["unknown-column", "unknown-ignored"]
+    assert "--ignore crates?" in str(caught.value.findings[1].fix)
+
+
+def test_a_line_that_cannot_be_read_may_have_what_is_ignored(tmp_path: Path) -> None:
+    content = '{"topic": "a", "count": 1}\n{"crates": \n'
+    assert [code for code, _, _ in refused(tmp_path, content, "rows.jsonl", ignored=["crates"])] == ["bad-row"]
 
 
 def test_what_is_given_for_all_rows_is_not_given_by_rows(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from strands_cli.batch.reading.csv_rows import CsvRows
-from strands_cli.batch.reading.given_row import GivenRow
+from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
 from strands_cli.batch.reading.json_line_rows import JsonLineRows
 from strands_cli.batch.reading.row_checks import CheckedRow, RowCheck
 from strands_cli.batch.reading.row_findings import RowFindings
@@ -141,6 +141,8 @@ def _read(opened: RowSource, check: RowCheck, findings: RowFindings, rows: Check
             checked = check.checked(row)
             if checked is not None and not findings.count:
                 rows.add(checked)
+        if all(finding.code != BAD_ROW for finding in findings.shown):  # else it may be in what could not be read
+            check.require_ignored(lines.where(1))
     except InvalidInput as error:
         for finding in error.findings:
             findings.add(finding)

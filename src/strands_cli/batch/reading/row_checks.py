@@ -11,8 +11,8 @@ from strands_cli.batch.reading.given_row import GivenRow
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch_ids import DIGEST_CHARS
 from strands_cli.canonical_json import digest_of
-from strands_cli.errors import Code, Finding, Where, suggest
-from strands_cli.phrases import shortened
+from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
+from strands_cli.phrases import first_of, shortened
 from strands_cli.planning import MISSING_INPUT, RunRequest, resolve_inputs
 from strands_cli.quick_dataclass import dataclass
 
@@ -34,6 +34,11 @@ ROW_INPUT = Code(
     "row-input",
     "A required input has no value in a row, or a value does not have the declared type.",
     "Correct the cell.",
+)
+UNKNOWN_IGNORED = Code(
+    "unknown-ignored",
+    "`--ignore` names a column, or a member of objects, that a file of rows does not have.",
+    "Correct the name, or omit `--ignore`.",
 )
 # A value of megabytes is not repeated whole.
 _MOST_MESSAGE = 300
@@ -71,7 +76,8 @@ class RowCheck:
             findings: Takes what is wrong.
             ignored: Columns that are not inputs.
         """
-        self._ignored = frozenset(ignored)
+        self._ignored = dict.fromkeys(ignored)
+        self._found: set[str] = set()  # names of the file; only where some are ignored
         self._planned, self._loaded, self._findings = planned, loaded, findings
         self._declared = planned.spec.inputs
         self._texts, self._values = request.variables, request.values
@@ -91,6 +97,18 @@ class RowCheck:
                 otherwise = f"add the column, or pass --var {name}=VALUE"
                 fix = suggest(name, self._refused & set(columns), otherwise, form="the column '{}'")
                 self._findings.add(Finding(ROW_INPUT, message, header, fix))
+
+    def require_ignored(self, where: Where) -> None:
+        """Check, when all rows are read, that the file has the columns that are ignored.
+
+        Args:
+            where: The first line.
+        """
+        for name in [one for one in self._ignored if self._found and one not in self._found]:
+            listed = f"omit --ignore {shlex.quote(name)}; there are: {first_of(sorted(self._found), 20)}"
+            close = did_you_mean(name, self._found)
+            fix = listed if close is None else f"did you mean --ignore {shlex.quote(close)}?"
+            self._add(UNKNOWN_IGNORED, f"there is no column '{shortened(name, 100)}' to ignore", where, fix)
 
     def checked(self, row: GivenRow) -> CheckedRow | None:
         """Return a row that can run, or None: the findings say why it cannot."""
@@ -124,8 +142,10 @@ class RowCheck:
 
     def _is_usable(self, name: str, place: Callable[[str], Where]) -> bool:
         """Return whether a name is an input that rows may give; one that is not is reported once."""
-        if name in self._ignored:
-            return False
+        if self._ignored:
+            self._found.add(name)
+            if name in self._ignored:
+                return False
         if name in self._names and name not in self._texts and name not in self._values:
             return True
         if name not in self._refused:
