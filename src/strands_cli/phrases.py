@@ -23,6 +23,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def plain(number: float) -> str:
+    """Return a number with three digits that count, without an exponent: `5,130`, `12.5`, `0.0167`."""
+    digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
+    text = f"{number:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text
+
+
 def duration(seconds: float | None) -> str:
     """Return a duration as short text: `340 ms`, `2.1 s`, `3 min 05 s`, `2 h 04 min`; empty where there is none."""
     if seconds is None:

@@ -216,6 +216,24 @@ def test_progress_estimates_the_rest_and_comes_now_and_then() -> None:
     assert progress.lines(40, 1) == []
 
 
+@pytest.mark.parametrize(
+    ("ended", "seconds", "rate"),
+    [
+        (5130, 60, "5,130"),
+        (1_234_567, 1, "74,074,020"),
+        (25, 120, "12.5"),
+        (1, 3600, "0.0167"),
+        (2, 10_000_000, "0.000012"),
+    ],
+)
+def test_a_rate_of_any_size_is_written_without_an_exponent(ended: int, seconds: float, rate: str) -> None:
+    now = [0.0]
+    tally = BatchTally(total=10 * ended, ended_here=ended)
+    progress = BatchProgress("b-1", tally, lambda: now[0])
+    now[0] = seconds
+    assert f", {rate} rows/min, " in progress.text()
+
+
 def test_an_order_has_each_row_in_a_few_bytes(tmp_path: Path) -> None:
     order = RowOrder()
     for number in range(5):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.text_layout import fitted, one_line
-from strands_cli.phrases import counted, duration
+from strands_cli.phrases import counted, duration, plain
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class BatchProgress:
         parts += [f"{tally.waiting} wait"] if tally.waiting else []
         parts += [f"{counted(tally.running, 'run')} in progress"] if tally.running else []
         if tally.ended_here and seconds > 0:
-            parts.append(f"{60 * tally.ended_here / seconds:.3g} rows/min")
+            parts.append(f"{plain(60 * tally.ended_here / seconds)} rows/min")
         left = tally.seconds_left(seconds)
         parts += [f"about {duration(left)} left"] if left is not None else []
         tokens, cost = tally.spent.usage.total_tokens, tally.spent.cost_usd
