@@ -28,6 +28,7 @@ class ExitCode(enum.IntEnum):
     INTERNAL = 70
     HUNG_UP = 129
     INTERRUPTED = 130
+    READER_STOPPED = 141
     TERMINATED = 143
 
 
@@ -199,6 +200,10 @@ class RunRecordError(StrandsCliError):
     exit_code = ExitCode.RUN_RECORD
 
 
+class HoldLost(RunRecordError):
+    """Work on a run was stopped: a person cancelled it elsewhere, or another process may have taken it over."""
+
+
 class CannotStore(RunRecordError):
     """Where runs are stored cannot be written or read now: no space, no permission, a disk that fails."""
 
@@ -239,6 +244,12 @@ class Terminated(StrandsCliError):
     """The process got SIGTERM; the run's journal has everything that finished."""
 
     exit_code = ExitCode.TERMINATED
+
+
+class ReaderStopped(StrandsCliError):
+    """The reader of the results stopped before the work was done (`| head -1`); what is done is stored."""
+
+    exit_code = ExitCode.READER_STOPPED
 
 
 class HungUp(StrandsCliError):

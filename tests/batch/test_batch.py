@@ -189,6 +189,17 @@ def test_one_budget_is_for_all_rows_and_a_larger_one_continues(rows: Rows) -> No
     assert set(rows.asked.values()) == {1}
 
 
+def test_what_is_advised_when_a_budget_is_spent_does_not_stop_at_once(rows: Rows) -> None:
+    rows.csv("bees", "ants", "moths", "gnats")
+    ran = rows.batch("--concurrency", "1", "--budget", "max_tokens=20", "--budget", "max_model_calls=100")
+    status = rows.strands("batch", "status", "last").out
+    advised = [re.findall(r"^to continue: strands (.*)", text, re.MULTILINE) for text in (ran.err, status)]
+    assert advised[0] == advised[1]
+    assert advised[0][0].split()[3:] == ["--budget", "max_tokens=48"]
+    assert rows.strands(*advised[0][0].split()).code == 0
+    assert len(rows.asked) == 4
+
+
 def test_a_budget_that_is_spent_by_the_last_row_has_stopped_nothing(rows: Rows) -> None:
     rows.csv("bees", "ants")
     assert rows.batch("--concurrency", "1", "--budget", "max_tokens=24").code == 0

@@ -167,12 +167,32 @@ def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:
     line = "strands batch flow.yaml rows.csv --concurrency 1 2> said.txt | head -1; echo ${PIPESTATUS[0]}"
     ran = rows.folder.run(["bash", "-c", line.replace("strands", str(strands()), 1)], **environ)
     first, code = ran.out.splitlines()
-    assert (json.loads(first)["response"], code) == ("TOPIC 0", "0")
+    assert (json.loads(first)["response"], code) == ("TOPIC 0", "141")
     assert "strands batch resume" in (rows.folder.work / "said.txt").read_text()
     assert len(rows.asked) < 50
     assert rows.batch().code == 0
     assert len(rows.lines(OUT)) == 50
     assert set(rows.asked.values()) <= {1, 2}
+
+
+def test_a_reader_that_stops_after_the_last_row_is_not_an_error_as_for_a_run(rows: Rows) -> None:
+    rows.csv("bees", "ants")
+    environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
+    assert rows.batch().code == 0
+    line = f"{strands()} batch flow.yaml rows.csv | true; echo ${{PIPESTATUS[0]}}"
+    ran = rows.folder.run(["bash", "-c", line], **environ)
+    assert ran.out == "0\n", ran.err
+    assert set(rows.asked.values()) == {1}
+
+
+@pytest.mark.parametrize(("word", "meant"), [("stauts", "status"), ("cancle", "cancel"), ("retyr", "retry")])
+def test_a_word_that_is_nearly_a_command_is_not_read_as_a_workflow(rows: Rows, word: str, meant: str) -> None:
+    ran = rows.strands("batch", word, "flow")
+    assert ran.code == 2
+    assert f"`strands batch {meant} flow`" in ran.err
+    rows.csv("bees")
+    (rows.folder.work / word).write_bytes((rows.folder.work / "flow.yaml").read_bytes())
+    assert rows.strands("batch", word, "rows.csv", "-o", OUT).code == 0
 
 
 def test_the_results_may_go_to_a_pipe_that_has_a_name_of_the_shell(rows: Rows) -> None:

@@ -146,6 +146,7 @@ def test_every_exit_code_of_the_program_is_one_of_the_documented() -> None:
         "INTERNAL": 70,
         "HUNG_UP": 129,
         "INTERRUPTED": 130,
+        "READER_STOPPED": 141,
         "TERMINATED": 143,
     }
     assert {code.name: int(code) for code in ExitCode} == expected

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -77,8 +79,13 @@ def test_a_batch_is_cancelled_from_elsewhere(rows: Rows) -> None:
     rows.model.wait_for("bees")
     ran = rows.strands("batch", "cancel", "flow", "--json")
     assert (ran.code, ran.document["cancelled_rows"]) == (0, 2), ran.err
-    assert started.end().code != 0
-    assert rows.strands("batch", "status", "flow", "--json").document["status"] == "cancelled"
+    ended = started.end()
+    assert (ended.code, "resume" in ended.err) == (17, False), ended.err
+    (advised,) = re.findall(r"strands (batch status .*)", ended.err)
+    assert rows.strands(*shlex.split(advised), "--json").document["status"] == "cancelled"
+    assert "--again" in rows.strands("batch", "status", "flow").out
+    rows.model.held = {}
+    assert rows.batch("--again", "--force").code == 0
 
 
 def transactions_of(address: str) -> int:

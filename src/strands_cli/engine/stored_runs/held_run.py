@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from strands_cli.engine.ports import StoredJournal
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import HoldLost
 
 Result = TypeVar("Result")
 
@@ -16,7 +17,7 @@ async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) 
     """Await work on a run; cancel it when its store asks for that, or when another process may have taken the run over.
 
     Raises:
-        RunRecordError: It was cancelled for that reason.
+        HoldLost: It was cancelled for that reason.
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     asked = asyncio.Event()
@@ -34,7 +35,8 @@ async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) 
     except asyncio.CancelledError:
         if not asked.is_set():
             raise
-        raise RunRecordError(
+        shown = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
+        raise HoldLost(
             f"this process has stopped its work on the run {journal.run_id}: it was asked to, or lost its hold on it",
-            fix="see what became of it: strands runs list",
+            fix=f"see what became of it: {shown}",
         ) from None

@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.batch.batch_progress import BatchProgress, row_line
-from strands_cli.cli.commands.batch.batch_report import next_lines, summary_lines, tally_document
+from strands_cli.cli.commands.batch.batch_report import larger_limits, next_lines, summary_lines, tally_document
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
 from strands_cli.cli.output import OutputClosed, json_text, print_json, say
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import ExitCode, Interrupted, StrandsCliError, UsageError
+from strands_cli.errors import (
+    ExitCode,
+    HoldLost,
+    HungUp,
+    Interrupted,
+    ReaderStopped,
+    StrandsCliError,
+    Terminated,
+    UsageError,
+)
 from strands_cli.phrases import counted
 from strands_cli.run_views import command
 
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
 FILES, FILES_A_RUN = 128, 8
 # Warnings of runs that are shown: each row may have the same one.
 _MOST_WARNINGS = 20
+_SIGNALS = (Interrupted, Terminated, HungUp)
 
 
 @dataclass(slots=True)
@@ -76,6 +86,7 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     tally, batch = BatchTally(), work.batch
     progress = BatchProgress(batch.id, tally)
     known |= {"batch": batch.id, "status": "failed"}
+    may_go_on = True
     require_open_files(work.choices.concurrency)
     notice = notice_of(detached=work.request.detach or not is_interactive())
     draws = not flags.verbose and not (work.choices.out == "-" and sys.stdout.isatty())
@@ -89,16 +100,22 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
         session.listen = _listener(flags, view, progress)
         try:
             stopped = _to_end(session, view)
+        except HoldLost as error:  # a person may have cancelled it for good
+            may_go_on = False
+            error.fix = f"see what became of it: {command('batch', 'status', batch.id, store=work.store.place)}"
+            raise
         except StrandsCliError as error:
-            error.brief = "the batch was stopped" if isinstance(error, Interrupted) else error.brief
+            error.brief = "the batch was stopped" if isinstance(error, _SIGNALS) else error.brief
             raise
         except BrokenPipeError as error:
-            say_stopped_reader(work)
-            raise OutputClosed from error
+            if not tally.left:  # as for a run: nothing is wrong
+                raise OutputClosed from error
+            may_go_on = False
+            raise stopped_reader(work) from error
         finally:
             known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
             notify_later(notice, work.store.place, batch.id)
-            _report(work, tally, view, flags)
+            _report(work, tally, view, flags, may_go_on=may_go_on)
     if flags.as_json:
         print_json(known)
     if stopped is not None and not flags.quiet:
@@ -201,21 +218,26 @@ class _Warnings:
         self._view.line(one_line(f"warning: {text}"))
 
 
-def _report(work: BatchWork, tally: BatchTally, view: View, flags: BatchFlags) -> None:
+def _report(work: BatchWork, tally: BatchTally, view: View, flags: BatchFlags, *, may_go_on: bool) -> None:
+    """Show what the batch has come to, and how it goes on unless an error says that."""
     if flags.quiet or not tally.total:  # nothing has begun: the error says why
         return
     for line in summary_lines(tally):
         view.line(one_line(line))
     if work.choices.out != "-":
         view.line(one_line(f"results {work.choices.out}"))
-    for line in next_lines(work.batch.id, tally, work.store.place):
-        view.line(one_line(line))
+    if may_go_on:
+        larger = larger_limits(work.choices.budget, tally, work.batch.journal.get("worked_s"))
+        for line in next_lines(work.batch.id, tally, work.store.place, larger):
+            view.line(one_line(line))
 
 
-def say_stopped_reader(work: BatchWork) -> None:
-    """Say that the reader of the results has stopped, and how the batch goes on."""
+def stopped_reader(work: BatchWork) -> ReaderStopped:
+    """Return the error of a batch whose results are read no more, with how it goes on."""
     again = command("batch", "resume", work.batch.id, store=work.store.place)
-    say(f"the reader of the results has stopped, so no further row begins; to continue: {again} -o FILE")
+    error = ReaderStopped("the reader of the results has stopped, so no further row begins", fix=f"{again} -o FILE")
+    error.run_id = work.batch.id
+    return error
 
 
 def exit_code_of(tally: BatchTally) -> int:

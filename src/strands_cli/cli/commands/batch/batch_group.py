@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import Any
 
 from strands_cli.cli.commands.batch.batch_start import start
 from strands_cli.cli.commands.batch.batch_verbs import cancel_batch, resume_batch, retry_batch, show_status
 from strands_cli.cli.commands.help_group import HelpGroup, group
+from strands_cli.errors import UsageError, did_you_mean
 
 DEFAULT = "run"
 _HELP = ("--help", "-h")
@@ -18,10 +21,22 @@ class BatchGroup(HelpGroup):
     default = DEFAULT
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command before words that name no command."""
+        """Put the default command before words that name no command.
+
+        Raises:
+            UsageError: The first word is nearly the name of a command, and there is no such file.
+        """
         if args and args[0] not in self.commands and args[0] not in _HELP:
+            self._require_workflow(args)
             args = [self.default, *args]
         return list(super().parse_args(ctx, args))
+
+    def _require_workflow(self, args: list[str]) -> None:
+        word, *more = args
+        close = did_you_mean(word, self.commands) if word.isalpha() and not os.path.lexists(word) else None
+        if close is not None:
+            fix = f"did you mean `{shlex.join(['strands', 'batch', close, *more])}`?"
+            raise UsageError(f"there is neither a command nor a workflow file {word!r}", fix=fix)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return the commands that begin so, and what the first argument of the default command may be."""

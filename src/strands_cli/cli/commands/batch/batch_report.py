@@ -69,18 +69,45 @@ def _by_count(tally: BatchTally) -> list[Any]:
     return sorted(tally.failures.values(), key=lambda one: -one.count)
 
 
-def next_lines(batch: str, tally: BatchTally, place: StorePlace, *, is_status: bool = False) -> Iterator[str]:
+def larger_limits(budget: Mapping[str, float], tally: BatchTally, worked_s: float | None) -> list[str]:
+    """Return the options that raise the limits which a batch has reached: with the same ones it would stop at once.
+
+    Args:
+        budget: What all rows may spend together.
+        worked_s: How long processes have worked on it.
+    """
+    spent = {
+        "max_steps": tally.spent.steps,
+        "max_model_calls": tally.spent.model_calls,
+        "max_tool_calls": tally.spent.tool_calls,
+        "max_tokens": tally.spent.usage.total_tokens,
+        "max_cost_usd": tally.spent.known_cost,
+        "max_duration_s": worked_s or 0.0,
+    }
+    reached = {name: max(limit, spent[name]) for name, limit in budget.items() if spent.get(name, 0) >= limit}
+    return [word for name, most in reached.items() for word in ("--budget", f"{name}={_written(2 * most)}")]
+
+
+def _written(limit: float) -> str:
+    """Return a limit as an option has it: whole, or with as many decimals as it needs."""
+    return str(limit) if isinstance(limit, int) else f"{limit:.4f}".rstrip("0").rstrip(".")
+
+
+def next_lines(
+    batch: str, tally: BatchTally, place: StorePlace, larger: Sequence[str] = (), *, is_status: bool = False
+) -> Iterator[str]:
     """Yield the commands that go on with a batch.
 
     Args:
+        larger: The options without which it would stop at once, as `larger_limits` returns them.
         is_status: Whether what waits is shown already.
     """
     if tally.left:
-        yield f"to continue: {command('batch', 'resume', batch, store=place)}"
+        yield f"to continue: {command('batch', 'resume', batch, *larger, store=place)}"
     if tally.failed:
-        yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', store=place)}"
+        yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', *larger, store=place)}"
     if tally.waiting and is_status:
-        yield f"when they are answered: {command('batch', 'resume', batch, store=place)}"
+        yield f"when they are answered: {command('batch', 'resume', batch, *larger, store=place)}"
     elif tally.waiting:
         yield f"what waits, and how to answer it: {command('batch', 'status', batch, store=place)}"
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.batch.batch_report import next_lines, summary_lines, tally_document, waiting_lines
+from strands_cli.cli.commands.batch.batch_report import (
+    larger_limits,
+    next_lines,
+    summary_lines,
+    tally_document,
+    waiting_lines,
+)
 from strands_cli.cli.commands.run_lines import run_document
 from strands_cli.cli.output import print_json, print_result
 from strands_cli.cli.text_layout import one_line
@@ -53,5 +59,8 @@ def status_lines(view: BatchView, place: StorePlace) -> Iterator[str]:
         yield one_line(line)
     if view.choices.out != "-":
         yield one_line(f"results {view.choices.out}")
-    if run.status not in ("running", "cancelled"):
-        yield from (one_line(line) for line in next_lines(run.id, view.tally, place, is_status=True))
+    if run.status == "cancelled":
+        yield "to run all rows in a new batch: begin it with --again, and with another -o FILE or --force"
+    elif run.status != "running":
+        larger = larger_limits(view.choices.budget, view.tally, run.worked_s)
+        yield from (one_line(line) for line in next_lines(run.id, view.tally, place, larger, is_status=True))
