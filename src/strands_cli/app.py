@@ -120,7 +120,7 @@ def plan_row(
 
 
 def shared_runs(
-    *plans: Plan, budget: Budget | None = None, provider_limits: ProviderLimits | None = None
+    *plans: Plan, budget: Budget | None = None, provider_limits: ProviderLimits | None = None, worker: str = ""
 ) -> AbstractAsyncContextManager[SharedRuns]:
     """Return the context of what many runs of one event loop share: models with their connections, secrets, and limits.
 
@@ -128,13 +128,14 @@ def shared_runs(
         plans: Plans whose secrets are read at once, for all runs of them and of their rows.
         budget: What all runs may spend together; see `Budget.of_many`.
         provider_limits: How often all runs may ask each provider; see `ProviderLimits.of`.
+        worker: The id of the worker that works on them; empty for runs of no worker.
 
     Raises:
         NotEquipped: The context is entered, and a secret of a plan has no value.
     """
     from strands_cli.agents import opened_runs
 
-    return opened_runs(plans, budget, provider_limits)
+    return opened_runs(plans, budget, provider_limits, worker=worker)
 
 
 async def run(
@@ -380,11 +381,12 @@ async def _execute(
             warn(line)
         journal = open_journal(common)
         stack.callback(journal.close)
-        journal.put(**session_facts())
+        is_visit = journal.get("status") == "completed"  # it changes nothing
+        journal.put(**session_facts(None if is_visit else request.beside, common.worker))
         # Set only now: the first facts of the journal contain no secret, and must stay as planned.
         journal.redactor = redactor
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
-        of_many = (common.budget, common.provider_limits)
+        of_many = (common.budget, common.provider_limits, journal.place.directory is None)
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
         write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
         try:

@@ -129,6 +129,18 @@ def test_each_argument_is_completed_with_what_it_takes(
     assert completed(words.split(), begun) == offered
 
 
+def test_the_files_of_a_run_are_completed(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [{"type": "hitl", "prompt": "Go on?"}]
+    files = {"artifacts": [{"path": "sub/a.md", "from": "a"}, {"path": "b.txt", "from": "b"}]}
+    pattern = {"type": "chain", "config": {"steps": steps}}
+    folder.write("gate.yaml", WAITING | {"pattern": pattern, "outputs": files})
+    assert folder.strands("run", "gate.yaml", "--out", "out").code == 19
+    assert folder.strands("approve", "last").code == 0
+    monkeypatch.chdir(folder.work)
+    monkeypatch.setenv("STRANDS_RUNS_DIR", str(folder.runs))
+    assert completed(["runs", "artifacts", "last"], "out/") == ["out/sub/a.md", "out/b.txt"]
+
+
 def completed(words: list[str], begun: str) -> list[str]:
     """Return what the last option of the words, or their command's next argument, is completed with."""
     command = get_command(program)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -269,3 +270,29 @@ def test_a_recording_is_made_of_the_calls_that_were_answered() -> None:
         Row("steps.0/model.1", "model", "failed", "d", detail={"error": "x"}),
     ]
     assert recorded_calls(rows) == [("steps.0/model.0", {"events": []}, "go")]
+
+
+def test_a_journal_that_keeps_the_texts_of_artifacts_has_the_row_that_they_began_with(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    write = ArtifactWriter(tmp_path, force=False)
+    plan = plan_with("[{path: a, from: '{{ last_response }}'}]")
+
+    events = run(plan, replace(ports_of(journal), keeps_texts=True), write)
+
+    row = journal.row("artifacts")
+    assert row is not None
+    assert [list(one) for one in row.output] == [["a", "one"]]
+    (written,) = row.detail["written"]
+    assert written == {"path": str(tmp_path / "a"), "digest": hashlib.sha256(b"one").hexdigest(), "size": 3}
+    again = asyncio.run(execute(plan, replace(ports_of(journal), keeps_texts=True), "run-1", events.append, write))
+    assert again.artifacts == (written,)
+
+
+def test_a_journal_that_does_not_keep_the_texts_has_what_was_written(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+
+    run(plan_with("[{path: a, from: '{{ last_response }}'}]"), ports_of(journal), ArtifactWriter(tmp_path, force=False))
+
+    row = journal.row("artifacts")
+    assert row is not None
+    assert [sorted(one) for one in row.output] == [["digest", "path", "size"]]

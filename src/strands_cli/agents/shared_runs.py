@@ -50,11 +50,15 @@ class SharedRuns:
     Attributes:
         budget: What all runs may spend together; None for no limit.
         provider_limits: How often they may ask each provider.
+        worker: The id of the worker whose runs they are; empty for runs of no worker.
     """
 
-    def __init__(self, budget: Budget | None = None, provider_limits: ProviderLimits = UNLIMITED) -> None:
+    def __init__(
+        self, budget: Budget | None = None, provider_limits: ProviderLimits = UNLIMITED, worker: str = ""
+    ) -> None:
         self.budget = budget
         self.provider_limits = provider_limits
+        self.worker = worker
         self._models: dict[str, tuple[str, Model]] = {}
         self._recordings: dict[tuple[str, str], Recording] = {}
         self._stores: dict[StorePlace, RunStore] = {}
@@ -136,17 +140,19 @@ async def opened_runs(
     budget: Budget | None = None,
     provider_limits: ProviderLimits | None = None,
     warn: Callable[[str], None] | None = None,
+    worker: str = "",
 ) -> AsyncIterator[SharedRuns]:
     """Yield what runs share, and close it after them.
 
     Args:
         plans: Plans whose secrets are read now.
         warn: Receives a line for each connection that cannot be closed: what the runs did is valid all the same.
+        worker: See `SharedRuns`.
 
     Raises:
         NotEquipped: A secret of a plan has no value.
     """
-    shared = SharedRuns(budget, provider_limits or UNLIMITED)
+    shared = SharedRuns(budget, provider_limits or UNLIMITED, worker)
     try:
         for plan in plans:
             await shared.know(plan)

@@ -10,6 +10,7 @@ from strands_cli.engine import RunResult as RunResult
 from strands_cli.engine.journal import Answer as Answer
 from strands_cli.engine.journal import Question as Question
 from strands_cli.events import Event as Event
+from strands_cli.run_views.files import StoredArtifact as StoredArtifact
 from strands_cli.secrets import RedactedFormatter as RedactedFormatter
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "RedactedFormatter",
     "RunChoices",
     "RunResult",
+    "StoredArtifact",
     "StoredRunChoices",
     "Workflow",
     "check_text",

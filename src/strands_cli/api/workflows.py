@@ -12,6 +12,7 @@ from strands_cli import app
 from strands_cli.api.callback_human import AnswerQuestion, ProgramHuman
 from strands_cli.api.choice_types import RunChoices, StoredRunChoices
 from strands_cli.api.run_choices import changes_of, new_request, opened_python_tools, place_of
+from strands_cli.api.run_directory import require_same_directory
 from strands_cli.api.run_following import (
     Emit,
     Listen,
@@ -21,13 +22,14 @@ from strands_cli.api.run_following import (
     run_with_listener,
 )
 from strands_cli.engine import RunResult, require_rehearsed
-from strands_cli.engine.journal import Human, Journal
+from strands_cli.engine.journal import Human
 from strands_cli.engine.run_start import read_correction
-from strands_cli.errors import Finding, InvalidInput, UsageError
+from strands_cli.errors import Finding, InvalidInput
 from strands_cli.events import Event, RunWarning
 from strands_cli.planning import RunRequest
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.sentences import require_trust_in_package
+from strands_cli.run_views.files import StoredArtifact, artifacts_of
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
 from strands_cli.workflow.yaml import FileSnapshot
 
@@ -296,6 +298,26 @@ class Workflow:
             on_event, lambda emit: _rerun(run_id, from_key, inputs or {}, human, emit, choices)
         )
 
+    @classmethod
+    def artifacts(
+        cls, run_id: str, *, runs_dir: str | Path | None = None, store: str | None = None
+    ) -> tuple[StoredArtifact, ...]:
+        """Return the files of a complete run; a store in a database has their texts, whichever machine wrote them.
+
+        Args:
+            run_id: The run's id, as in `resume`.
+            runs_dir: The directory of the journals.
+            store: The store of the journals, in place of a directory.
+
+        Raises:
+            ArtifactError: The run is not complete.
+            RunRecordError: There is no such run, or its journal cannot be read.
+        """
+        with reasons_in_traceback():
+            place = place_of({"runs_dir": None if runs_dir is None else Path(runs_dir), "store": store})
+            with contextlib.closing(app.open_run(run_id, place, hold=False)) as journal:
+                return artifacts_of(journal).files
+
     async def _run(
         self, inputs: Mapping[str, Any] | None, answer: AnswerQuestion | None, emit: Emit, choices: RunChoices
     ) -> RunResult:
@@ -359,17 +381,3 @@ async def _rerun(
                 new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
             require_trust_in_package(new.planned)
             return await app.rerun(new, human, emit)
-
-
-def require_same_directory(journal: Journal) -> None:
-    """Check that this process is in the directory where the run began; a program has to change to it by itself.
-
-    Raises:
-        UsageError: It is in another one, where the run's relative paths would mean other files.
-    """
-    began, here = Path(journal.get("directory") or Path.cwd()), Path.cwd()
-    if began.resolve() != here.resolve():
-        raise UsageError(
-            f"the run {journal.get('id')} was started in {began}, and this program is in {here}",
-            fix=f"call os.chdir({str(began)!r}) first",
-        )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.artifacts import WRITTEN, written_of
 from strands_cli.engine.denials import denials_of
 from strands_cli.engine.effects import EffectSpec, NeedsDecision
 from strands_cli.engine.end_names import end_names
@@ -90,11 +91,12 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
 
 async def _finish_artifacts(
     run: Run, names: Mapping[str, Any], write_artifacts: WriteArtifacts
-) -> list[dict[str, Any]]:
+) -> Sequence[Mapping[str, Any]]:
     """Write the artifacts as the last journaled effect.
 
     The texts are journaled before the first file is written: a process that resumes after a crash writes the same texts
-    again, and recognizes a file that exists as the run's own.
+    again, and recognizes a file that exists as the run's own. A journal that keeps them has the same output at the end,
+    so that nothing of it is stored twice.
     """
     artifacts = run.plan.spec.outputs.artifacts
     if not artifacts:
@@ -102,8 +104,7 @@ async def _finish_artifacts(
     sources = [{"path": artifact.path, "from": artifact.from_} for artifact in artifacts]
     effect = run.effect(EffectSpec("artifacts", "artifacts", sources))
     if effect.recorded is not None:
-        written: list[dict[str, Any]] = effect.recorded.output
-        return written
+        return written_of(effect.recorded)
     names = {**names, **end_names(run, names)}
     texts = effect.begun_with or [
         (
@@ -120,7 +121,10 @@ async def _finish_artifacts(
     except StrandsCliError as error:
         await effect.fail(error.message)
         raise
-    await effect.finish(written)
+    if run.ports.keeps_texts:
+        await effect.finish(texts, detail={WRITTEN: written})
+    else:
+        await effect.finish(written)
     for artifact in written:
         run.emit(ArtifactWritten(run.clock.now(), **artifact))
     return written

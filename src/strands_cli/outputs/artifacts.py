@@ -68,7 +68,7 @@ def _require_unprotected(target: Path, out_dir: Path, path: str) -> None:
     if name is not None:
         raise ArtifactError(
             f"the artifact path {path!r} has the protected name {name!r}: programs obey it, or it may hold credentials",
-            fix="use another name, or omit --out: below `artifacts` every name is free",
+            fix="use another name, or the output directory `artifacts`, below which every name is free",
         )
 
 
@@ -173,6 +173,11 @@ class ArtifactWriter:
         self._out_dir = out_dir
         self._beside = beside or Path.cwd()
         self._force = force
+
+    @staticmethod
+    def encoded(text: str) -> bytes:
+        """Return the bytes that a text is written as; half a surrogate pair, which UTF-8 lacks, becomes an escape."""
+        return _encoded(text)
 
     def __call__(self, artifacts: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
         """Write (path, text) pairs and return what was written.

@@ -89,6 +89,8 @@ def _history(page: RunPage) -> Iterator[tuple[str, str]]:
     summary = page.summary
     if summary.origin:
         yield "rerun of", page.text(f"{summary.origin['run']} from {summary.origin['from']}")
+    if summary.worked_on is not None and not summary.worked_on.is_known:
+        yield "worked on", page.text(summary.worked_on.words)
     if summary.corrections:
         yield "corrected", page.text("; ".join(", ".join(one) or "nothing" for one in summary.corrections))
     if summary.python_tools:

@@ -204,7 +204,7 @@ def _changes(
         yield Change(key, kind, "effect", *(one and _first_words(one) for one in both))
         return
     # What is equal as it is stored need not be decoded further: most of two long runs.
-    is_equal = before.row.status == after.row.status and before.row.output == after.row.output
+    is_equal = before.row.status == after.row.status and before.whole == after.whole
     first, second = (dict(_facts(one, with_output=not is_equal)) for one in both if one)
     for what in dict.fromkeys([*first, *second]):
         values = (first.get(what), second.get(what))
@@ -247,7 +247,7 @@ def _answers(effect: EffectSummary) -> Iterator[tuple[str, Any]]:
     elif kind == "tool":
         yield from (("result", effect.text), ("result_json", effect.value))
     elif kind != "human":
-        yield "output", effect.row.output
+        yield "output", effect.whole
 
 
 def _tokens(usage: Usage) -> dict[str, int] | None:

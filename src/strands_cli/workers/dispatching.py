@@ -14,11 +14,13 @@ from strands_cli.engine.journal import Answer
 from strands_cli.engine.stored_runs import opened_run
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 from strands_cli.events import RunWarning
+from strands_cli.phrases import first_of
 from strands_cli.telemetry import UNMEASURED, Measures
 from strands_cli.workers.worker_events import Report, WorkerEvent
 
 if TYPE_CHECKING:
     from strands_cli.agents import SharedRuns
+    from strands_cli.engine import RunResult
     from strands_cli.engine.journal import Question
     from strands_cli.engine.ports import RunStore, StoredJournal
     from strands_cli.events import Event, RunStatus
@@ -71,7 +73,7 @@ class Dispatcher:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._refused: dict[str, tuple[float, str]] = {}
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, asyncio.Task[RunResult]] = {}
         self._is_stopping = False
         self._planning = asyncio.Lock()
         self._dispatches, self._idle = 0, asyncio.Event()
@@ -131,10 +133,10 @@ class Dispatcher:
             planned = await self._planned(ticket, journal)
             if not isinstance(planned, tuple):
                 return planned
-            raised = await self._work_on(ticket, journal, *planned)
+            end = await self._work_on(ticket, journal, *planned)
         finally:
             await asyncio.to_thread(journal.close)  # it waits for a commit, and other runs go on meanwhile
-        return await self._ended(ticket, raised, began)
+        return await self._ended(ticket, end, began)
 
     def _taken_over(self, run_id: str) -> StoredJournal | None:
         """Hold a run, and return its journal; None where nothing is left to do for this ticket.
@@ -169,46 +171,49 @@ class Dispatcher:
 
     async def _work_on(
         self, ticket: Ticket, journal: StoredJournal, planned: Plan, request: RunRequest
-    ) -> BaseException | None:
-        """Work on a run to its end, and return what it has raised; its journal has how it ended."""
+    ) -> RunResult | BaseException:
+        """Work on a run to its end, and return its result or what it has raised; its journal has how it ended."""
         run_id = ticket.run_id
         waited_s = max(0.0, time.time() - (journal.get("started_at") or 0.0))
         text, facts = f"works on {run_id}: {planned.spec.name}", {"age_s": round(waited_s, 3)}
         self._work.report(WorkerEvent("dispatched", text, run_id, facts))
         task = self._running[run_id] = asyncio.ensure_future(self._run(planned, request, journal))
         try:
-            await task
+            return await task
         except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - its journal has how it ended
             return raised
         finally:
             del self._running[run_id]
             with contextlib.suppress(OSError):
                 request.beside.rmdir()  # only if it is empty
-        return None
 
-    async def _run(self, planned: Plan, request: RunRequest, journal: StoredJournal) -> None:
+    async def _run(self, planned: Plan, request: RunRequest, journal: StoredJournal) -> RunResult:
         def emit(event: Event) -> None:
             self._work.measures.take(event)
             if isinstance(event, RunWarning):
                 self._work.report(WorkerEvent("warning", f"{journal.run_id}: {event.message}", journal.run_id))
 
-        await app.resume(planned, journal, request, AskedLater(), emit, shared=self._work.shared)
+        return await app.resume(planned, journal, request, AskedLater(), emit, shared=self._work.shared)
 
-    async def _ended(self, ticket: Ticket, error: BaseException | None, began: float) -> Ticket | None:
+    async def _ended(self, ticket: Ticket, end: RunResult | BaseException, began: float) -> Ticket | None:
         """Report how a dispatch has ended, and return the ticket with which the run waits again."""
         run_id = ticket.run_id
         status, reason = await asyncio.to_thread(self._status_of, run_id)
-        if status == "queued" and isinstance(error, StrandsCliError):
+        if status == "queued" and isinstance(end, StrandsCliError):
             # It has not begun: what it needs could not be loaded here.
-            return await asyncio.to_thread(self._refuse_again, ticket, error)
-        if isinstance(error, asyncio.CancelledError) and self._is_stopping:
+            return await asyncio.to_thread(self._refuse_again, ticket, end)
+        if isinstance(end, asyncio.CancelledError) and self._is_stopping:
             self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
             return again(ticket, 0.0)
         facts: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - began, 3)}
         self._work.measures.finish(status, facts["seconds"])
-        if reason and not isinstance(error, WaitingForPerson):
+        if reason and not isinstance(end, WaitingForPerson):
             facts["reason"] = reason
-        self._work.report(WorkerEvent("finished", f"{run_id} is {status}{_because(reason)}", run_id, facts))
+        files = [] if isinstance(end, BaseException) else [str(one["path"]) for one in end.artifacts]
+        if files:
+            facts["artifacts"] = files
+        text = f"{run_id} is {status}{_because(reason)}{_wrote(files)}"
+        self._work.report(WorkerEvent("finished", text, run_id, facts))
         for line in await asyncio.to_thread(self._work.notify, run_id):
             self._work.report(WorkerEvent("warning", line, run_id))
         return None
@@ -263,6 +268,10 @@ def again(ticket: Ticket, delay_s: float | None = None) -> Ticket:
 
 def _because(reason: str) -> str:
     return f": {' '.join(reason.split())}" if reason else ""
+
+
+def _wrote(files: list[str]) -> str:
+    return f"; it wrote {first_of(files, 5)}" if files else ""
 
 
 def _words_of(error: StrandsCliError | OSError) -> str:

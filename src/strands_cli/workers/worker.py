@@ -103,7 +103,7 @@ async def work(where: WorkPlace, choices: WorkerChoices) -> None:
     station = where.engine.station(place, where.address, name, choices.queues, choices.concurrency, VERSION)
     measured = contextlib.ExitStack()
     try:
-        async with app.shared_runs() as shared:
+        async with app.shared_runs(worker=station.id) as shared:
             planner = RunPlanner(choices.workspace, {"policy": choices.policy})
             measures = measured.enter_context(measured_worker(station.id, os.environ, where.warn))
             dispatcher = Dispatcher(Work(name, where.store, planner, shared, where.report, where.notify, measures))

@@ -124,6 +124,17 @@ def batches(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 @completer
+def artifacts(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths of the artifacts of the run that was typed."""
+    from strands_cli.run_views.files import artifacts_of
+
+    with _store(typed) as store:
+        run = store.find(typed["run"] or typed["words"][0])
+        with contextlib.closing(store.open(run, hold=False)) as journal:
+            yield from (one.path for one in artifacts_of(journal, with_texts=False).files)
+
+
+@completer
 def statuses(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the statuses of runs."""
     from strands_cli.events import RunStatus

@@ -21,18 +21,22 @@ def print_result(text: str) -> None:
     _write_result(printable(text).rstrip("\n") + "\n")
 
 
-def print_response(text: str, part_on: TextIO | None = None) -> None:
+def print_response(text: str, part_on: TextIO | None = None, *, is_file: bool = False) -> None:
     """Print a model's or a tool's response: unchanged to a pipe or a file, hidden characters escaped on a terminal.
 
     Args:
         part_on: The terminal for a part of a response, which ends no line; one that has gone is ignored.
+        is_file: Whether the text is that of a file, to which no end of a line is added in a pipe or a file.
     """
     if part_on is not None:
         with contextlib.suppress(OSError, ValueError):
             part_on.write(without_secrets(printable(text)))
             part_on.flush()
         return
-    _write_result((printable(text) if sys.stdout.isatty() else text) + "\n")
+    if sys.stdout.isatty():
+        _write_result(printable(text.removesuffix("\n") if is_file else text) + "\n")
+    else:
+        _write_result(text if is_file else text + "\n")
 
 
 def print_json(document: Mapping[str, Any], *, is_ours: bool = True) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from strands_cli.engine.artifacts import keeps_texts, written_of
 from strands_cli.engine.effects import REUSED
 from strands_cli.engine.journal import Row
 from strands_cli.engine.step_results import json_of, text_of
@@ -82,6 +83,11 @@ class EffectSummary:
         if self.row.kind == "tool":
             return self._read(lambda: json_of(self._output)) if self._output else None
         return None if self.row.kind == "model" else self._output.get("output")
+
+    @property
+    def whole(self) -> Any:
+        """Its whole output; of artifacts what was written, without the texts that the journal may keep."""
+        return written_of(self.row) if keeps_texts(self.row) else self.row.output
 
     @property
     def agent(self) -> str | None:

@@ -18,6 +18,7 @@ from strands_cli.batch_ids import newest_ids
 from strands_cli.engine.stored_runs.described_run import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
 from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
+from strands_cli.engine.work_place import place_facts
 from strands_cli.errors import RunRecordError
 from strands_cli.events import RunStatus
 from strands_cli.store_place import StorePlace
@@ -181,9 +182,15 @@ class FolderStore:
         """Do nothing: a directory is not held open."""
 
 
-def session_facts() -> dict[str, Any]:
-    """Return the facts by which `FolderStore.stop` finds this process."""
-    return {"pid": os.getpid(), "pid_started": _own_start(os.getpid()), "host": platform.node()}
+def session_facts(folder: Path | None = None, worker: str = "") -> dict[str, Any]:
+    """Return the facts by which `FolderStore.stop` finds this process.
+
+    Args:
+        folder: Where it works on the run, so that people see it too; None where it does not change the run.
+        worker: The id of the worker that this process is; empty for one that is none.
+    """
+    facts = {"pid": os.getpid(), "pid_started": _own_start(os.getpid()), "host": platform.node()}
+    return facts if folder is None else {**facts, **place_facts(folder, worker)}
 
 
 @cache

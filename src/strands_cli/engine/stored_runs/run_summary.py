@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from strands_cli.engine.artifacts import row_of_artifacts, written_of
 from strands_cli.engine.denials import denials_of
 from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import Row, in_order_of_request
@@ -13,6 +14,7 @@ from strands_cli.engine.ports import StoredJournal, StoredRun, SystemClock
 from strands_cli.engine.stored_runs.described_run import damaged_facts, run_of
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.engine.work_place import WorkedOn, worked_on
 from strands_cli.events import Denials
 from strands_cli.workflow.sections import Budgets
 
@@ -36,6 +38,7 @@ class RunSummary:
         python_tools: The tools that only a program can provide, each with its file.
         workflow_text: The text of the workflow file, without secrets.
         refusals: Why workers have refused a run that is queued, by their names.
+        worked_on: Where the run was worked on; None before that.
     """
 
     run: StoredRun
@@ -52,6 +55,7 @@ class RunSummary:
     python_tools: Mapping[str, str]
     workflow_text: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict)
+    worked_on: WorkedOn | None = None
 
     @property
     def cut_off(self) -> int:
@@ -71,11 +75,11 @@ def summary_of(journal: StoredJournal) -> RunSummary:
     run = run_of(journal)
     effects = [EffectSummary(row) for row in in_order_of_request(journal.rows())]
     rows = [one.row for one in effects]
-    written = next((row.output for row in rows if row.kind == "artifacts" and row.status == "done"), None)
+    written = row_of_artifacts(rows)
     return RunSummary(
         run=run,
         response=_response_of(run, journal, rows),
-        artifacts=[one for one in written if _is_artifact(one)] if isinstance(written, list) else (),
+        artifacts=written_of(written) if written is not None else (),
         models=list(dict.fromkeys(row.detail["model"] for row in rows if row.detail.get("model"))),
         spent=Budget.counted(Budgets(), SystemClock(), journal, rows),
         denials=denials_of(row for row in rows if row.kind == "tool"),
@@ -97,14 +101,11 @@ def _later_facts(journal: StoredJournal) -> dict[str, Any]:
             "corrections": [[str(name) for name in changed] for changed in corrections or ()],
             "python_tools": {name: str(place) for name, place in (given or {}).items()},
             "workflow_text": str(redactor.json(journal.get("text") or "")),
+            "worked_on": worked_on(journal),
             "refusals": {name: str(redactor.json(one["reason"])) for name, one in refusals.items()},
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise damaged_facts(journal, error) from error
-
-
-def _is_artifact(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("path"), str) and isinstance(value.get("size"), int)
 
 
 def _last_answers(effects: Iterable[EffectSummary]) -> dict[str, EffectSummary]:

@@ -215,4 +215,4 @@ def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
 
 
 def _other(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
-    return {"result_json": effect.row.output, "error": effect.error}
+    return {"result_json": effect.whole, "error": effect.error}

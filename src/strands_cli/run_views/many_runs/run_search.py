@@ -100,7 +100,7 @@ def _parts(effect: EffectSummary) -> Iterator[tuple[str, Any]]:
     elif row.kind == "tool":
         yield from (("result", effect.text), ("result_json", effect.value))
     else:
-        yield "output", row.output
+        yield "output", effect.whole
 
 
 def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], wanted: re.Pattern[str]) -> Iterator[Hit]:

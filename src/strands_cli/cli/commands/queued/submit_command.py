@@ -75,6 +75,7 @@ def submit(
     """
     from strands_cli import app
     from strands_cli.cli.commands.running import require_trust
+    from strands_cli.run_views import command
     from strands_cli.workers.submitted import submittable, what_stays_here
 
     ticket, request = waiting.ticket(), chosen.request()
@@ -90,6 +91,9 @@ def submit(
         return
     if not quiet:
         say(_line(submitted, ticket, waiting.every))
+        if planned.spec.outputs.artifacts and waiting.every is None:
+            fetch = command("runs", "artifacts", submitted.run_id, "-o", "DIR", store=planned.store)
+            say(f"its files, when it is complete: {fetch}")
     print_result(submitted.run_id)
 
 

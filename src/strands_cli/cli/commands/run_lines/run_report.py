@@ -55,6 +55,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "corrections": summary.corrections,
         "given": summary.python_tools,
         "refusals": dict(summary.refusals),
+        "worked_on": None if summary.worked_on is None else dataclasses.asdict(summary.worked_on),
         "effects": [effect_document(branches[one.row.key], summary, full=full) for one in summary.effects],
     }
 
@@ -144,6 +145,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
         yield "model", ", ".join(summary.models)
     yield "used", ", ".join(filter(None, [*calls, cost, lost]))
     yield "journal", run.record
+    if summary.worked_on is not None and not summary.worked_on.is_known:
+        yield "worked on", summary.worked_on.words
     if summary.origin:
         yield "rerun of", f"{summary.origin['run']} from {summary.origin['from']}"
     for changed in summary.corrections:

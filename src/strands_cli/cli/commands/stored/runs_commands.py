@@ -14,6 +14,7 @@ from strands_cli.cli.commands.command_options import JSON, with_run_options
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.run_lines import cells_of, run_document
+from strands_cli.cli.commands.stored.runs_artifacts import fetch_artifacts
 from strands_cli.cli.commands.stored.runs_diff import diff_runs
 from strands_cli.cli.commands.stored.runs_report import report_run
 from strands_cli.cli.commands.stored.runs_search import search_runs
@@ -122,7 +123,7 @@ def _leave_queue(store: RunStore, run_id: str) -> None:
 
 @with_run_options()
 def delete_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Delete the journals of runs, and of a batch with its rows; files that the runs have written stay.
+    """Delete the journals of runs, and of a batch with its rows; files that the runs have written stay where they are.
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
@@ -238,7 +239,7 @@ def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], 
 
 
 ABOUT = (
-    "Look at stored runs, compare, count and search them; report, cancel and delete them.\n\n"
+    "Look at stored runs, compare, count and search them; fetch their files; report, cancel and delete them.\n\n"
     "Example: strands runs list --status waiting"
 )
 VERBS: dict[str, Callable[..., Any]] = {
@@ -254,5 +255,6 @@ _NEWER: dict[str, Callable[..., Any]] = {
     "stats": show_stats,
     "search": search_runs,
     "report": report_run,
+    "artifacts": fetch_artifacts,
 }
 runs_app = group(ABOUT, {**VERBS, **_NEWER})

@@ -1,0 +1,99 @@
+"""The command `runs artifacts`: the files of a run, listed, printed, or written here from wherever the run was."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.command_options import JSON, RUN, with_run_options
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
+from strands_cli.cli.output import print_json, print_response, print_result, say
+from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from strands_cli.run_views.files import RunArtifacts, StoredArtifact
+
+
+@with_run_options()
+def fetch_artifacts(
+    run: RUN,
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="One file, to be printed to stdout.",
+            show_default=False,
+            autocompletion=completions.artifacts,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Write the files below this directory.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    where: StoreOptions = DEFAULT_STORE,
+    as_json: JSON = False,
+) -> None:
+    """List the files of a complete run, print one of them, or write them here; a database has their texts.
+
+    Example: strands runs artifacts last -o fetched
+    """
+    from strands_cli.run_views.files import artifacts_of
+
+    if force and out is None:
+        raise UsageError("--force is about files that are written", fix="name where: --out DIR, or omit --force")
+    with where.opened() as opened:
+        name = opened.find(run)
+        with contextlib.closing(opened.open(name, hold=False)) as journal:
+            found = artifacts_of(journal, with_texts=path is not None or out is not None)
+    if out is not None:
+        _write(found, path, out, force=force, as_json=as_json)
+    elif path is not None:
+        _print(found, path, as_json=as_json)
+    else:
+        _list(found, as_json=as_json)
+
+
+def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
+    from strands_cli.run_views.files import write_artifacts
+
+    written = write_artifacts(found.chosen([path] if path is not None else []), out, force=force)
+    if as_json:
+        print_json({"run": found.run_id, "written": written})
+        return
+    for one in written:
+        say(one_line(f"wrote {one['path']} ({one['size']} bytes)"))
+
+
+def _print(found: RunArtifacts, path: str, *, as_json: bool) -> None:
+    (chosen,) = found.chosen([path])
+    if as_json:
+        print_json({"run": found.run_id, **_document(chosen), "text": chosen.read()})
+    else:
+        print_response(chosen.read(), is_file=True)
+
+
+def _list(found: RunArtifacts, *, as_json: bool) -> None:
+    if as_json:
+        place = None if found.worked_on is None else dataclasses.asdict(found.worked_on)
+        print_json({"run": found.run_id, "worked_on": place, "artifacts": [_document(one) for one in found.files]})
+        return
+    if not found.files:
+        say(f"the workflow of the run {found.run_id} has no artifacts")
+        return
+    print_result("\n".join(aligned([("PATH", "BYTES", "SHA-256", "TEXT"), *map(_cells, found.files)])))
+    if found.worked_on is not None:
+        say(one_line(f"written on {found.worked_on.words}"))
+
+
+def _cells(one: StoredArtifact) -> tuple[str, ...]:
+    return one_line(one.path), str(one.size), one.digest, "in the store" if one.stored else "in the file only"
+
+
+def _document(one: StoredArtifact) -> dict[str, Any]:
+    return {"path": one.path, "size": one.size, "digest": one.digest, "stored": one.stored}
