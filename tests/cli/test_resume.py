@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from strands_cli import Workflow
 from strands_cli.engine.folder_lock import hold_run
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
+from strands_cli.errors import UsageError
 from tests.cli.strands import SECONDS, Folder, Ran
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
@@ -579,3 +581,51 @@ def test_a_run_does_not_continue_with_another_value_of_a_variable_and_keeps_no_a
         shown = folder.strands("runs", "show", "last", "--json").document
         assert [question["key"] for question in shown["questions"]] == ["steps.0"]
         assert folder.strands("approve", run_id(folder), OPENAI_API_KEY="any", WHERE="/").code == 0
+
+
+def waits_in_a_directory_that_is_gone(folder: Folder, **facts: Any) -> str:
+    """Start a run that waits for a person, and remove the directory in which it was started; return the run's id."""
+    folder.workflow([{"type": "hitl", "prompt": "Go on?"}], {})
+    folder.strands("run", "flow.yaml", "--detach")
+    run = run_id(folder)
+    with closing(SqliteJournal.open(folder.runs / run)) as journal:
+        journal.put(**facts)
+    folder.work.rename(folder.root / "moved")
+    return run
+
+
+def test_an_answer_is_stored_where_the_directory_of_the_run_is_not(folder: Folder) -> None:
+    run = waits_in_a_directory_that_is_gone(folder)
+
+    assert folder.strands("approve", run, "--no-resume", cwd=folder.root).code == 0
+
+    refused = folder.strands("resume", run, cwd=folder.root)
+    assert refused.code == 17
+    (made,) = re.findall(r"fix: (mkdir -p [^,]*),", refused.err)
+    folder.run(shlex.split(made), cwd=folder.root)
+    assert folder.strands("resume", run, cwd=folder.root).code == 0
+
+
+def test_a_run_of_another_machine_names_it_and_how_its_answer_is_stored_here(folder: Folder) -> None:
+    place = {"host": "other-machine", "folder": str(folder.work), "worker": ""}
+    run = waits_in_a_directory_that_is_gone(folder, worked_on=place)
+
+    refused = folder.strands("approve", run, cwd=folder.root)
+
+    assert refused.code == 17
+    assert "other-machine" in refused.err
+    (stored,) = re.findall(r"strands (approve .* --no-resume)", refused.err)
+    assert f"on other-machine: strands resume {run}" in refused.err
+    assert folder.strands(*shlex.split(stored), cwd=folder.root).code == 0
+    resumed = folder.strands("resume", run, cwd=folder.root)
+    assert (resumed.code, "--no-resume" in resumed.err) == (17, False)
+
+
+def test_the_error_in_a_program_on_another_machine_names_where_the_run_goes_on(folder: Folder) -> None:
+    place = {"host": "other-machine", "folder": str(folder.work), "worker": ""}
+    run = waits_in_a_directory_that_is_gone(folder, worked_on=place)
+
+    with pytest.raises(UsageError) as raised:
+        Workflow.resume(run, runs_dir=folder.runs)
+
+    assert "other-machine" in (raised.value.fix or "")

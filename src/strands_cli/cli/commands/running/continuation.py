@@ -63,12 +63,12 @@ def continue_run(
             known["run"] = journal.run_id
             if is_of_workers(journal) and not (ends or change.here):
                 return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
-            stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
-            if ends:
+            if ends:  # what is only stored needs nothing of the machine where the run was started
                 act_on(journal, act, known)
                 if flags.as_json:
                     print_json(known)
                 return ExitCode.OK
+            stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
             if change.spec is not None:
                 correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
             planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
@@ -153,6 +153,26 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
         known["status"] = journal.get("status")
 
 
+def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> RunRecordError:
+    """Return the error for a run whose directory cannot be entered, with the ways that are left."""
+    from strands_cli.cli.commands.running.queued_continuation import is_of_workers
+    from strands_cli.engine.work_place import worked_on
+    from strands_cli.run_views import answer_commands, command
+
+    where, resume = worked_on(journal), command("resume", journal.run_id, store=journal.place)
+    here = f"mkdir -p {shlex.quote(str(directory))}, with the files that it reads"
+    if is_of_workers(journal):
+        message = f"the directory from which the run was submitted cannot be entered: {reason}: {directory}"
+        return RunRecordError(message, fix=f"omit --here, so that a worker continues it; or {here}")
+    if where is None or where.is_here or where.worker:
+        message = f"the directory where the run was started cannot be entered: {reason}: {directory}"
+        return RunRecordError(message, fix=here)
+    answers = [f"{way} --no-resume" for way in answer_commands(journal) if way.startswith("strands approve ")]
+    first = f"store the answer here: {answers[0]}\n       and then on" if answers else "on"
+    message = f"the run was started in {directory} on {where.machine}, and here that cannot be entered: {reason}"
+    return RunRecordError(message, fix=f"{first} {where.machine}: {resume}\n       or continue it here: {here}")
+
+
 @contextlib.contextmanager
 def in_directory_of(journal: StoredJournal, *, quiet: bool) -> Iterator[None]:
     """Change to the directory where the run was started, so that relative paths mean what they meant then.
@@ -166,11 +186,7 @@ def in_directory_of(journal: StoredJournal, *, quiet: bool) -> Iterator[None]:
         elsewhere = directory.resolve() != Path.cwd().resolve()
         changed.__enter__()
     except OSError as error:
-        reason = error.strerror or error
-        raise RunRecordError(
-            f"the directory where the run was started cannot be entered: {reason}: {directory}",
-            fix=f"mkdir -p {shlex.quote(str(directory))}, with the files that it reads; or continue on its machine",
-        ) from error
+        raise _without_directory(journal, directory, str(error.strerror or error)) from error
     with contextlib.ExitStack() as stack:
         stack.push(changed.__exit__)
         if elsewhere and not quiet:
