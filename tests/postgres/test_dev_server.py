@@ -241,6 +241,68 @@ def test_a_long_path_has_its_socket_in_a_short_one(tmp_path: Path, folder: Path)
     sockets.rmdir()
 
 
+def test_a_directory_for_sockets_that_does_not_exist_is_not_used(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = folder / ("x" * 90)
+    long.mkdir(parents=True)
+    for unusable in (tmp_path / "of-another-session", "relative", tmp_path / ("y" * 100)):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(unusable))
+        assert socket_folder(long).parent == Path(tempfile.gettempdir())
+    socket_folder(long).rmdir()
+
+
+def test_a_process_with_another_environment_finds_the_same_socket(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = folder / ("x" * 90)
+    long.mkdir(parents=True)
+    first, second = folder / "first", folder / "second"
+    first.mkdir()
+    second.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(first))
+    found = socket_folder(long)
+    assert found.parent == first
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(second))
+    assert socket_folder(long) == found
+    found.rmdir()
+    first.rmdir()
+    assert socket_folder(long).parent == second, "what is gone is not waited for"
+
+
+def test_where_no_directory_is_short_enough_one_is_to_be_named(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = folder / ("x" * 90)
+    long.mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "nothing"))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(RunRecordError) as raised:
+        socket_folder(long)
+    assert "export XDG_RUNTIME_DIR=" in (raised.value.fix or "")
+
+
+def test_a_file_in_the_place_of_the_folder_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "dev-server"
+    folder.write_text("")
+    with pytest.raises(RunRecordError) as raised, dev_server(folder):
+        pass
+    assert str(folder) in raised.value.message
+
+
+def test_the_port_and_options_of_another_server_are_not_those_of_this_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPORT", "59999")
+    monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
+    with dev_server(folder) as address:
+        monkeypatch.delenv("PGOPTIONS")
+        assert ask(address, "SHOW port") == "5432"
+        monkeypatch.delenv("PGPORT")
+        with dev_server(folder) as again:
+            assert address == again
+
+
 @pytest.mark.skipif(not ROOT, reason="needs a second user")
 def test_a_directory_that_another_user_has_made_is_not_used(folder: Path) -> None:
     folder.mkdir()

@@ -51,6 +51,7 @@ def test_a_store_is_started_and_named_and_stays_for_the_next_time(folder: Folder
     assert address.startswith("postgresql://strands@/strands?host=/")
     shown = folder.strands("runs", "list", "--store", address)
     assert shown.code == 17, "the server ends with its last worker"
+    assert "strands worker --dev" in shown.err
 
 
 def test_a_store_that_starts_and_one_that_is_named_are_two(folder: Folder) -> None:

@@ -20,8 +20,12 @@ from strands_cli.errors import NotEquipped, RunRecordError
 
 KEEPER = Path(__file__).with_name("dev_server_keeper.py")
 DATABASE = ROLE = "strands"
+# Named in the address, since PGPORT in the environment of a command would be another one.
+PORT = 5432
 # The longest path of a socket is 107 bytes on Linux and 103 on macOS, with its name.
-LONGEST = 103 - len("/.s.PGSQL.5432.lock")
+LONGEST = 103 - len(f"/.s.PGSQL.{PORT}.lock")
+# What each process that uses the server has locked.
+USERS = "users.lock"
 # A first start makes a cluster; a disk that many use can take a minute for it.
 START_S = 180
 
@@ -39,14 +43,28 @@ def dev_server(folder: Path) -> Iterator[str]:
         RunRecordError: It cannot be started; the message has the end of its log.
     """
     programs = programs_of_wheel()
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    sockets = socket_folder(folder)
-    with (folder / "users.lock").open("ab") as used:
+    with _usable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        sockets = socket_folder(folder)
+        used = (folder / USERS).open("ab")
+    with used:
         _share(used)
-        address = f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(sockets), safe='/')}"
+        address = f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(sockets), safe='/')}&port={PORT}"
         _require_running(folder, programs, sockets, address)
         yield address
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """Report what keeps files from being made in the folder as an error of the store."""
+    try:
+        yield
+    except OSError as error:
+        raise RunRecordError(
+            f"the folder of the Postgres, {folder}, cannot be used: {error.strerror or error}: {error.filename}",
+            fix="make its path writable, or name another data directory: export XDG_DATA_HOME=DIR",
+        ) from error
 
 
 def programs_of_wheel() -> Path:
@@ -71,6 +89,12 @@ def programs_of_wheel() -> Path:
     return max(installed, key=lambda path: int(re.sub(r"\D", "", path.parent.name) or 0))
 
 
+def is_of_dev_server(host: str) -> bool:
+    """Return whether a host of an address is a directory that a server to try workers with has its socket in."""
+    sockets = Path(host)
+    return (sockets.parent / USERS).is_file() or bool(re.fullmatch(r"strands-[0-9a-f]{16}", sockets.name))
+
+
 def socket_folder(folder: Path) -> Path:
     """Return a directory for the socket, which only this user can enter: in the folder, or where its path is short.
 
@@ -91,15 +115,43 @@ def socket_folder(folder: Path) -> Path:
 
 
 def _short_folder(folder: Path) -> Path:
-    """Return a path in the directory for sockets of this user, or else in the one for temporary files.
+    """Return a path in the directory for sockets of this user, or else in one for temporary files.
 
-    Its name is random and kept in the folder, so that no other user can make it first.
+    Its name is random, so that no other user can make it first. It is kept in the folder, since a process with
+    another environment uses the same server.
     """
-    note = folder / "socket-name"
-    with suppress(FileExistsError), note.open("x", encoding="ascii") as file:
-        file.write(f"strands-{secrets.token_hex(8)}")
-    named = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
-    return (named if named.is_absolute() else Path(tempfile.gettempdir())) / note.read_text(encoding="ascii")
+    import fcntl
+
+    note = folder / "socket-place"
+    with (folder / "socket.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = Path(os.fsdecode(note.read_bytes())) if note.exists() else Path()
+        if not _can_have(kept):
+            kept = _short_place()
+            note.write_bytes(os.fsencode(kept))
+    return kept
+
+
+def _short_place() -> Path:
+    name = f"strands-{secrets.token_hex(8)}"
+    places = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp")  # noqa: S108 - its name is random
+    for place in places:
+        if _can_have(path := Path(place) / name):
+            return path
+    raise RunRecordError(
+        f"no directory of {', '.join(filter(None, places))} has a path that is short enough for the socket of Postgres",
+        fix="name one of yours: export XDG_RUNTIME_DIR=DIR",
+    )
+
+
+def _can_have(sockets: Path) -> bool:
+    """Return whether a directory can be made where this user may write, and a socket in it."""
+    return (
+        sockets.is_absolute()
+        and len(os.fsencode(sockets)) <= LONGEST
+        and os.access(sockets.parent, os.W_OK | os.X_OK)
+        and sockets.parent.is_dir()
+    )
 
 
 def _share(used: IO[bytes]) -> None:
@@ -142,9 +194,17 @@ def _start_keeper(folder: Path, programs: Path, sockets: Path) -> subprocess.Pop
     It is in a session of its own, since Ctrl-C at a terminal is not for it.
     """
     command = [sys.executable, "-I", "-S", str(KEEPER), str(folder), str(programs), str(sockets)]
+    # Postgres and its programs read PGPORT, PGOPTIONS and others, which are about another server.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     with (folder / "keeper.log").open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - a program of this distribution
-            command, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command,
+            cwd="/",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
 
 

@@ -39,6 +39,7 @@ CRASHES = 5
 START_S, STOP_S = 120, 60
 SETTINGS = {
     "listen_addresses": "",
+    "port": "5432",
     "unix_socket_permissions": "0700",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
@@ -126,6 +127,7 @@ class Keeper:
         until = time.monotonic() + START_S
         while self.psql("SELECT 1").returncode:
             if server.poll() is not None or time.monotonic() > until:
+                server.send_signal(signal.SIGINT)  # what does not answer is not left behind
                 raise SystemExit("Postgres did not start")
             time.sleep(0.05)
 
@@ -198,6 +200,8 @@ def main(words: list[str]) -> None:
     with (folder / "keeper.lock").open("ab") as lock:
         if not locked(lock):
             return
+        with contextlib.suppress(OSError):
+            os.ftruncate(sys.stderr.fileno(), 0)  # the reasons of an earlier start are not those of this one
         keeper = Keeper(folder, programs, sockets)
         signal.signal(signal.SIGTERM, lambda *_: keeper.events.put("unused"))
         keeper.keep()

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from strands_cli.errors import RunRecordError
 from strands_cli.stores import StorePlace
+from strands_store_postgres.dev_server import is_of_dev_server
 
 if TYPE_CHECKING:
     import psycopg
@@ -35,6 +36,7 @@ _REFUSALS = (
     (("timeout", "timed out"), "check the host, the port and the firewalls between"),
 )
 _OTHERWISE = "check that Postgres runs there and accepts connections: pg_isready {server}"
+_DEV_SERVER = "it runs while a worker of this kind does: strands worker --dev"
 # By the code of an error; see https://www.postgresql.org/docs/current/errcodes-appendix.html
 _FIXES = {
     "42501": "let the role use the schema: GRANT USAGE ON SCHEMA {schema} TO ROLE; "
@@ -50,9 +52,12 @@ _FIXES = {
 
 def refused(error: psycopg.Error, place: StorePlace, conninfo: str) -> RunRecordError:
     """Return the error for a connection that could not be made."""
+    from psycopg.conninfo import conninfo_to_dict
+
     text = words_of(error)
     lowered = text.lower()
-    fix = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), _OTHERWISE)
+    otherwise = _DEV_SERVER if is_of_dev_server(str(conninfo_to_dict(conninfo).get("host") or "")) else _OTHERWISE
+    fix = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), otherwise)
     return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix.format(**_names(place, conninfo)))
 
 
