@@ -72,6 +72,16 @@ def test_a_key_is_reported_as_present_and_never_shown(sane: Folder) -> None:
     assert "secret" not in done.out + done.err
 
 
+@pytest.mark.parametrize("store", ["postgresql://u@localhost/db", "not-an-address"])
+def test_variables_that_name_no_usable_store_are_a_line_among_the_others(sane: Folder, store: str) -> None:
+    runs = str(sane.root / "named-runs")
+    lines = lines_of(sane, 18, STRANDS_RUNS_DIR=runs, STRANDS_STORE=store)
+    (line,) = lines["store"]
+    assert (line["status"], "STRANDS_STORE" in line["message"], bool(line["fix"])) == ("failed", True, True)
+    assert any(runs in one["message"] for one in lines["runs"])
+    assert {"python", "tools", "policy"} <= lines.keys()
+
+
 def test_tools_that_cannot_be_used_are_named_with_their_reason(sane: Folder) -> None:
     sound(sane.site, "needy", requires={"env": ["NEEDY_KEY"]})
     (warned,) = (line for line in lines_of(sane)["tools"] if line["status"] == "warning")

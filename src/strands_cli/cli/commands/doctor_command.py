@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,9 @@ from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
+    from strands_cli.config import Settings
     from strands_cli.doctor import Examination, Found
+    from strands_cli.hooks import Check
 
 
 def doctor(
@@ -31,14 +34,13 @@ def doctor(
     Example: strands doctor --json
     """
     from strands_cli.cli.commands.store_health import check_store
-    from strands_cli.config import load_settings
     from strands_cli.doctor import CORE, examine
     from strands_cli.notifications import check_notifications
 
-    settings = load_settings()
+    settings, wrong = _settings()
     found = examine(settings, Path.cwd(), with_engines=not no_engines)
     own = [line for line in found.lines if line[0] == CORE]
-    more = [(CORE, check) for check in (*check_store(settings), *check_notifications(settings, send=notify))]
+    more = [(CORE, check) for check in (*(wrong or check_store(settings)), *check_notifications(settings, send=notify))]
     found = dataclasses.replace(found, lines=(*own, *more, *found.lines[len(own) :]))
     ok = not any(check.status == "failed" for _, check in found.lines)
     if as_json:
@@ -47,6 +49,19 @@ def doctor(
         _print_lines(found)
         _print_layers(found.layers)
     return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
+
+
+def _settings() -> tuple[Settings, list[Check]]:
+    """Return the settings of this environment; without its store, and a line about it, where it names no usable one."""
+    from strands_cli.config import load_settings
+    from strands_cli.errors import UsageError
+    from strands_cli.hooks import Check
+
+    try:
+        return load_settings(), []
+    except UsageError as error:
+        others = {name: value for name, value in os.environ.items() if name != "STRANDS_STORE"}
+        return load_settings(others), [Check("store", "failed", error.message, error.fix)]
 
 
 def _print_lines(found: Examination) -> None:
