@@ -108,6 +108,22 @@ def test_a_role_with_all_rights_is_a_warning(folder: Folder, postgres_server: Po
     assert "warning: role: " in checked.out
 
 
+def test_a_server_whose_transactions_only_read_is_a_warning_with_the_statement_that_ends_it(
+    folder: Folder, address: str
+) -> None:
+    name = address.rpartition("/")[2]
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    (line,) = warnings_of(folder, address)
+    checked = folder.strands("store", "check", "--store", address, STRANDS_RUNS_DIR="")
+    assert (checked.code, "may only read" in checked.out, line["fix"] in checked.out) == (0, True, True)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = off")
+        connection.execute(line["fix"])
+    assert warnings_of(folder, address) == []
+    assert "may read and write" in folder.strands("store", "check", "--store", address, STRANDS_RUNS_DIR="").out
+
+
 @pytest.mark.parametrize(
     ("host", "address", "here"),
     [

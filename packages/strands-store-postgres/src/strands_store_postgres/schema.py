@@ -12,7 +12,7 @@ from strands_cli.stores import StorePlace
 from strands_store_postgres.address import Target
 from strands_store_postgres.connections import backend_of, connected, lock_key
 from strands_store_postgres.failures import unusable, words_of
-from strands_store_postgres.server_facts import server_facts
+from strands_store_postgres.server_facts import is_read_only, server_facts
 
 if TYPE_CHECKING:
     import psycopg
@@ -164,11 +164,12 @@ def checked_schema(place: StorePlace, target: Target) -> list[str]:
             (runs,) = connection.execute(f"SELECT count(*) FROM {schema}.runs").fetchone() or (0,)  # noqa: S608
         except psycopg.Error as error:
             raise unusable(error, place, schema) from error
+        may_write = all(rights.values()) and not is_read_only(connection)
         lines = [
             f"server: {connection.info.parameter_status('server_version')}, "
             f"{'with' if connection.pgconn.ssl_in_use else 'without'} TLS",
             f"schema: {schema}, format {FORMAT}, {runs} runs",
-            f"role: {connection.info.user}, may {'read and write' if all(rights.values()) else 'only read'}",
+            f"role: {connection.info.user}, may {'read and write' if may_write else 'only read'}",
         ]
         if backend_of(connection) != connection.info.backend_pid:
             lines.append("pooler: there is one between; it has to keep a server connection for the whole session")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg import sql
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -21,7 +22,7 @@ NEARLY_ALL = 0.8
 
 def server_facts(connection: Connection[Any]) -> Iterator[str]:
     """Yield a line for each fact; one that is a problem as a warning with a fix."""
-    for fact in (_clock, _connections, _encryption, _role):
+    for fact in (_writing, _clock, _connections, _encryption, _role):
         # Some roles may not look at all of it.
         with suppress(psycopg.errors.InsufficientPrivilege):
             yield from fact(connection)
@@ -30,6 +31,25 @@ def server_facts(connection: Connection[Any]) -> Iterator[str]:
 def _warning(text: str, fix: str) -> str:
     """Return a line as `StoreOpener.check` has it for a problem that may become a fault."""
     return f"warning: {text}; fix: {fix}"
+
+
+def is_read_only(connection: Connection[Any]) -> bool:
+    """Return whether the server lets this session only read, whatever its role may: a standby, or a setting."""
+    return connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
+
+
+def _writing(connection: Connection[Any]) -> Iterator[str]:
+    if not is_read_only(connection):
+        return
+    if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+        text = "server: it is a standby, where nothing can be written"
+        yield _warning(
+            text, "name the primary server; with several hosts in the address: ?target_session_attrs=read-write"
+        )
+    else:
+        text = "server: its transactions only read (default_transaction_read_only is on)"
+        role, database = (sql.Identifier(one).as_string() for one in (connection.info.user, connection.info.dbname))
+        yield _warning(text, f"ALTER ROLE {role} IN DATABASE {database} SET default_transaction_read_only = off")
 
 
 def _clock(connection: Connection[Any]) -> Iterator[str]:
