@@ -69,11 +69,47 @@ def test_a_schedule_is_replaced_by_its_name_and_removed(tickets: RunQueue) -> No
     assert tickets.schedules() == []
 
 
-@pytest.mark.parametrize("wrong", [Schedule("x", "every day"), Schedule("x", "0 6 * * *", "Atlantis/Capital")])
-def test_times_and_zones_that_are_not_valid_are_refused(tickets: RunQueue, wrong: Schedule) -> None:
-    with pytest.raises(UsageError):
-        tickets.schedule(wrong)
+@pytest.mark.parametrize(
+    ("times", "wrong"),
+    [
+        ("every day", "2 of 5"),
+        ("soon", "1 of 5"),
+        ("99 6 * * *", "'99' is not a minute"),
+        ("0 6 * * mon-fry", "'mon-fry' is not a day of the week"),
+        ("0 6 * 13 *", "'13' is not a month"),
+        ("61 0 6 * * *", "'61' is not a second"),
+        ("0 0 31 2 *", "no such day"),
+    ],
+)
+def test_times_that_are_not_valid_are_refused_with_the_part_that_is_wrong(
+    tickets: RunQueue, times: str, wrong: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        tickets.schedule(Schedule("x", times))
 
+    assert (f"--every {times!r}" in raised.value.message, wrong in raised.value.message) == (True, True)
+    assert "DBOS" not in raised.value.message
+    assert tickets.schedules() == []
+    tickets.schedule(Schedule("x", str(raised.value.fix).split("'")[1]))
+
+
+@pytest.mark.parametrize(
+    ("zone", "meant"),
+    [
+        ("Europe/Berln", "Europe/Berlin"),
+        ("europe/berlin", "Europe/Berlin"),
+        ("Berlin", "Europe/Berlin"),
+        ("UTX", "UTC"),
+        ("", "Europe/Berlin"),
+        ("/", "Europe/Berlin"),
+    ],
+)
+def test_a_zone_that_does_not_exist_is_a_fault_of_its_own_option(tickets: RunQueue, zone: str, meant: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        tickets.schedule(Schedule("x", "0 6 * * *", zone))
+
+    assert f"--timezone {zone!r}" in raised.value.message
+    assert f"--timezone {meant}" in str(raised.value.fix)
     assert tickets.schedules() == []
 
 

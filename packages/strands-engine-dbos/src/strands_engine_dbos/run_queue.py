@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import UsageError
 from strands_cli.queues import QueueLimits, QueueState, Schedule, Ticket, WorkerState
 from strands_engine_dbos import queue_tables as sql
 from strands_engine_dbos.queue_database import QueueDatabase
@@ -107,8 +106,9 @@ class DbosQueue:
 
     def schedule(self, schedule: Schedule) -> None:
         """Fire again and again from now on."""
-        from dbos import error as dbos_errors
+        from strands_engine_dbos.schedule_checks import require_times
 
+        require_times(schedule)
         given: Any = {
             "schedule_name": schedule.name,
             "workflow_name": sql.FIRE,
@@ -116,11 +116,7 @@ class DbosQueue:
             "cron_timezone": schedule.timezone,
             "context": {"schedule": schedule.name},
         }
-        try:
-            self._client().apply_schedules([given])
-        except dbos_errors.DBOSException as error:
-            fix = "write five fields, e.g. --every '0 6 * * 1-5', and a zone such as Europe/Berlin"
-            raise UsageError(f"--every {schedule.cron!r} is not valid: {error}", fix=fix) from error
+        self._client().apply_schedules([given])
 
     def unschedule(self, name: str) -> bool:
         """Remove a schedule."""
