@@ -15,6 +15,12 @@ _NEARLY = re.compile(
 )
 
 
+def written_rate(count: int, seconds: float) -> str:
+    """Return how often something may begin as an option has it: `60/m`; other periods in words."""
+    unit = next((unit for unit, period in _SECONDS.items() if period == seconds), None)
+    return f"{count}/{unit}" if unit else f"{count} in {seconds:,.0f} s"
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """At most `count` in any `period_s` seconds."""
@@ -24,8 +30,7 @@ class Rate:
 
     def __str__(self) -> str:
         """Return the rate as it is written."""
-        unit = next(unit for unit, seconds in _SECONDS.items() if seconds == self.period_s)
-        return f"{self.count}/{unit}"
+        return written_rate(self.count, self.period_s)
 
     @classmethod
     def parse(cls, text: str, option: str = "--rate") -> Rate:

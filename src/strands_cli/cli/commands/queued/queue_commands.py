@@ -10,10 +10,12 @@ import typer
 
 from strands_cli.cli.commands.command_options import JSON, STORE, with_run_options
 from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.queued.queue_names import require_queue
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import UsageError
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, duration
+from strands_cli.rates import written_rate
 
 if TYPE_CHECKING:
     from strands_cli.queues import QueueLimits, QueueState, RunQueue, Schedule
@@ -68,6 +70,7 @@ def limit_queue(
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="Runs that start in a time, e.g. 60/m; 'none' for no limit.")
     ] = None,
+    is_new: Annotated[bool, typer.Option("--new", help="Make the queue if it does not exist.")] = False,
     store: STORE = None,
     as_json: JSON = False,
 ) -> None:
@@ -83,6 +86,8 @@ def limit_queue(
     if concurrency is None and rate is None:
         raise UsageError("neither --concurrency nor --rate is given", fix="strands queue status shows the limits")
     with _opened(store) as queue:
+        if not is_new:
+            require_queue(name, queue)
         limits = next((one.limits for one in queue.states() if one.name == name), QueueLimits())
         if concurrency is not None:
             limits = replace(limits, concurrency=_number(concurrency))
@@ -94,7 +99,7 @@ def limit_queue(
     if as_json:
         print_json({"queue": name, "limits": _limits_document(limits)})
     else:
-        say(f"{name}: {_limits(limits) or 'no limits'}")
+        say(one_line(f"{name}: {_limits(limits) or 'no limits'}"))
 
 
 @with_run_options()
@@ -134,8 +139,10 @@ def _number(text: str) -> int | None:
 
 
 def _cells(one: QueueState) -> tuple[str, ...]:
-    oldest = "" if one.oldest_s is None else f"{one.oldest_s:.0f}s"
-    return (one.name, str(one.waiting), str(one.running), str(one.delayed), oldest, _limits(one.limits))
+    return (
+        *(one.name, str(one.waiting), str(one.running), str(one.delayed)),
+        *(duration(one.oldest_s), _limits(one.limits)),
+    )
 
 
 def _limits(limits: QueueLimits) -> str:
@@ -143,7 +150,7 @@ def _limits(limits: QueueLimits) -> str:
     if limits.concurrency is not None:
         parts.append(f"{counted(limits.concurrency, 'run')} at once")
     if limits.rate is not None:
-        parts.append(f"{limits.rate} in {limits.rate_s:g}s")
+        parts.append(written_rate(limits.rate, limits.rate_s or 1.0))
     return ", ".join(parts)
 
 
@@ -157,7 +164,7 @@ def _document(one: QueueState) -> dict[str, Any]:
         "waiting": one.waiting,
         "running": one.running,
         "delayed": one.delayed,
-        "oldest_s": one.oldest_s,
+        "oldest_s": None if one.oldest_s is None else round(one.oldest_s, 3),
         "versions": dict(one.versions),
         "limits": _limits_document(one.limits),
     }

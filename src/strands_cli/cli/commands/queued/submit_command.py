@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import shlex
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from strands_cli.cli.commands.command_options import JSON, SPEC, Chosen, with_run_options
+from strands_cli.cli.commands.queued.queue_names import note_on_new_queue
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
     from strands_cli.queues import Ticket
     from strands_cli.workers.submitted import Submitted
+
+
+UTC = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class Waiting:
     every: Annotated[
         str | None, typer.Option("--every", metavar="CRON", help="Again and again, e.g. '0 6 * * 1-5'.")
     ] = None
-    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The zone of --every.")] = "UTC"
+    timezone: Annotated[str, typer.Option("--timezone", metavar="ZONE", help="The zone of --every.")] = UTC
     run_id: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="The run's id; submitted twice, it is one run.")
     ] = None
@@ -46,10 +51,14 @@ class Waiting:
         """Return the ticket of the run.
 
         Raises:
-            UsageError: The time is not one, or there are two.
+            UsageError: The time is not one, or there are two; or a zone is of no schedule.
         """
         from strands_cli.queues import Ticket
 
+        if self.timezone != UTC and self.every is None:
+            raise UsageError(
+                "--timezone is the zone of --every", fix="write --at with its zone: 2026-12-01T06:00+01:00"
+            )
         if self.at is not None and self.every is not None:
             raise UsageError("--at starts one run, and --every many", fix="omit one of them")
         at = None if self.at is None else moment_of(self.at)
@@ -85,19 +94,21 @@ def submit(
         say_findings(planned.findings)
         for line in what_stays_here(planned, request):
             say(one_line(f"warning: a worker needs this in its --workspace: {line}"))
-    submitted = _submitted(planned, request, ticket, waiting)
+        if ticket.at is not None and ticket.at <= time.time():
+            say(one_line(f"warning: the time of --at {waiting.at} has passed: the run waits for a worker at once"))
+    submitted = _submitted(planned, request, ticket, waiting, quiet=quiet)
     if as_json:
         print_json(_document(submitted, ticket, waiting.every))
         return
     if not quiet:
-        say(_line(submitted, ticket, waiting.every))
+        say(one_line(_line(submitted, ticket, waiting.every)))
         if planned.spec.outputs.artifacts and waiting.every is None:
             fetch = command("runs", "artifacts", submitted.run_id, "-o", "DIR", store=planned.store)
             say(f"its files, when it is complete: {fetch}")
     print_result(submitted.run_id)
 
 
-def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, waiting: Waiting) -> Submitted:
+def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, waiting: Waiting, *, quiet: bool) -> Submitted:
     from contextlib import closing
 
     from strands_cli.engine.stored_runs import store_at
@@ -106,6 +117,8 @@ def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, waiting: Wait
 
     with closing(queue_at(planned.store)) as queue, closing(store_at(planned.store)) as store:
         submission = Submission(store, queue, request)
+        if not quiet and (note := note_on_new_queue(ticket.queue, queue)):
+            say(one_line(note))
         if waiting.every is None:
             return submission.submit(planned, ticket)
         schedule = Schedule(ticket.run_id or planned.spec.name, waiting.every, waiting.timezone)

@@ -191,7 +191,7 @@ def _document(one: WorkerState) -> dict[str, Any]:
         "state": _state(one),
         "machine": one.machine,
         "pid": one.pid,
-        "since": one.since,
+        "since": round(one.since, 3),
         "queues": list(one.queues),
         "concurrency": one.concurrency,
         "version": one.version,
