@@ -275,6 +275,21 @@ def test_a_resumed_run_reads_its_rows_ahead(found: PostgresStore, address: str) 
     assert transactions() - before < 60
 
 
+def test_a_run_that_has_done_nothing_is_known_to_have_no_rows(found: PostgresStore, address: str) -> None:
+    found.create("run").close()
+    with closing(found.open("run")) as journal:
+        # Nothing is asked, since who asks waits in the event loop with all other runs.
+        sql(address, "ALTER TABLE strands.effects RENAME TO elsewhere")
+        assert list(journal.rows()) == list(journal.rows("tool")) == list(journal.rows(below="steps.0")) == []
+        assert journal.row("steps.0") is None
+        sql(address, "ALTER TABLE strands.elsewhere RENAME TO effects")
+        write(journal, done(0, "a"), replace(done(1), key="steps.0/tool.0.x", kind="tool"))
+        assert [row.key for row in journal.rows("tool")] == ["steps.0/tool.0.x"]
+        assert [row.key for row in journal.rows(below="steps.0")] == ["steps.0/tool.0.x"]
+        assert [row.key for row in journal.rows()] == ["steps.0", "steps.0/tool.0.x"]
+        assert list(journal.rows("human")) == []
+
+
 def test_what_was_read_ahead_is_not_older_than_what_is_written(found: PostgresStore) -> None:
     with closing(found.create("run")) as journal:
         write(journal, *(done(number, "old") for number in range(50)))

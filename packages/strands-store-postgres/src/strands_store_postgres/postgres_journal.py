@@ -166,7 +166,7 @@ class HeldJournal(PostgresJournal):
         fence: That of the run when it was taken; a row is only written while the run has it.
     """
 
-    def __init__(self, database: Database, run_id: str, taken: TakenRun, *, is_new: bool) -> None:
+    def __init__(self, database: Database, run_id: str, taken: TakenRun) -> None:
         super().__init__(database, run_id, taken.number)
         self.fence = taken.fence
         self._session = taken.session
@@ -177,7 +177,7 @@ class HeldJournal(PostgresJournal):
         self._stop: Callable[[], None] | None = None
         self._is_asked = False
         self._facts.is_held = True
-        self._ahead = RowsAhead(database, taken.number, is_new=is_new)
+        self._ahead = RowsAhead(database, taken.number, is_new=not taken.position)
         key = lock_key(database.schema, run_id)
         self._give_up = once(lambda: self._session.release(self, key))
         self._session.hold(self)
@@ -221,7 +221,12 @@ class HeldJournal(PostgresJournal):
         return None if columns is None else self._row(columns)
 
     def rows(self, kind: RowKind | None = None, below: str = "") -> Iterator[Row]:
-        """Yield rows, also those that were only noted, which are committed first."""
+        """Yield rows, also those that were only noted, which are committed first.
+
+        Where it is known that there is none, nothing is asked: a query would stop all runs of the event loop.
+        """
+        if self._ahead.has_none(kind, below):
+            return
         self._flush()
         yield from super().rows(kind, below)
 

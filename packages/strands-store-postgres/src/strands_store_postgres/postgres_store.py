@@ -118,12 +118,12 @@ class PostgresStore:
 
     def create(self, run_id: str) -> HeldJournal:
         """Make the empty journal of a new run and hold it."""
-        return HeldJournal(self._database, run_id, create_run(self._database, run_id), is_new=True)
+        return HeldJournal(self._database, run_id, create_run(self._database, run_id))
 
     def open(self, run_id: str, *, hold: bool = True) -> PostgresJournal:
         """Open the journal of a run; with `hold` this process takes it over."""
         if hold:
-            return HeldJournal(self._database, run_id, take_run(self._database, run_id), is_new=False)
+            return HeldJournal(self._database, run_id, take_run(self._database, run_id))
         found = self._query("SELECT number FROM {schema}.runs WHERE id = %s", run_id)
         if not found:
             raise unknown_run(self._database, run_id)

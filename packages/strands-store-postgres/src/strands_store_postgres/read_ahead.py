@@ -47,6 +47,14 @@ class RowsAhead:
                 self._read(key, kind)
             return self._ahead.pop(key, None)
 
+    def has_none(self, kind: str | None, below: str) -> bool:
+        """Return whether it is known, without a query, that there is no row of a kind below a key."""
+        with self._lock:
+            if self._kinds is None:
+                return False
+            start = f"{below}/" if below else ""
+            return not any(key.startswith(start) and kind in (None, of) for key, of in self._kinds.items())
+
     def note(self, key: str, kind: str) -> None:
         """Take over that there is a row with this key, when it is committed."""
         with self._lock:
