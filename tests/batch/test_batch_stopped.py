@@ -20,7 +20,7 @@ from strands_cli.batch.reading.checked_rows import CheckedRows
 from strands_cli.batch.reading.row_checks import CheckedRow
 from strands_cli.engine.journal import DATABASE, Row
 from strands_cli.engine.ports import SystemClock
-from strands_cli.engine.stored_runs import FolderStore
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.batch.kit import STEPS, Rows
 
 if sys.platform == "win32":

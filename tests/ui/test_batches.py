@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from strands_cli.engine.stored_runs import FolderStore
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.cli.strands import SECONDS, Folder
 from tests.ui.served import Browser, Served
 

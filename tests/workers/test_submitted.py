@@ -13,7 +13,7 @@ import pytest
 from strands_cli import app
 from strands_cli.engine.ports import SystemClock
 from strands_cli.engine.run_start.run_facts import run_facts
-from strands_cli.engine.stored_runs import FolderStore
+from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError, UsageError
 from strands_cli.planning import RunRequest
 from strands_cli.planning.plan import Plan

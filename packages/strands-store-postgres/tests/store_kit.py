@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from store_values import FACTS, ROW, done, opened
 
 from strands_cli.errors import ExitCode, RunRecordError
@@ -18,7 +19,19 @@ from strands_cli.stores import Row
 from strands_store_postgres import store
 from tests.postgres.postgres_server import PASSWORD
 
-__all__ = ["FACTS", "ROW", "WAIT_S", "cut", "done", "initialised", "opened", "refused", "until", "write"]
+__all__ = [
+    "FACTS",
+    "ROW",
+    "WAIT_S",
+    "cut",
+    "done",
+    "initialised",
+    "opened",
+    "refused",
+    "transactions_of",
+    "until",
+    "write",
+]
 
 WAIT_S = 60.0
 
@@ -65,3 +78,14 @@ def until(condition: Callable[[], Any]) -> Any:
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)
     return found
+
+
+def transactions_of(address: str) -> int:
+    """Return how many transactions the database has seen, when those that used it have gone and counted theirs."""
+    name = conninfo_to_dict(address)["dbname"]
+    # From another database, or the looks would count too.
+    with psycopg.connect(address, dbname="postgres", autocommit=True) as connection:
+        users = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+        until(lambda: connection.execute(users, (name,)).fetchone() == (0,))
+        found = connection.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = %s", (name,))
+        return int(found.fetchall()[0][0])

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
-from store_kit import until
+from store_kit import transactions_of
 
+from strands_cli.errors import ExitCode
 from strands_cli.store_place import StorePlace
 from strands_store_postgres import store
 from tests.batch.kit import STEPS, Rows
@@ -88,21 +88,22 @@ def test_a_batch_is_cancelled_from_elsewhere(rows: Rows) -> None:
     assert rows.batch("--again", "--force").code == 0
 
 
-def transactions_of(address: str) -> int:
-    """Return how many transactions the database has seen, when those that used it have gone and counted theirs."""
-    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
-    with psycopg.connect(address, autocommit=True) as connection:
-        until(lambda: connection.execute(others).fetchone() == (0,))
-        found = connection.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
-        return int(found.fetchall()[0][0])
-
-
 def test_the_status_of_a_batch_needs_no_query_for_each_row(rows: Rows, address: str) -> None:
     rows.csv(*(f"topic {number}" for number in range(150)))
     assert rows.batch("--concurrency", "8").code == 0
     before = transactions_of(address)
     assert rows.strands("batch", "status", "flow", "--json").document["rows"]["completed"] == 150
     assert transactions_of(address) - before < 75
+
+
+def test_the_status_of_rows_that_wait_needs_no_query_for_each(rows: Rows, address: str) -> None:
+    rows.flow([*STEPS, {"type": "hitl", "prompt": "Publish?"}])
+    rows.csv(*(f"topic {number}" for number in range(60)))
+    assert rows.batch("--concurrency", "8").code == ExitCode.WAITING
+    before = transactions_of(address)
+    document = rows.strands("batch", "status", "flow", "--json").document
+    assert (document["rows"]["waiting"], len(document["waiting"])) == (60, 20)
+    assert transactions_of(address) - before < 40
 
 
 def test_a_kill_while_a_journal_is_made_leaves_nothing_that_prevents_the_run(rows: Rows, address: str) -> None:

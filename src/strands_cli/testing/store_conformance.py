@@ -18,6 +18,7 @@ from unittest import SkipTest
 
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import RunStore, StoredJournal
+from strands_cli.engine.stored_runs import journals_of
 from strands_cli.errors import RunRecordError
 from strands_cli.testing.conformance_checks import expect, problems_of, write_rows
 from strands_cli.testing.run_holder import DONE, FACTS, WAIT_S, RunHolder, create, created
@@ -160,6 +161,38 @@ class StoreContract:
                     expect(journal.get("inputs") == ODD, "a fact is not what was put")
                     expect(journal.get("files") == {"a": LARGE["text"]}, "a large fact is not what was put")
             expect(len(store.runs()[0]) == 1, "it is not in the list")
+
+    def test_many_runs_are_read_as_each_by_itself(self, tmp_path: Path) -> None:
+        """In the order that is asked for; a run that is not there is an error in its place and ends nothing."""
+        runs = {f"run-{number}": _rows_of_a_run(number) for number in range(4)}
+        with self._store(tmp_path) as store:
+            for run_id, rows in runs.items():
+                with created(store, run_id) as journal:
+                    journal.put(inputs={"topic": run_id, "odd": ODD}, files={"a": LARGE["text"]})
+                    write_rows(journal, *rows)
+            asked = ["run-2", FIRST, "run-0", "run-3", "run-1"]
+            with contextlib.closing(store.open("run-3")):
+                for run_id, found in zip(asked, journals_of(store, iter(asked)), strict=True):
+                    if isinstance(found, RunRecordError):
+                        expect(run_id == FIRST, f"{run_id} cannot be read: {found}")
+                        continue
+                    with contextlib.closing(found):
+                        self._expect_same(store, run_id, found, runs[run_id])
+
+    def _expect_same(self, store: RunStore, run_id: str, journal: StoredJournal, rows: list[Row]) -> None:
+        """Check that one of many journals has what the journal of the run has."""
+        found = (journal.run_id, str(journal.place), journal.record)
+        with contextlib.closing(store.open(run_id, hold=False)) as alone:
+            expect(found == (run_id, str(alone.place), alone.record), f"it says that it is {found}")
+            expect(journal.is_held() == alone.is_held() == (run_id == "run-3"), "whether it is held is wrong")
+            for name in (*FACTS, "inputs", "files", "nothing"):
+                expect(journal.get(name) == alone.get(name), f"the fact {name} is {journal.get(name)}")
+        self._expect_rows(journal, rows)
+        self._expect_rows(journal.tolerant(), rows)
+        expect([*journal.rows("tool")] == [row for row in rows if row.kind == "tool"], "rows of a kind are others")
+        below = [row for row in rows if row.key.startswith("steps.1/")]
+        expect([*journal.rows(below="steps.1")] == below, "rows below a key are others")
+        expect(journal.row("steps.9") is None, "there is a row that was not written")
 
     def test_a_journal_is_usable_when_its_store_is_closed(self, tmp_path: Path) -> None:
         """Those who open a run need not keep the store."""
@@ -343,6 +376,14 @@ def check_store(contract: StoreContract, directory: Path) -> dict[str, str]:
         The problems, by the name of the check; empty for a store that fulfils the contract.
     """
     return problems_of(contract, directory)
+
+
+def _rows_of_a_run(number: int) -> list[Row]:
+    """Return rows of several kinds, one of them large and different in each run; the first run has none."""
+    outputs: tuple[Any, ...] = ({"number": number}, ODD, {"text": f"{number}{LARGE['text']}"}, LARGE, None)
+    keys = ("steps.0", "steps.1", "steps.1/tool.0.a", "steps.10/tool.0.b", "steps.1/tool.1.c")
+    rows = zip(keys, ("step", "step", "tool", "tool", "tool"), outputs, strict=True)
+    return [replace(DONE, key=key, kind=kind, output=output) for key, kind, output in rows] if number else []  # type: ignore[arg-type]
 
 
 def _numbered(number: int, output: str) -> Row:

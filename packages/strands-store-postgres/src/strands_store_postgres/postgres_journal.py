@@ -100,8 +100,12 @@ class PostgresJournal:
 
     def get(self, name: str) -> Any:
         """Return one fact about the run, or None."""
-        text = self._facts.text(name)
+        text = self._text(name)
         return None if text is None else self._decoded(functools.partial(json.loads, text))
+
+    def _text(self, name: str) -> str | None:
+        """Return the JSON of a fact, or None where there is none."""
+        return self._facts.text(name)
 
     async def write(self, row: Row) -> None:
         """Refuse: only the process that holds the run writes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from strands_cli.errors import RunRecordError
@@ -11,10 +12,11 @@ from strands_store_postgres.connections import lock_key
 from strands_store_postgres.database import Database, once
 from strands_store_postgres.held_runs import HELD_LOCKS, create_run, held_by_other, is_held, take_run, unknown_run
 from strands_store_postgres.postgres_journal import HeldJournal, PostgresJournal
+from strands_store_postgres.runs_ahead import RUNS_AT_ONCE, read_journals
 from strands_store_postgres.session import stop_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # How often is looked whether a run has changed, at first and at most; and how often a process is asked again to stop.
 LOOK_S, MOST_LOOK_S, ASK_S = 0.05, 0.5, 1.0
@@ -128,6 +130,12 @@ class PostgresStore:
         if not found:
             raise unknown_run(self._database, run_id)
         return PostgresJournal(self._database, run_id, found[0][0])
+
+    def journals(self, run_ids: Iterable[str]) -> Iterator[PostgresJournal | RunRecordError]:
+        """Yield the journals of many runs to read them, or why one cannot be opened."""
+        ids, names = iter(run_ids), set[str]()
+        while part := list(islice(ids, RUNS_AT_ONCE)):
+            yield from read_journals(self._database, part, names)
 
     def stop(self, run_id: str, wait_s: float) -> None:
         """Ask the process that holds a run to end it, and return when the run is not held any more."""

@@ -61,10 +61,8 @@ def view_of(store: RunStore, batch: str) -> BatchView:
         with contextlib.suppress(RunRecordError):  # the process died while it entered the rows
             order = found.order()
             tally.total = len(order)
-            # All at once: a store on another machine answers each question for one row after a while.
-            for row in found.rows():
-                if row.digest in order:
-                    _count(view, current(row, store), len(order.places(row.digest)))
+            for _, row in current((one for one in found.rows() if one.digest in order), store):
+                _count(view, row, len(order.places(row.digest)))
         return view
 
 

@@ -5,23 +5,48 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from strands_cli.batch.rows import RowOutcome, outcome_in, spent_in
+from strands_cli.engine.stored_runs import journals_of
 from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
     from strands_cli.batch.journal import BatchJournal, BatchRow, RowOrder
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports import RunStore, StoredJournal
+
+# Of so many rows the journals are read at once: a store on another machine answers each question after a while.
+ROWS_AT_ONCE = 500
 
 
-def current(row: BatchRow, store: RunStore) -> BatchRow:
-    """Return a row as the journal of its run describes it now; one that cannot be read stays as it is."""
+def current(rows: Iterable[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, BatchRow]]:
+    """Yield each row with what the journal of its run makes of it now; one that cannot be read stays as it is.
+
+    Those that need no look at their journals may come before others.
+    """
+    asked: list[BatchRow] = []
+    for row in rows:
+        known = row.outcome
+        if not row.attempt or (known is not None and known.status in ("completed", "cancelled")):
+            yield row, row
+            continue
+        asked.append(row)
+        if len(asked) == ROWS_AT_ONCE:
+            yield from _read(asked, store)
+            asked = []
+    yield from _read(asked, store)
+
+
+def _read(rows: list[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, BatchRow]]:
+    for row, journal in zip(rows, journals_of(store, (row.run_id for row in rows)), strict=True):
+        yield row, row if isinstance(journal, RunRecordError) else _current(row, journal)
+
+
+def _current(row: BatchRow, journal: StoredJournal) -> BatchRow:
     known = row.outcome
-    if not row.attempt or (known is not None and known.status in ("completed", "cancelled")):
-        return row
     try:
-        with contextlib.closing(store.open(row.run_id, hold=False)) as journal:
+        with contextlib.closing(journal):
             if journal.is_held():
                 return row
             found = outcome_in(journal) or RowOutcome("interrupted", spent=spent_in(journal))
@@ -35,9 +60,7 @@ def current(row: BatchRow, store: RunStore) -> BatchRow:
 
 async def collect(batch: BatchJournal, store: RunStore, order: RowOrder) -> None:
     """Store what has become of rows outside of this process."""
-    for digest in order.distinct():
-        row = batch.row(digest)
-        now = current(row, store)
+    for row, now in current((batch.row(digest) for digest in order.distinct()), store):
         if now is not row and now.outcome is not None:
             batch.end(row, now.outcome)
             await asyncio.sleep(0)  # lets the journal commit, so that many rows do not fill the memory

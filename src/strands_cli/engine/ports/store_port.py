@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from strands_cli.engine.journal import Journal
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
+    from strands_cli.errors import RunRecordError
     from strands_cli.secrets import Redactor
     from strands_cli.store_place import StorePlace
 
@@ -105,6 +106,17 @@ class RunStore(Protocol):
 
         Raises:
             RunRecordError: There is no such run, it is damaged, of another version, or another process holds it.
+        """
+
+    def journals(self, run_ids: Iterable[str]) -> Iterator[StoredJournal | RunRecordError]:
+        """Yield the journals of many runs to read them, in this order, as `open` does; or why one cannot be opened.
+
+        A journal is to be closed before the next one is asked for, and may have what it had a moment ago: the runs
+        after it may have been read with it. A store that is asked over a network asks once for many runs, of which it
+        keeps a limited part in memory. One without this method is read run by run: call `stored_runs.journals_of`.
+
+        Raises:
+            RunRecordError: The store cannot be reached or refuses.
         """
 
     def stop(self, run_id: str, wait_s: float) -> None:

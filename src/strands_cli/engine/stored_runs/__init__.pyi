@@ -4,9 +4,9 @@ from strands_cli.engine.stored_runs.described_run import named_run as named_run
 from strands_cli.engine.stored_runs.described_run import run_of as run_of
 from strands_cli.engine.stored_runs.described_run import run_status as run_status
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary as EffectSummary
-from strands_cli.engine.stored_runs.folder_store import FolderStore as FolderStore
 from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
 from strands_cli.engine.stored_runs.held_run import while_held as while_held
+from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
 from strands_cli.engine.stored_runs.open_run import opened_run as opened_run
 from strands_cli.engine.stored_runs.opened_store import opener_of as opener_of
 from strands_cli.engine.stored_runs.opened_store import store_at as store_at

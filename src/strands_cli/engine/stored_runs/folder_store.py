@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.batch_ids import newest_ids
 from strands_cli.engine.stored_runs.described_run import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
+from strands_cli.engine.stored_runs.many_journals import journals_one_by_one
 from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
 from strands_cli.engine.work_place import place_facts
 from strands_cli.errors import RunRecordError
@@ -25,7 +26,7 @@ from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.ports import StoredRun
+    from strands_cli.engine.ports import StoredJournal, StoredRun
 
 # The journal is imported where one is opened: a list of runs that have ended opens none.
 # How often is looked whether a run has changed.
@@ -103,6 +104,10 @@ class FolderStore:
         from strands_cli.engine.journal import SqliteJournal
 
         return SqliteJournal.open(self._folder_of(run_id), hold=hold)
+
+    def journals(self, run_ids: Iterable[str]) -> Iterator[StoredJournal | RunRecordError]:
+        """Yield the journal of each run to read it, or why it cannot be opened."""
+        return journals_one_by_one(self, run_ids)
 
     def _folder_of(self, run_id: str) -> Path:
         """Return the folder of a run, which need not exist.

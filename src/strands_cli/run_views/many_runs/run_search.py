@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.engine.ports import RunStore, StoredJournal
-from strands_cli.engine.stored_runs import EffectSummary, StoredRun, stored_redactor
+from strands_cli.engine.stored_runs import EffectSummary, StoredRun, journals_of, stored_redactor
 from strands_cli.errors import RunRecordError
 from strands_cli.phrases import counted
 from strands_cli.run_views.row_facts import who_of
@@ -46,12 +46,15 @@ class UnreadRun:
 def search(store: RunStore, runs: Iterable[StoredRun], text: str) -> Iterator[Hit | UnreadRun]:
     """Yield each part of a run that has a text, upper and lower case being the same.
 
-    One effect is in memory at a time, with a few hundred rows that have been read ahead.
+    One effect is in memory at a time, with the rows that the store has read ahead.
     """
     wanted = re.compile(re.escape(text), re.IGNORECASE)
-    for run in runs:
+    runs = list(runs)
+    for run, journal in zip(runs, journals_of(store, (run.id for run in runs)), strict=True):
         try:
-            with contextlib.closing(store.open(run.id, hold=False)) as journal:
+            if isinstance(journal, RunRecordError):
+                raise journal
+            with contextlib.closing(journal):
                 yield from _in_run(run, journal.tolerant(), wanted)
         except RunRecordError as error:
             yield UnreadRun(run.id, error.message)
@@ -106,7 +109,8 @@ def _parts(effect: EffectSummary) -> Iterator[tuple[str, Any]]:
 def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], wanted: re.Pattern[str]) -> Iterator[Hit]:
     lines: set[str] = set()
     for where, value in parts:
-        line = _first_line(value, wanted)
+        # Most parts of most effects are not there.
+        line = None if value is None else _first_line(value, wanted)
         # The text of an answer is often in its JSON too.
         if line is not None and line not in lines:
             lines.add(line)
@@ -114,7 +118,8 @@ def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], wanted: re.Patte
 
 
 def _first_line(value: Any, wanted: re.Pattern[str]) -> str | None:
-    for text in _texts(value):
+    # A text by itself, which most parts are, costs less than one among others.
+    for text in (value,) if isinstance(value, str) else _texts(value):
         found = wanted.search(text)
         if found is not None:
             return _line_around(text, *found.span())

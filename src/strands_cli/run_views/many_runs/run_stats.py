@@ -13,7 +13,7 @@ from typing import Literal
 from strands_cli.engine.effects import REUSED
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import RunStore, StoredJournal
-from strands_cli.engine.stored_runs import EffectSummary, StoredRun
+from strands_cli.engine.stored_runs import EffectSummary, StoredRun, journals_of
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
 from strands_cli.run_views.many_runs.run_search import damaged_rows
@@ -146,9 +146,12 @@ class _Group:
 def stats_of(store: RunStore, runs: Iterable[StoredRun], by: By | None = None) -> RunStats:
     """Return the numbers of runs; of what `by` names also those of each, the one in most runs first."""
     total, groups, problems = _Group(), dict[str, _Group](), list[str]()
-    for run in runs:
+    runs = list(runs)
+    for run, journal in zip(runs, journals_of(store, (run.id for run in runs)), strict=True):
         try:
-            with contextlib.closing(store.open(run.id, hold=False)) as journal:
+            if isinstance(journal, RunRecordError):
+                raise journal
+            with contextlib.closing(journal):
                 facts = list(_facts(journal.tolerant()))
         except RunRecordError as error:
             problems.append(error.message)

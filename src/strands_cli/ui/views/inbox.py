@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.batch_ids import BATCH
-from strands_cli.errors import StrandsCliError
+from strands_cli.engine.stored_runs import journals_of
+from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.pages import run_page_of
 from strands_cli.pages.html_text import escape, isolated, moment
 from strands_cli.phrases import counted
@@ -17,7 +18,7 @@ from strands_cli.ui.views.question_forms import question_forms
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.engine.ports import RunStore, StoredRun
+    from strands_cli.engine.ports import StoredJournal, StoredRun
 
 # The most runs whose questions one page shows.
 SHOWN = 50
@@ -30,7 +31,9 @@ def show_inbox(ui: Ui, request: Any) -> Response:
         runs, _ = store.runs()
         # A batch that waits has no question: its rows have.
         asking = [run for run in runs if run.status in _ASKING and run.pattern != BATCH and has_address(run.id)]
-        parts = [part for run in asking[:SHOWN] if (part := _questions_of(store, run, request))]
+        shown = asking[:SHOWN]
+        journals = journals_of(store, (run.id for run in shown))
+        parts = [_questions_of(journal, run, request) for run, journal in zip(shown, journals, strict=True)]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (
         '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'
@@ -39,10 +42,12 @@ def show_inbox(ui: Ui, request: Any) -> Response:
     return page_response("Inbox", body)
 
 
-def _questions_of(store: RunStore, run: StoredRun, request: Any) -> str:
+def _questions_of(journal: StoredJournal | RunRecordError, run: StoredRun, request: Any) -> str:
     """Return the questions of a run; empty where it has none, or has been deleted meanwhile."""
+    if isinstance(journal, RunRecordError):
+        return ""
     try:
-        with contextlib.closing(store.open(run.id, hold=False)) as journal:
+        with contextlib.closing(journal):
             page = run_page_of(journal, most_whole=0)
     except StrandsCliError:
         return ""

@@ -1,0 +1,37 @@
+"""The journals of many runs are read from every store, also from one that was made before it could read many."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import cast
+
+from strands_cli.engine.journal import SqliteJournal
+from strands_cli.engine.ports import RunStore
+from strands_cli.engine.stored_runs import journals_of
+from strands_cli.engine.stored_runs.folder_store import FolderStore
+from strands_cli.errors import RunRecordError
+
+
+class StoreOfBefore:
+    """A store that only opens runs, one by one."""
+
+    def __init__(self, directory: Path) -> None:
+        self._store = FolderStore(directory)
+
+    def open(self, run_id: str, *, hold: bool = True) -> SqliteJournal:
+        return self._store.open(run_id, hold=hold)
+
+
+def test_a_store_of_before_is_read_run_by_run(tmp_path: Path) -> None:
+    for run_id in ("a", "b"):
+        with contextlib.closing(FolderStore(tmp_path).create(run_id)) as journal:
+            journal.put(workflow=f"of {run_id}")
+    found = []
+    for read in journals_of(cast("RunStore", StoreOfBefore(tmp_path)), ["b", "gone", "a"]):
+        if isinstance(read, RunRecordError):
+            found.append(read.exit_code)
+            continue
+        with contextlib.closing(read):
+            found.append(read.get("workflow"))
+    assert found == ["of b", 17, "of a"]
