@@ -201,7 +201,13 @@ class RunRecordError(StrandsCliError):
 
 
 class HoldLost(RunRecordError):
-    """Work on a run was stopped: a person cancelled it elsewhere, or another process may have taken it over."""
+    """Work on a run was stopped: a person cancelled it elsewhere, or its store is lost and another process may have it.
+
+    Attributes:
+        is_asked: Whether a person has asked for it.
+    """
+
+    is_asked: bool = False
 
 
 class CannotStore(RunRecordError):

@@ -80,6 +80,30 @@ def test_runs_complete_after_a_restart_of_the_server(
         assert [site.model.asked[f"second (first restarted{number})"] for number in range(6)] == [2] * 6
 
 
+def test_a_run_whose_store_is_gone_is_reported_as_lost_with_the_reason(
+    make_postgres: Callable[[], PostgresServer], tmp_path: Path
+) -> None:
+    server = make_postgres()
+    with site_at(server, tmp_path) as site:
+        held = site.model.hold("first gone")
+        worker = site.worker("--name", "one")
+        run = site.submit("gone")
+        site.model.wait_for("first gone")
+        server.stop("immediate")
+        assert worker.end() == 17
+        (lost,) = worker.events("lost")
+        assert (lost["run"], lost["level"]) == (run, "warning")
+        assert str(server.port) in lost["reason"]
+        assert not worker.events("finished")
+        assert "error: the worker has lost" in worker.log[-1]["message"]
+        shown = [line["message"] for line in worker.log]
+        assert not [one for one in shown if "psycopg" in one or "Traceback" in one or "<function" in one]
+        held.set()
+        server.start()
+        site.worker("--name", "two").wait_for("finished", run)
+        assert site.status(run) == "completed"
+
+
 def test_a_question_that_is_answered_twice_at_once_is_answered_once(clean: Site) -> None:
     site = clean
     flow = site.flow("gated", pattern={"type": "chain", "config": {"steps": GATE}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from collections.abc import Iterator
@@ -133,9 +134,33 @@ def test_a_run_is_cancelled_from_another_process(commands: Commands, hanging: th
         started = commands.folder.start("run", flow, **place, **env)
         until(lambda: len(server.requests) == 1)
         assert commands.run("runs", "cancel", "last").code == ExitCode.OK
-        assert started.end().code == ExitCode.RUN_RECORD
+        ended = started.end()
+        assert (ended.code, "strands resume" in ended.err) == (ExitCode.RUN_RECORD, False), ended.err
         assert len(server.requests) == 1
-    assert [run["status"] for run in commands.json("runs", "list")["runs"]] == ["cancelled"]
+    (run,) = commands.json("runs", "list")["runs"]
+    assert run["status"] == "cancelled"
+    assert f"strands runs show {run['id']} --store " in ended.err
+
+
+def test_a_run_whose_connection_is_cut_says_so_and_how_it_goes_on(
+    commands: Commands, hanging: threading.Event, postgres_server: PostgresServer
+) -> None:
+    with ModelServer([Turn("first", after=hanging), Turn("first"), Turn("second")]) as server:
+        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "k"}
+        place = {"STRANDS_RUNS_DIR": "", "STRANDS_STORE": commands.address}
+        started = commands.folder.start("run", flow, "--log", "json", **place, **env)
+        until(lambda: len(server.requests) == 1)
+        cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = %s"
+        postgres_server.run(cut, commands.address.rpartition("/")[2], superuser=True)
+        ended = started.end()
+        assert ended.code == ExitCode.RUN_RECORD
+        lines = [json.loads(line) for line in ended.err.splitlines()]
+        (event,) = (line["event"] for line in lines if (line.get("event") or {}).get("event") == "RunFinished")
+        assert event["status"] == "interrupted"
+        assert "connection" in event["reason"]
+        assert event["reason"] in lines[-1]["message"]
+        assert commands.run("resume", event["run_id"], **env).code == ExitCode.OK
+        assert f"strands resume {event['run_id']}" in lines[-1]["message"]
 
 
 def test_a_wrong_store_ends_a_run_before_anything_is_sent(

@@ -66,11 +66,14 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
     except BaseException as error:
         if isinstance(error, StrandsCliError):
             error.run_id = run.id
-        # A journal that has failed cannot store this; the error that is raised says it.
-        with contextlib.suppress(RunRecordError):
+        status, reason = _ending(error)
+        try:
             if not run.budget.is_frozen:
-                ports.journal.put(**_end_facts(run, *_ending(error)))
-        _report_end(run, span, *_ending(error))
+                ports.journal.put(**_end_facts(run, status, reason))
+        except RunRecordError as lost:
+            # The error that is raised says it; but one that is only cancelled work does not.
+            reason = lost.message if isinstance(error, asyncio.CancelledError) else reason
+        _report_end(run, span, status, reason)
         raise
     if not run.budget.is_frozen:
         await ports.journal.store(**_end_facts(run, "completed", None), response=names["last_response"])

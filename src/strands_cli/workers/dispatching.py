@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli import app
 from strands_cli.engine.journal import Answer
 from strands_cli.engine.stored_runs import opened_run
-from strands_cli.errors import RunRecordError, StrandsCliError, UsageError, WaitingForPerson
+from strands_cli.errors import HoldLost, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 from strands_cli.events import RunWarning
 from strands_cli.phrases import first_of
 from strands_cli.telemetry import UNMEASURED, Measures
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # The states of a run that a ticket is about; a run in another one has ended, or waits for a person.
 OPEN: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
+# The status of a run whose store does not answer.
+UNKNOWN = "unknown"
 # How long a run that was given back waits, at first and at most. The same worker may get it again and give it back at
 # little cost, so that it soon meets another one; only after some times it waits twice as long each time.
 FIRST_DELAY_S, MOST_DELAY_S, QUICK_RETURNS = 1.0, 60.0, 8
@@ -199,13 +201,20 @@ class Dispatcher:
         """Report how a dispatch has ended, and return the ticket with which the run waits again."""
         run_id = ticket.run_id
         status, reason = await asyncio.to_thread(self._status_of, run_id)
+        if status == UNKNOWN and not isinstance(end, BaseException):
+            status, reason = "completed", ""  # which was stored before the store was gone
         if status == "queued" and isinstance(end, StrandsCliError):
             # It has not begun: what it needs could not be loaded here.
             return await asyncio.to_thread(self._refuse_again, ticket, end)
         if isinstance(end, asyncio.CancelledError) and self._is_stopping:
             self._work.report(WorkerEvent("returned", f"stopped {run_id}, which waits for another worker", run_id))
             return again(ticket, 0.0)
-        facts: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - began, 3)}
+        seconds = round(time.monotonic() - began, 3)
+        lost = end.message if isinstance(end, HoldLost) and not end.is_asked else ""
+        if lost or status == UNKNOWN:
+            self._lost(run_id, lost or reason, seconds)
+            return None
+        facts: dict[str, Any] = {"status": status, "seconds": seconds}
         self._work.measures.finish(status, facts["seconds"])
         if reason and not isinstance(end, WaitingForPerson):
             facts["reason"] = reason
@@ -218,11 +227,17 @@ class Dispatcher:
             self._work.report(WorkerEvent("warning", line, run_id))
         return None
 
+    def _lost(self, run_id: str, reason: str, seconds: float) -> None:
+        """Report that the store does not let this worker work on a run any more; another one goes on with it."""
+        self._work.measures.finish("interrupted", seconds)
+        facts = {"reason": reason, "seconds": seconds}
+        self._work.report(WorkerEvent("lost", f"has stopped {run_id}{_because(reason)}", run_id, facts))
+
     def _status_of(self, run_id: str) -> tuple[str, str]:
         try:
             run = self._work.store.read(run_id)
         except RunRecordError as error:
-            return "unknown", error.message
+            return UNKNOWN, error.message
         return run.status, run.reason or ""
 
     def _refuse_again(self, ticket: Ticket, error: StrandsCliError) -> Ticket:

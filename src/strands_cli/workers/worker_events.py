@@ -9,7 +9,17 @@ from typing import Any, Literal
 from strands_cli.quick_dataclass import dataclass
 
 EventName = Literal[
-    "started", "dispatched", "finished", "returned", "refused", "recovered", "fired", "draining", "ended", "warning"
+    "started",
+    "dispatched",
+    "finished",
+    "lost",
+    "returned",
+    "refused",
+    "recovered",
+    "fired",
+    "draining",
+    "ended",
+    "warning",
 ]
 
 

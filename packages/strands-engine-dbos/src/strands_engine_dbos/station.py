@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,6 +17,7 @@ from strands_engine_dbos import queue_tables as sql
 from strands_engine_dbos.claims import Claims
 from strands_engine_dbos.dbos_setup import POOL, configuration, pool_of, quiet
 from strands_engine_dbos.queue_database import QueueDatabase
+from strands_engine_dbos.queue_log import QueueLog
 from strands_engine_dbos.run_queue import DbosQueue, workflow_id
 from strands_engine_dbos.worker_lock import WorkerLock
 
@@ -51,7 +51,7 @@ class DbosStation:
         for name in self._queues:
             self._queue.require(name)
         DBOS(config=configuration(self._pool, self._database.schema, self.id, self._version))
-        quiet().addHandler(_Lines(handler))
+        quiet().addHandler(QueueLog(handler.say))
         self._declare(handler)
         DBOS.listen_queues(self._queues)
         self._claims.begin()
@@ -141,15 +141,3 @@ class DbosStation:
         self._lock.release()
         self._queue.close()
         self._connection.close()
-
-
-class _Lines(logging.Handler):
-    """Passes what DBOS logs to the worker's own log, one line each."""
-
-    def __init__(self, handler: Handler) -> None:
-        super().__init__(logging.WARNING)
-        self._say = handler.say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        raised = f" {record.exc_info[1]!r}" if record.exc_info else ""
-        self._say(f"{record.getMessage().splitlines()[0]}{raised}"[:500])

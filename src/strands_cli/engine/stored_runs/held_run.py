@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from strands_cli.engine.ports import StoredJournal
-from strands_cli.errors import HoldLost
+from strands_cli.errors import HoldLost, RunRecordError
 
 Result = TypeVar("Result")
 
@@ -35,8 +35,16 @@ async def while_held(journal: StoredJournal, work: Coroutine[Any, Any, Result]) 
     except asyncio.CancelledError:
         if not asked.is_set():
             raise
-        shown = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
-        raise HoldLost(
-            f"this process has stopped its work on the run {journal.run_id}: it was asked to, or lost its hold on it",
-            fix=f"see what became of it: {shown}",
-        ) from None
+        raise await _reason(journal) from None
+
+
+async def _reason(journal: StoredJournal) -> HoldLost:
+    """Return why work on a run was stopped: a store that is lost refuses to store anything of it."""
+    try:
+        await journal.store()
+    except RunRecordError as error:
+        return HoldLost(error.message, fix=(error.fix or "").replace("resume RUN", f"resume {journal.run_id}"))
+    shown = shlex.join(["strands", "runs", "show", journal.run_id, *journal.place.words])
+    asked = HoldLost(f"a person has stopped the run {journal.run_id} elsewhere", fix=f"see what became of it: {shown}")
+    asked.is_asked = True
+    return asked

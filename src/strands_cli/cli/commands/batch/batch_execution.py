@@ -100,9 +100,9 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
         session.listen = _listener(flags, view, progress)
         try:
             stopped = _to_end(session, view)
-        except HoldLost as error:  # a person may have cancelled it for good
+        except HoldLost as error:
             may_go_on = False
-            error.fix = f"see what became of it: {command('batch', 'status', batch.id, store=work.store.place)}"
+            error.fix = after_loss(error, work)
             raise
         except StrandsCliError as error:
             error.brief = "the batch was stopped" if isinstance(error, _SIGNALS) else error.brief
@@ -230,6 +230,12 @@ def _report(work: BatchWork, tally: BatchTally, view: View, flags: BatchFlags, *
         larger = larger_limits(work.choices.budget, tally, work.batch.journal.get("worked_s"))
         for line in next_lines(work.batch.id, tally, work.store.place, larger):
             view.line(one_line(line))
+
+
+def after_loss(error: HoldLost, work: BatchWork) -> str:
+    """Return what to do about a batch that was stopped elsewhere, for good perhaps, or whose store is lost."""
+    verb, why = ("status", "see what became of it") if error.is_asked else ("resume", "when the store can be reached")
+    return f"{why}: {command('batch', verb, work.batch.id, store=work.store.place)}"
 
 
 def stopped_reader(work: BatchWork) -> ReaderStopped:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.store_place import StorePlace
     from strands_cli.workers import WorkerChoices, WorkerEvent
 
-_WARNINGS = ("warning", "refused", "returned", "recovered")
+_WARNINGS = ("warning", "refused", "returned", "recovered", "lost")
 
 
 @dataclass(frozen=True, slots=True)

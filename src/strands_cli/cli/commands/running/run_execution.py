@@ -13,7 +13,7 @@ from strands_cli.cli.commands.running.report_file import leave_report, require_r
 from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import BudgetExceeded, ExitCode, StrandsCliError
+from strands_cli.errors import BudgetExceeded, ExitCode, HoldLost, StrandsCliError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
@@ -161,8 +161,9 @@ def explain_stop(error: StrandsCliError, view: View, place: StorePlace, *, is_re
     from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
 
     view.line(f"journal {place.record(view.run_id)}")
-    # The fix of a spent budget is the one command that works: it raises the limit.
-    if view.ended in ("failed", "interrupted") and not isinstance(error, BudgetExceeded):
+    # The fix of a spent budget is the one command that works: it raises the limit. What was cancelled is not continued.
+    has_own_fix = isinstance(error, BudgetExceeded) or (isinstance(error, HoldLost) and error.is_asked)
+    if view.ended in ("failed", "interrupted") and not has_own_fix:
         view.line(how_to_continue(error, view.run_id, place, is_resumed=is_resumed))
     error.brief = view.brief(error.message)
     questions = explain_ending(error, place, view.run_id)
