@@ -214,8 +214,13 @@ def test_a_batch_has_runs_that_have_files(folder: Folder) -> None:
     assert folder.strands("runs", "artifacts", row["id"], "b.txt").out == "b"
 
 
-def test_force_without_a_directory_is_refused(ran: Folder) -> None:
+def test_force_without_a_directory_and_stdout_as_a_directory_are_refused(ran: Folder) -> None:
     assert ran.strands("runs", "artifacts", "last", "--force").code == 2
+
+    refused = ran.strands("runs", "artifacts", "last", "b.txt", "-o", "-")
+    assert refused.code == 2
+    assert ran.strands(*shlex.split(refused.err.partition(": strands ")[2])).out == "b"
+    assert not (ran.work / "-").exists()
 
 
 def test_a_run_says_where_it_was_worked_on_if_that_was_not_here(folder: Folder, ran: Folder) -> None:

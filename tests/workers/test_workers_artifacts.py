@@ -106,6 +106,21 @@ def test_the_files_of_a_run_in_a_terminal_are_in_the_database_too(site: Site) ->
     assert elsewhere(site, "runs", "artifacts", run_id, "own/sub/out.txt").out == "(second (first wasps))"
 
 
+def test_a_file_with_personal_data_comes_from_the_database_as_it_was_written(site: Site) -> None:
+    guarded = {"guardrails": {"pii_redaction": True}}
+    text = 'To "Ada" <ada@example.com>, 4111 1111 1111 1111\n'
+    flow = site.flow("personal", security=guarded, outputs={"artifacts": [{"path": "to.txt", "from": text}]})
+    words = ("run", flow, "--var", "topic=mail", "--out", "private", "--json")
+    run_id = site.strands(*words, OPENAI_API_KEY="of-the-person").document["run"]
+    written = (site.folder.work / "private" / "to.txt").read_text()
+    (site.folder.work / "private" / "to.txt").unlink()
+
+    fetched = elsewhere(site, "runs", "artifacts", run_id, "to.txt")
+
+    assert (fetched.code, fetched.out) == (0, written)
+    assert "ada@example.com" not in fetched.out
+
+
 def test_an_answer_from_another_folder_lets_a_worker_go_on_when_that_of_the_submission_is_gone(site: Site) -> None:
     flow = site.flow("gated", pattern={"type": "chain", "config": {"steps": GATE}}, outputs=FILES)
     run_id = site.submit("gone", "--queue", "moved", flow=flow)

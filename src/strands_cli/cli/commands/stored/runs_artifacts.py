@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +48,9 @@ def fetch_artifacts(
 
     if force and out is None:
         raise UsageError("--force is about files that are written", fix="name where: --out DIR, or omit --force")
+    if out == Path("-"):
+        fix = f"one file goes to stdout: {shlex.join(['strands', 'runs', 'artifacts', run])} {path or 'PATH'}"
+        raise UsageError("--out names a directory, and - is none", fix=fix)
     with where.opened() as opened:
         name = opened.find(run)
         with contextlib.closing(opened.open(name, hold=False)) as journal:
