@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import psycopg
 import pytest
 
 from tests.workers.conftest import Site
@@ -55,3 +56,21 @@ def test_limits_of_providers_are_refused_since_workers_do_not_share_them(site: S
     words = ("batch", "run", "flow.yaml", "one.csv", "-o", "one.jsonl", "--engine", "dbos", "--limit", "openai=2")
 
     assert site.strands(*words).code == 2
+
+
+def test_a_batch_whose_store_does_not_answer_for_a_time_goes_on_when_it_does(site: Site) -> None:
+    site.folder.write("cut.csv", "topic\ncut off\n")
+    words = ("cut.csv", "-o", "cut.jsonl", "--engine", "dbos", "--name", "cut", "--queue", "of-cut")
+    held = site.model.hold("second (first cut off")
+    worker = site.worker("--name", "d", "--queue", "of-cut")
+    batch = site.folder.start("batch", "run", "flow.yaml", *words, "--store", site.address)
+    site.model.wait_for("second (first cut off)")
+    with psycopg.connect(site.address, autocommit=True) as connection:
+        connection.execute("ALTER TABLE strands.runs RENAME COLUMN status TO hidden")
+        batch.wait_for("column")
+        connection.execute("ALTER TABLE strands.runs RENAME COLUMN hidden TO status")
+    held.set()
+    worker.wait_for("finished")
+
+    assert batch.end().code == 0
+    assert json.loads((site.folder.work / "cut.jsonl").read_text())["status"] == "completed"

@@ -110,11 +110,19 @@ class QueuedRows:
 
     async def look(self) -> None:
         """Wake those who wait for runs that have ended, again and again."""
+        is_answered = True
         while True:
             await asyncio.sleep(LOOK_S)
             if not self._waiting:
                 continue
-            going_on = set(await asyncio.to_thread(self._session.store.with_status, *_GOING_ON))
+            try:
+                going_on = set(await asyncio.to_thread(self._session.store.with_status, *_GOING_ON))
+            except RunRecordError as error:  # what ends the batch is that its own lock is lost
+                if is_answered:
+                    self._session.tell(f"which rows are done is asked again, until there is an answer: {error.message}")
+                is_answered = False
+                continue
+            is_answered = True
             for run_id in self._waiting.keys() - going_on:
                 self._waiting[run_id].set()
 
