@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import pytest
 
+from strands_cli.queues import Ticket, queue_at
+from strands_cli.store_place import StorePlace
 from tests.workers.conftest import Site
 
 pytestmark = pytest.mark.postgres
@@ -23,6 +26,20 @@ def test_a_queue_that_does_not_exist_is_limited_only_when_it_is_to_be_made(site:
     assert site.strands("queue", "limit", "slow", "--new", "--concurrency", "3").code == 0
     assert site.strands("queue", "limit", "slow", "--concurrency", "none").code == 0
     assert "slow" in names(site)
+
+
+@pytest.mark.parametrize("name", ["", " ", "two words", "a,b", "-x", "q" * 101, "two\nlines"])
+def test_a_queue_is_named_by_one_word(site: Site, name: str) -> None:
+    words = (
+        ("worker", "--drain", "--queue", name),
+        ("submit", "flow.yaml", "--var", "topic=bees", f"--queue={name}"),
+        ("batch", "run", "flow.yaml", "none.csv", f"--queue={name}"),
+        ("queue", "limit", "--new", "--rate", "60/m", "--", name),
+    )
+    site.folder.write("none.csv", "topic\nbees\n")
+    assert [site.strands(*each).code for each in words[:3]] == [2] * 3
+    assert site.folder.strands(*words[3], STRANDS_STORE=site.address, STRANDS_RUNS_DIR="").code == 2
+    assert name not in names(site)
 
 
 def test_a_run_that_is_submitted_to_a_new_queue_says_so(site: Site) -> None:
@@ -57,10 +74,11 @@ def test_a_zone_or_times_with_a_slip_are_refused_and_nothing_is_stored(site: Sit
 
 def test_limits_and_ages_are_printed_as_people_write_them(site: Site) -> None:
     site.strands("queue", "limit", "daily", "--new", "--rate", "5000/d")
-    site.submit("bees", "--queue", "two\nlines\x1b[31m")
+    with closing(queue_at(StorePlace(address=site.address))) as queue:  # no command makes it
+        queue.put(Ticket("of-others", "two\nlines\x1b[31m"))
     shown = site.strands("queue", "status").out
     assert re.search(r"^daily .* 5000/d$", shown, re.MULTILINE)
     assert re.search(r"^two.* \d+(\.\d)? m?s$", shown, re.MULTILINE), shown
     assert "\x1b" not in shown
-    for queue in site.json("queue", "status")["queues"]:
-        assert queue["oldest_s"] is None or round(queue["oldest_s"], 3) == queue["oldest_s"]
+    for one in site.json("queue", "status")["queues"]:
+        assert one["oldest_s"] is None or round(one["oldest_s"], 3) == one["oldest_s"]

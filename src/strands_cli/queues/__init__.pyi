@@ -12,3 +12,4 @@ from strands_cli.queues.queue_port import Schedule as Schedule
 from strands_cli.queues.queue_port import Station as Station
 from strands_cli.queues.queue_port import Ticket as Ticket
 from strands_cli.queues.queue_port import WorkerState as WorkerState
+from strands_cli.queues.queue_words import require_queue_name as require_queue_name

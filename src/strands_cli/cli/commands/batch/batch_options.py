@@ -99,13 +99,16 @@ class RowChoices:
         """Return what was typed, as fields of `BatchChoices`.
 
         Raises:
-            UsageError: A rate or a budget is not one.
+            UsageError: A rate or a budget is not one, or a queue cannot have this name.
         """
         from strands_cli.batch.journal import budget_of
+        from strands_cli.queues import require_queue_name
         from strands_cli.rates import Rate
 
         if self.rate is not None:
             Rate.parse(self.rate)
+        if self.queue is not None:
+            require_queue_name(self.queue)
         if self.engine not in (None, ENGINE):
             raise UsageError(f"there is no engine {self.engine!r}", fix=f"write --engine {ENGINE}")
         out = self.output

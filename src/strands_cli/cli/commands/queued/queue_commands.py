@@ -80,11 +80,12 @@ def limit_queue(
     """
     from dataclasses import replace
 
-    from strands_cli.queues import QueueLimits
+    from strands_cli.queues import QueueLimits, require_queue_name
     from strands_cli.rates import Rate
 
     if concurrency is None and rate is None:
         raise UsageError("neither --concurrency nor --rate is given", fix="strands queue status shows the limits")
+    require_queue_name(name)
     with _opened(store) as queue:
         if not is_new:
             require_queue(name, queue)

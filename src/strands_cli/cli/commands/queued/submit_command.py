@@ -15,7 +15,7 @@ from strands_cli.cli.commands.queued.queue_names import note_on_new_queue
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
-from strands_cli.queues import DEFAULT_PRIORITY, DEFAULT_QUEUE
+from strands_cli.queues import DEFAULT_PRIORITY, DEFAULT_QUEUE, require_queue_name
 
 if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
@@ -62,7 +62,7 @@ class Waiting:
         if self.at is not None and self.every is not None:
             raise UsageError("--at starts one run, and --every many", fix="omit one of them")
         at = None if self.at is None else moment_of(self.at)
-        return Ticket(self.run_id or "", self.queue, self.priority, at=at)
+        return Ticket(self.run_id or "", require_queue_name(self.queue), self.priority, at=at)
 
 
 # What a submitted run has no use for: nothing of it is on this machine, and its questions always wait.

@@ -14,7 +14,7 @@ from strands_cli.cli.commands.command_options import JSON, POLICY, STORE, Log, w
 from strands_cli.cli.output import logs_json, print_json, print_result, say, write_log
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, UsageError
-from strands_cli.queues import DEFAULT_QUEUE
+from strands_cli.queues import DEFAULT_QUEUE, require_queue_name
 
 if TYPE_CHECKING:
     from strands_cli.queues import WorkerState
@@ -54,13 +54,13 @@ class WorkerOptions:
         """Return what was chosen.
 
         Raises:
-            UsageError: The workspace is not a directory, or the time is not one.
+            UsageError: The workspace is not a directory, the time is not one, or a queue cannot have its name.
         """
         from strands_cli.workers import WorkerChoices, default_name
 
         return WorkerChoices(
             name=self.name or default_name(),
-            queues=tuple(dict.fromkeys(self.queue or [DEFAULT_QUEUE])),
+            queues=tuple(dict.fromkeys(map(require_queue_name, self.queue or [DEFAULT_QUEUE]))),
             concurrency=self.concurrency,
             workspace=_workspace(self.workspace),
             policy=None if policy is None else policy.absolute(),
