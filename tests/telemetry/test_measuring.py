@@ -87,6 +87,13 @@ def test_tokens_and_money_are_counted_once(collector: Collector) -> None:
     assert value(collector, "strands.run.duration", status="failed") == 3.0
 
 
+def test_a_call_whose_price_is_unknown_costs_nothing_that_is_known(collector: Collector) -> None:
+    with measured_worker("w1", environment(collector), pytest.fail) as measures:
+        measures.take(ModelCallFinished(1.0, "steps.0/model.0", "clerk", "own", Usage(900, 100), 2.0))
+    assert value(collector, "strands.model.calls", model="own") == 1
+    assert points(collector, "strands.model.cost") == []
+
+
 def test_the_service_has_the_name_of_the_environment(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "bees")
     with measured_worker("w1", environment(collector), pytest.fail) as measures:

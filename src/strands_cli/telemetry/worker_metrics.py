@@ -73,7 +73,8 @@ class WorkerMeasures(Measures):
         if isinstance(event, ModelCallFinished) and not event.replayed:
             model = {"model": event.model}
             self._calls.add(1, model)
-            self._cost.add(event.cost_usd or 0.0, model)
+            if event.cost_usd is not None:  # zero would be a price
+                self._cost.add(event.cost_usd, model)
             spent = event.usage
             kinds = {"input": spent.input_tokens, "output": spent.output_tokens}
             kinds |= {"cache_read": spent.cache_read_tokens, "cache_write": spent.cache_write_tokens}
