@@ -121,6 +121,21 @@ def test_a_file_with_personal_data_comes_from_the_database_as_it_was_written(sit
     assert "ada@example.com" not in fetched.out
 
 
+def test_the_files_of_a_batch_on_workers_are_fetched_with_one_command(site: Site) -> None:
+    site.folder.write("rows.jsonl", '{"topic": "flies"}\n{"topic": "moths"}\n')
+    worker = site.worker("--queue", "rows")
+    words = ("batch", "run", "writes.yaml", "rows.jsonl", "-o", "rows.out.jsonl", "--engine", "dbos", "--queue", "rows")
+    ran = site.strands(*words, "--json")
+    assert ran.code == 0, ran.err
+    shutil.rmtree(worker.data)
+
+    fetched = elsewhere(site, "runs", "artifacts", ran.document["batch"], "-o", "of-rows")
+
+    assert fetched.code == 0, fetched.err
+    texts = sorted(one.read_text() for one in (site.folder.root / "elsewhere" / "of-rows").glob("*/sub/out.txt"))
+    assert texts == ["(second (first flies))", "(second (first moths))"]
+
+
 def test_an_answer_from_another_folder_lets_a_worker_go_on_when_that_of_the_submission_is_gone(site: Site) -> None:
     flow = site.flow("gated", pattern={"type": "chain", "config": {"steps": GATE}}, outputs=FILES)
     run_id = site.submit("gone", "--queue", "moved", flow=flow)

@@ -150,13 +150,18 @@ def artifacts_of(journal: StoredJournal, *, with_texts: bool = True) -> RunArtif
     return RunArtifacts(journal.run_id, journal.place, files, where)
 
 
-def write_artifacts(files: Sequence[StoredArtifact], out_dir: Path, *, force: bool) -> list[dict[str, Any]]:
+def write_artifacts(
+    files: Sequence[StoredArtifact], out_dir: Path, *, force: bool, below: str = ""
+) -> list[dict[str, Any]]:
     """Write files of a run below a directory as the run itself would; return the `path`, `digest` and `size` of each.
+
+    Args:
+        below: A folder in the directory that gets them; a link that is there is not followed out of the directory.
 
     Raises:
         ArtifactError: A file exists and `force` is off, has a protected name, or cannot be read or written.
     """
-    return ArtifactWriter(out_dir, force=force)([(one.name, one.read()) for one in files])
+    return ArtifactWriter(out_dir, force=force)([(str(PurePath(below) / one.name), one.read()) for one in files])
 
 
 def _files(journal: StoredJournal, row: Row, where: WorkedOn | None, *, with_texts: bool) -> list[StoredArtifact]:

@@ -6,19 +6,21 @@ import contextlib
 import dataclasses
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON, RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
+from strands_cli.cli.commands.stored.artifact_lines import artifact_cells, artifact_document
 from strands_cli.cli.output import print_json, print_response, print_result, say
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.files import RunArtifacts, StoredArtifact
+    from strands_cli.engine.ports import RunStore
+    from strands_cli.run_views.files import RunArtifacts
 
 
 @with_run_options()
@@ -40,10 +42,13 @@ def fetch_artifacts(
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> None:
-    """List the files of a complete run, print one of them, or write them here; a database has their texts.
+    """List the files of a complete run, print one of them, or write them here; of a batch those of its complete rows.
+
+    A store in a database has their texts, so that they need not be on this machine.
 
     Example: strands runs artifacts last -o fetched
     """
+    from strands_cli.batch_ids import is_batch
     from strands_cli.run_views.files import artifacts_of
 
     if force and out is None:
@@ -54,6 +59,9 @@ def fetch_artifacts(
     with where.opened() as opened:
         name = opened.find(run)
         with contextlib.closing(opened.open(name, hold=False)) as journal:
+            if is_batch(journal):
+                _of_rows(opened, name, path, out, force=force, as_json=as_json)
+                return
             found = artifacts_of(journal, with_texts=path is not None or out is not None)
     if out is not None:
         _write(found, path, out, force=force, as_json=as_json)
@@ -61,6 +69,19 @@ def fetch_artifacts(
         _print(found, path, as_json=as_json)
     else:
         _list(found, as_json=as_json)
+
+
+def _of_rows(store: RunStore, batch: str, path: str | None, out: Path | None, *, force: bool, as_json: bool) -> None:
+    from strands_cli.cli.commands.stored.batch_files import list_files_of_rows, write_files_of_rows
+    from strands_cli.run_views import command
+
+    if path is not None:
+        fix = f"name the row that wrote it: {command('runs', 'list', '--rows', batch, store=store.place)}"
+        raise UsageError(f"{batch} is a batch, and a file is that of one of its rows", fix=fix)
+    if out is None:
+        list_files_of_rows(store, batch, as_json=as_json)
+    else:
+        write_files_of_rows(store, batch, out, force=force, as_json=as_json)
 
 
 def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
@@ -77,7 +98,7 @@ def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_
 def _print(found: RunArtifacts, path: str, *, as_json: bool) -> None:
     (chosen,) = found.chosen([path])
     if as_json:
-        print_json({"run": found.run_id, **_document(chosen), "text": chosen.read()})
+        print_json({"run": found.run_id, **artifact_document(chosen), "text": chosen.read()})
     else:
         print_response(chosen.read(), is_file=True)
 
@@ -85,19 +106,13 @@ def _print(found: RunArtifacts, path: str, *, as_json: bool) -> None:
 def _list(found: RunArtifacts, *, as_json: bool) -> None:
     if as_json:
         place = None if found.worked_on is None else dataclasses.asdict(found.worked_on)
-        print_json({"run": found.run_id, "worked_on": place, "artifacts": [_document(one) for one in found.files]})
+        print_json(
+            {"run": found.run_id, "worked_on": place, "artifacts": [artifact_document(one) for one in found.files]}
+        )
         return
     if not found.files:
         say(f"the workflow of the run {found.run_id} has no artifacts")
         return
-    print_result("\n".join(aligned([("PATH", "BYTES", "SHA-256", "TEXT"), *map(_cells, found.files)])))
+    print_result("\n".join(aligned([("PATH", "BYTES", "SHA-256", "TEXT"), *map(artifact_cells, found.files)])))
     if found.worked_on is not None:
         say(one_line(f"written on {found.worked_on.words}"))
-
-
-def _cells(one: StoredArtifact) -> tuple[str, ...]:
-    return one_line(one.path), str(one.size), one.digest, "in the store" if one.stored else "in the file only"
-
-
-def _document(one: StoredArtifact) -> dict[str, Any]:
-    return {"path": one.path, "size": one.size, "digest": one.digest, "stored": one.stored}
