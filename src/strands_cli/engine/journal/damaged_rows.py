@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from strands_cli.engine.journal.journal_rows import Row, RowKind, RowStatus, StoredRow
-from strands_cli.engine.journal.row_texts import read_usage
+from strands_cli.engine.journal.row_texts import json_value, read_usage
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
 
@@ -84,7 +83,7 @@ def _facts(text: Any, found: list[str]) -> Mapping[str, Any]:
     facts = _decoded(text, "detail", found)
     if not isinstance(facts, dict):
         return {}
-    odd = [name for name in _TYPES.keys() & facts.keys() if facts[name] is not None and not _fits(name, facts[name])]
+    odd = [name for name, value in facts.items() if name in _TYPES and value is not None and not _fits(name, value)]
     found += [f"detail: {name!r} has another type" for name in sorted(odd)]
     return {name: value for name, value in facts.items() if name not in odd} if odd else facts
 
@@ -92,7 +91,7 @@ def _facts(text: Any, found: list[str]) -> Mapping[str, Any]:
 def _fits(name: str, value: Any) -> bool:
     if not isinstance(value, _TYPES[name]):
         return False
-    return not isinstance(value, list) or all(isinstance(one, str) for one in value)
+    return type(value) is not list or all(isinstance(one, str) for one in value)
 
 
 def _usage(text: Any, found: list[str]) -> Usage:
@@ -114,7 +113,7 @@ def _damaged_usage(text: Any, found: list[str]) -> Usage:
 def _decoded(text: Any, name: str, found: list[str]) -> Any:
     """Return the object that a text is as JSON, or None."""
     try:
-        value = json.loads(text)
+        value = json_value(text)
     except (ValueError, TypeError, RecursionError) as error:
         return _lost(found, name, None, error)
     return value if isinstance(value, dict) else _lost(found, name, None)
@@ -130,4 +129,5 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_time(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= _LATEST
+    # What is not finite is in no range.
+    return isinstance(value, (int, float)) and 0 <= value <= _LATEST

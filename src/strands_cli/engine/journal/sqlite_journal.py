@@ -7,7 +7,6 @@ import contextlib
 import copy
 import functools
 import hashlib
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,7 @@ from strands_cli.engine.journal.empty_journal import (
 )
 from strands_cli.engine.journal.journal_files import DATABASE, OUTPUTS
 from strands_cli.engine.journal.journal_rows import Row, RowKind
-from strands_cli.engine.journal.row_texts import json_text, usage_text
+from strands_cli.engine.journal.row_texts import json_text, json_value, usage_text
 from strands_cli.engine.journal.storage_errors import StorageErrors
 from strands_cli.engine.journal.stored_columns import LARGE_OUTPUT_BYTES, row_of, stored_texts
 from strands_cli.errors import RunRecordError
@@ -217,7 +216,7 @@ class SqliteJournal:
         """Return one fact about the run, or None."""
         found = self._query("SELECT value FROM facts WHERE name = ?", name)
         with StorageErrors(self.directory):
-            return json.loads(found[0][0]) if found else None
+            return json_value(found[0][0]) if found else None
 
     def put(self, **facts: Any) -> None:
         """Store facts about the run and commit at once."""
@@ -312,7 +311,7 @@ class SqliteJournal:
     def _read_output(self, text: str | None, file: str | None) -> Any:
         with StorageErrors(self.directory):
             text = text if file is None else self._read_file(file)
-            return None if text is None else json.loads(text)
+            return None if text is None else json_value(text)
 
     def _read_file(self, name: str) -> str:
         path = self.directory / OUTPUTS / name

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from strands_cli.engine.journal.damaged_rows import readable_row
 from strands_cli.engine.journal.journal_rows import Row, StoredRow
-from strands_cli.engine.journal.row_texts import json_text, read_usage
+from strands_cli.engine.journal.row_texts import json_text, json_value, read_usage
 from strands_cli.secrets import Redactor
 
 # An output that is larger is stored beside its row, and read only when it is asked for.
@@ -47,7 +46,7 @@ def row_of(
     if is_tolerant:
         return readable_row(columns, read_output)
     key, kind, status, digest, attempt, _, _, usage, cost, detail, started_at, ended_at, _ = columns
-    facts = json.loads(detail) if detail != "{}" else {}
+    facts = json_value(detail) if detail != "{}" else {}
     values = (read_usage(usage), cost, started_at, ended_at, facts)
     if is_lazy:
         return StoredRow(key, kind, status, digest, attempt, None, *values, decode=read_output)
