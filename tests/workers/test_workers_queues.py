@@ -53,6 +53,17 @@ def test_a_run_that_is_submitted_to_a_new_queue_says_so(site: Site) -> None:
     assert site.strands(*submit, "others", "--quiet").err == ""
 
 
+def test_a_worker_of_a_new_queue_says_so_in_its_log(site: Site) -> None:
+    site.submit("bees", "--queue", "letters")
+    worker = site.worker("--queue", "leters", "--queue", "default", "--drain")
+    assert worker.end() == 0
+    (warned,) = worker.events("warning")
+    assert "did you mean 'letters'?" in warned["message"]
+    again = site.worker("--queue", "leters", "--drain")
+    assert again.end() == 0
+    assert not again.events("warning")
+
+
 def test_a_time_that_has_passed_is_a_warning_and_the_run_waits(site: Site) -> None:
     submit = ("submit", "flow.yaml", "--var", "topic=bees", "--queue", "timed", "--at")
     passed = site.strands(*submit, "2020-01-01T06:00")

@@ -11,6 +11,7 @@ import typer
 
 from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import JSON, POLICY, STORE, Log, with_run_options
+from strands_cli.cli.commands.queued.queue_names import note_on_new_queue
 from strands_cli.cli.output import logs_json, print_json, print_result, say, write_log
 from strands_cli.cli.text_layout import aligned, one_line
 from strands_cli.errors import ExitCode, UsageError
@@ -130,9 +131,12 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
     from strands_cli.cli.commands.end_notice import notice_of
     from strands_cli.engine.stored_runs import store_at
     from strands_cli.queues import engine_of
-    from strands_cli.workers import WorkPlace, work
+    from strands_cli.workers import WorkerEvent, WorkPlace, work
 
     engine, address = engine_of(place)
+    with closing(engine.open(place, address)) as queue:
+        for note in filter(None, (note_on_new_queue(name, queue) for name in choices.queues)):
+            report(WorkerEvent("warning", note))
     notice = notice_of(detached=True)
 
     def notify(run_id: str) -> list[str]:
