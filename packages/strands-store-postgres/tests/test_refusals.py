@@ -72,6 +72,13 @@ def test_a_port_without_a_server_names_the_command_that_looks(database: str) -> 
         assert f"pg_isready -h 127.0.0.1 -p {port}" in str(refused(lambda: open_at(address)).fix)
 
 
+def test_an_address_without_a_password_is_shown_with_one_and_its_port(database: str) -> None:
+    address = database.replace(":marked-p%40ss%2Fword%3A1", "")
+    server = address.partition("@")[2]
+    assert ":" in server
+    assert f"{{env:PGPASSWORD}}@{server}" in str(refused(lambda: open_at(address)).fix)
+
+
 def test_a_server_that_does_not_answer_ends_the_wait(silent_port: int) -> None:
     address = f"postgresql://strands:marked-p%40ss%2Fword%3A1@127.0.0.1:{silent_port}/db?connect_timeout=2"
     assert "firewalls" in str(refused(lambda: open_at(address)).fix)

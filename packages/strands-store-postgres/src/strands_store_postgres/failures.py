@@ -69,13 +69,14 @@ def _names(place: StorePlace, conninfo: str) -> dict[str, str]:
     words = [
         word for option, name in (("-h", "host"), ("-p", "port")) if given.get(name) for word in (option, given[name])
     ]
+    place_of_server = str(given.get("host") or "HOST") + (f":{given['port']}" if given.get("port") else "")
     user, database = str(given.get("user") or "USER"), str(given.get("dbname") or given.get("user") or "DATABASE")
     return {
         "server": shlex.join(map(str, words)),
         "user": shlex.quote(user),
         "database": shlex.quote(database),
         "address": shlex.quote(str(place)),
-        "sample": f"postgresql://{quote(user)}:{{env:PGPASSWORD}}@{given.get('host') or 'HOST'}/{quote(database)}",
+        "sample": f"postgresql://{quote(user)}:{{env:PGPASSWORD}}@{place_of_server}/{quote(database)}",
     }
 
 
