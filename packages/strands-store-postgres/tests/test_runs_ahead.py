@@ -141,6 +141,21 @@ def test_large_outputs_are_read_together(address: str) -> None:
     assert queries_of(address, find) == few
 
 
+def test_what_was_asked_of_some_runs_is_read_together_of_others(address: str) -> None:
+    def look(times: int) -> Callable[[RunStore], None]:
+        def each(store: RunStore) -> None:
+            for _ in range(times):
+                for journal in read(store, [store.read("run-0")]):
+                    assert [journal.get(name) for name in FACTS] == [*{**FACTS, "status": "completed"}.values()]
+
+        return each
+
+    with opened(address) as store:
+        make(store, "run-0")
+    once, twice = (queries_of(address, look(times)) for times in (1, 2))
+    assert twice - once == 3, "the run, its size, and all of its facts"
+
+
 def test_memory_has_a_part_of_the_runs_at_a_time(address: str) -> None:
     # 40 MB, in rows that are just not stored beside: those of one run are more than is read at once.
     text = "y" * 60_000

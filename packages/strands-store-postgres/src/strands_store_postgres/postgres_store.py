@@ -60,6 +60,8 @@ class PostgresStore:
         self.place = database.place
         self._database = database
         self._release = once(database.release)
+        # Of facts that readers of many runs ask for: the first part of the runs tells what is asked of the others.
+        self._names: set[str] = set()
 
     def find(self, name: str) -> str:
         """Return the id of a run, by its id, the start of its id, or `last`."""
@@ -133,9 +135,9 @@ class PostgresStore:
 
     def journals(self, run_ids: Iterable[str]) -> Iterator[PostgresJournal | RunRecordError]:
         """Yield the journals of many runs to read them, or why one cannot be opened."""
-        ids, names = iter(run_ids), set[str]()
+        ids = iter(run_ids)
         while part := list(islice(ids, RUNS_AT_ONCE)):
-            yield from read_journals(self._database, part, names)
+            yield from read_journals(self._database, part, self._names)
 
     def stop(self, run_id: str, wait_s: float) -> None:
         """Ask the process that holds a run to end it, and return when the run is not held any more."""
