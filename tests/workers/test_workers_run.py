@@ -279,3 +279,29 @@ def test_a_worker_without_the_tool_of_a_run_refuses_it_and_another_one_runs_it(s
     assert (shown["status"], shown["response"], shown["refusals"]) == ("completed", "LOUD", {})
     # It was planned there once.
     assert len(lacking.events("refused", run_id)) == 1
+
+
+def test_what_a_tool_prints_at_a_worker_is_a_line_of_its_log_without_secrets(site: Site) -> None:
+    body = """
+import logging, os, sys
+print("key", os.environ["OPENAI_API_KEY"], "\\x1b[31mred")
+os.write(2, b"from C\\n")
+logging.getLogger("a.tool").warning("logged")
+return answer(text=sys.stdin.read() + "read")
+"""
+    site.folder.tool("chatty", body)
+    steps = [{"tool": "native:chatty", "input": {"text": "{{ topic }}"}}]
+    flow = site.flow("prints", agents={}, pattern={"type": "chain", "config": {"steps": steps}})
+    run_id = site.submit("loud", "--queue", "prints", flow=flow)
+
+    worker = site.worker("--queue", "prints", "--drain")
+
+    # Its log is JSON up to the last line, and the standard input of the worker was not the tool's.
+    assert worker.end() == 0
+    printed = {(line["source"], line["message"]) for line in worker.log if "source" in line}
+    assert printed == {
+        ("stdout", "key [secret] \x1b[31mred"),
+        ("stderr", "from C"),
+        ("stderr", "WARNING a.tool: logged"),
+    }
+    assert site.json("runs", "show", run_id)["response"] == "read"

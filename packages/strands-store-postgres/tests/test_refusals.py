@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
+import threading
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -28,6 +30,23 @@ def silent_port() -> Iterator[int]:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         yield listening.getsockname()[1]
+
+
+def answering(message: str) -> tuple[int, threading.Thread]:
+    """Return the port of a server that refuses one connection with a message, and its thread."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    fields = b"".join(
+        name + text.encode() + b"\0" for name, text in ((b"S", "FATAL"), (b"C", "28000"), (b"M", message))
+    )
+
+    def serve() -> None:
+        with listening, listening.accept()[0] as one:
+            one.recv(1000)
+            one.sendall(b"E" + struct.pack("!i", len(fields) + 5) + fields + b"\0")
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return listening.getsockname()[1], thread
 
 
 @pytest.mark.parametrize(
@@ -55,6 +74,16 @@ def test_each_wrong_address_says_what_to_do(change: Callable[[str], str], fix: s
     initialised(database)
     open_at(database)
     assert fix in str(refused(lambda: open_at(change(database))).fix)
+
+
+@pytest.mark.parametrize(("encryption", "fix"), [("no encryption", "sslmode=verify-full"), ("SSL encryption", "")])
+def test_a_server_that_admits_no_such_connection_is_asked_with_tls_next(encryption: str, fix: str) -> None:
+    words = 'no pg_hba.conf entry for host "10.0.0.1", user "ann", database "runs", '
+    port, thread = answering(words + encryption)
+    error = refused(lambda: open_at(f"postgresql://ann@127.0.0.1:{port}/runs?sslmode=disable&gssencmode=disable"))
+    thread.join()
+    assert fix in str(error.fix)
+    assert "pg_hba.conf" in str(error.fix)
 
 
 @pytest.mark.parametrize("password", ["a@hidden", "a/hidden", "a?hidden", "a#hidden", "a:@hidden/x"])

@@ -20,6 +20,11 @@ _REFUSALS = (
         "name the password: export PGPASSWORD=..., or write USER:{{env:NAME}}@ in the address, as in {sample}",
     ),
     (("password authentication failed",), "check the user and the password in the address"),
+    (
+        ("no encryption",),
+        "add ?sslmode=verify-full to the address if the server takes only TLS; else have this host, user and database "
+        "allowed in its pg_hba.conf",
+    ),
     (("no pg_hba.conf entry",), "have this host, user and database allowed in the server's pg_hba.conf"),
     (
         ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert", "sslmode"),

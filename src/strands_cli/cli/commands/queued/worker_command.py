@@ -129,6 +129,7 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
     from contextlib import closing
 
     from strands_cli.cli.commands.end_notice import notice_of
+    from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.engine.stored_runs import store_at
     from strands_cli.queues import engine_of
     from strands_cli.workers import WorkerEvent, WorkPlace, work
@@ -142,9 +143,25 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
     def notify(run_id: str) -> list[str]:
         return [] if notice is None else notice(place, run_id)
 
-    with closing(store_at(place)) as store:
+    with closing(store_at(place)) as store, reserved_streams(_tool_line, _error_line):
         asyncio.run(work(WorkPlace(store, engine, address, report, notify), choices))
     return ExitCode.OK
+
+
+def _tool_line(text: str) -> None:
+    """Write a line that a tool has printed, marked so that it does not look like one of ours."""
+    if logs_json():
+        write_log(text, level="info", source="stdout")
+    else:
+        say(f"  | {text}")
+
+
+def _error_line(text: str) -> None:
+    """Write a line that a tool, or what it uses, has written to stderr or logged."""
+    if logs_json():
+        write_log(text, level="warning", source="stderr")
+    else:
+        say(text)
 
 
 def report(event: WorkerEvent) -> None:
