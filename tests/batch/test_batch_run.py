@@ -104,6 +104,11 @@ def test_so_many_rows_run_at_a_time(tmp_path: Path) -> None:
     assert [line["response"] for line in lines] == [f"T{number}" for number in range(40)]
 
 
+def test_a_number_that_was_chosen_is_the_one_of_every_engine() -> None:
+    assert [BatchChoices(engine=engine).at_a_time for engine in ("", "dbos")] == [4, 1000]
+    assert [BatchChoices(engine=engine, concurrency=4).at_a_time for engine in ("", "dbos")] == [4, 4]
+
+
 def test_rows_begin_at_their_rate(tmp_path: Path) -> None:
     work = Work(tmp_path)
     work.run(list("abcdefg"), rate="3/m", concurrency=5)

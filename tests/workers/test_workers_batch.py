@@ -51,11 +51,33 @@ def test_a_row_that_fails_is_a_line_and_is_run_again_by_retry(site: Site) -> Non
     assert site.model.asked["first good"] == 1
 
 
-def test_limits_of_providers_are_refused_since_workers_do_not_share_them(site: Site) -> None:
+@pytest.mark.parametrize("options", [("--engine", "dbos", "--limit", "openai=2"), ("--queue", "of-workers")])
+def test_what_would_have_no_effect_on_those_who_run_the_rows_is_refused(site: Site, options: tuple[str, ...]) -> None:
     site.folder.write("one.csv", "topic\none\n")
-    words = ("batch", "run", "flow.yaml", "one.csv", "-o", "one.jsonl", "--engine", "dbos", "--limit", "openai=2")
+    ran = site.strands("batch", "run", "flow.yaml", "one.csv", "-o", "one.jsonl", "--name", "refused", *options)
 
-    assert site.strands(*words).code == 2
+    assert ran.code == 2
+    assert [run["id"] for run in site.json("runs", "list")["runs"] if run["id"].startswith("refused")] == []
+
+
+def test_where_there_are_no_queues_no_batch_is_stored(site: Site) -> None:
+    site.folder.write("one.csv", "topic\none\n")
+    words = ("batch", "run", "flow.yaml", "one.csv", "-o", "nowhere.jsonl", "--engine", "dbos")
+
+    assert site.folder.strands(*words).code == 2
+    assert site.folder.strands("runs", "list", "--json").document["runs"] == []
+
+
+def test_no_denial_is_announced_where_calls_wait(site: Site) -> None:
+    agents = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
+    site.folder.write("one.csv", "topic\none\n")
+    site.worker("--name", "f")
+    flow = site.flow("asking", agents=agents)
+    words = ("batch", "run", flow, "one.csv", "-o", "asking.jsonl")
+
+    assert "denied" in site.strands(*words, "--name", "here").err
+    ran = site.strands(*words, "--name", "there", "--force", "--engine", "dbos")
+    assert (ran.code, "denied" in ran.err) == (0, False)
 
 
 def test_a_batch_whose_store_does_not_answer_for_a_time_goes_on_when_it_does(site: Site) -> None:

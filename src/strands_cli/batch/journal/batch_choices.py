@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.errors import UsageError, suggest
+from strands_cli.queues import DEFAULT_QUEUE
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class BatchChoices:
     Attributes:
         out: The absolute path of the file of results; `-` is standard output.
         order: Whether results are in the order of the rows, or as rows are done.
-        concurrency: How many rows run at a time.
+        concurrency: How many rows run at a time; None lets the engine have its own number.
         rate: How many rows may begin in a period, such as `60/m`.
         limits: How often providers may be asked: `PROVIDER=4` at a time, `PROVIDER=60/m` in a period.
         budget: What all rows may spend together, by names of `runtime.budgets`.
@@ -36,18 +37,18 @@ class BatchChoices:
 
     out: str = "-"
     order: Order = "rows"
-    concurrency: int = DEFAULT_CONCURRENCY
+    concurrency: int | None = None
     rate: str | None = None
     limits: tuple[str, ...] = ()
     budget: Mapping[str, float] = dataclasses.field(default_factory=dict)
     fail_fast: int | None = None
     engine: str = ""
-    queue: str = "default"
+    queue: str = DEFAULT_QUEUE
 
     @property
     def at_a_time(self) -> int:
         """How many rows are begun and not ended: in a queue all may wait, unless a number was chosen."""
-        return MAX_CONCURRENCY if self.engine and self.concurrency == DEFAULT_CONCURRENCY else self.concurrency
+        return self.concurrency or (MAX_CONCURRENCY if self.engine else DEFAULT_CONCURRENCY)
 
     def to_stored(self) -> dict[str, Any]:
         """Return it as JSON."""

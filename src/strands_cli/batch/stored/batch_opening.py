@@ -14,6 +14,7 @@ from strands_cli.engine.run_start import create_journal, require_same, stored_wo
 from strands_cli.engine.turns import read_provider_limits
 from strands_cli.errors import Finding, RunRecordError, UsageError
 from strands_cli.planning.checks import check_limits
+from strands_cli.queues import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from strands_cli.batch.stored.batch_identity import PlannedBatch
@@ -94,13 +95,29 @@ def plan_stored(batch: BatchJournal, changes: Mapping[str, Any]) -> tuple[Plan, 
     return planned, loaded, request
 
 
+def _require_fitting(choices: BatchChoices) -> None:
+    """Check that what was chosen has an effect on those who run the rows.
+
+    Raises:
+        UsageError: It has none.
+    """
+    if choices.engine and choices.limits:
+        raise UsageError(
+            "--limit is for rows that run in one process, and workers run these",
+            fix=f"limit the queue: strands queue limit {choices.queue} --rate 60/m",
+        )
+    if choices.queue != DEFAULT_QUEUE and not choices.engine:
+        raise UsageError("--queue is for rows that workers run, and this process runs these", fix="add --engine dbos")
+
+
 def check_choices(planned: Plan, loaded: Loaded, choices: BatchChoices) -> list[Finding]:
     """Return what prevents a batch from running as it is to run: a limit on money without prices.
 
     Raises:
-        UsageError: A limit names a provider that the workflow does not ask.
+        UsageError: A limit names a provider that the workflow does not ask, or an option has no effect.
     """
     read_provider_limits(choices.limits, providers_of(planned))
+    _require_fitting(choices)
     if "max_cost_usd" not in choices.budget:
         return []
     runtime = planned.spec.runtime.model_copy(update={"budgets": budgets_section(choices.budget)})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli import app
 from strands_cli.batch.rows import RowOutcome, RowWatch, outcome_in
-from strands_cli.errors import RunRecordError, UsageError
+from strands_cli.errors import RunRecordError
 from strands_cli.queues import Ticket, queue_at
 from strands_cli.workers.submitted import Submission, submittable, wait_again
 
@@ -132,15 +132,10 @@ async def queued_rows(session: RowSession, budget: Budget | None) -> AsyncIterat
     """Open what lets workers run rows; secrets are theirs, so nothing is loaded here.
 
     Raises:
-        UsageError: The runs are in a directory, or the requests to providers are limited, which workers do not share.
+        UsageError: The runs are in a directory.
         NotEquipped: No engine is installed.
         RunRecordError: The store has no queues.
     """
-    if session.choices.limits:
-        raise UsageError(
-            "--limit is for rows that run in one process, and workers run these",
-            fix=f"limit the queue: strands queue limit {session.choices.queue} --rate 60/m",
-        )
     with contextlib.closing(queue_at(session.store.place)) as queue:
         if not any(session.choices.queue in one.queues and one.is_alive for one in queue.workers()):
             session.tell(f"no worker works on the queue: strands worker --queue {session.choices.queue}")

@@ -87,7 +87,8 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     progress = BatchProgress(batch.id, tally)
     known |= {"batch": batch.id, "status": "failed"}
     may_go_on = True
-    require_open_files(work.choices.concurrency)
+    if not work.choices.engine:
+        require_open_files(work.choices.at_a_time)
     notice = notice_of(detached=work.request.detach or not is_interactive())
     draws = not flags.verbose and not (work.choices.out == "-" and sys.stdout.isatty())
     with (

@@ -76,7 +76,7 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
             require_trust(planned, may_ask=not request.detach)
             if not flags.quiet:
                 say_findings(planned.findings)
-                if not request.detach:
+                if not request.detach and not typed.choices.engine:  # at workers every question waits
                     warn_of_questions(planned)
             with contextlib.closing(store_at(planned.store)) as store:
                 return _begin(found, read, store, typed)
@@ -138,10 +138,12 @@ def for_workers(planned: Plan, request: RunRequest) -> Plan:
     """Return the plan of rows that workers run, which have keys of their own.
 
     Raises:
-        StrandsCliError: It cannot run anywhere.
+        StrandsCliError: It cannot run anywhere, or its store has no queues.
     """
+    from strands_cli.queues import queue_at
     from strands_cli.workers.submitted import submittable
 
+    queue_at(planned.store).close()
     return submittable(planned, request)
 
 

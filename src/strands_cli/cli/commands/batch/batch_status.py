@@ -43,7 +43,12 @@ def status_document(view: BatchView) -> dict[str, Any]:
         **run_document(view.run),
         "rows_file": view.source,
         **document,
-        "choices": {**choices, "limits": list(choices["limits"]), "budget": dict(choices["budget"])},
+        "choices": {
+            **choices,
+            "concurrency": view.choices.at_a_time,
+            "limits": list(choices["limits"]),
+            "budget": dict(choices["budget"]),
+        },
         "waiting": [{"run": one["run"], "questions": list(one["questions"])} for one in view.waiting],
     }
 
