@@ -139,6 +139,7 @@ class Worker:
         self._reason: asyncio.Future[str] = self._loop.create_future()
         self._stranded = StrandedRuns(where.store, queue)
         self._next: dict[str, float] = {}
+        self._is_shown = True
 
     async def work(self) -> None:
         """Take tickets until there is a reason to end; then let what runs end in its time, and stop the rest."""
@@ -258,8 +259,14 @@ class Worker:
 
     def _show_health(self) -> None:
         if (file := self._choices.health_file) is not None:
-            with contextlib.suppress(OSError):
+            try:
                 write_atomically(file, f"{time.time():.0f}\n".encode(), force=True, mode=0o644)
+            except OSError as error:
+                if self._is_shown:  # what looks at it will end this worker, which is otherwise well
+                    self._where.warn(f"the health file {file} cannot be written: {error.strerror or error}")
+                self._is_shown = False
+            else:
+                self._is_shown = True
 
 
 @contextlib.contextmanager

@@ -55,7 +55,8 @@ class WorkerOptions:
         """Return what was chosen.
 
         Raises:
-            UsageError: The workspace is not a directory, the time is not one, or a queue cannot have its name.
+            UsageError: The workspace is not a directory, the time is not one, a queue cannot have its name, or the
+                health file cannot be written.
         """
         from strands_cli.workers import WorkerChoices, default_name
 
@@ -67,7 +68,7 @@ class WorkerOptions:
             policy=None if policy is None else policy.absolute(),
             drains=self.drain,
             drain_timeout_s=age_in_seconds(self.drain_timeout, "--drain-timeout"),
-            health_file=None if self.health_file is None else self.health_file.absolute(),
+            health_file=None if self.health_file is None else _health_file(self.health_file.absolute()),
         )
 
 
@@ -95,6 +96,7 @@ def worker(
     if dev and store is not None:
         raise UsageError("--dev starts a store, and --store names one", fix="omit one of them")
     choices = how.choices(policy)
+    _require_policy(policy)
     with json_stderr() if log is Log.JSON else nullcontext():
         if not dev:
             return _work(chosen_place(None, store), choices)
@@ -122,6 +124,27 @@ def _workspace(folder: Path | None) -> Any:
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--workspace {folder} is not a directory", fix="make it first, or omit it")
     return Workspace(None if folder is None else folder.absolute(), user_data_dir(os.environ) / "worker")
+
+
+def _health_file(file: Path) -> Path:
+    import os
+
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK | os.X_OK):
+        fix = f"name a file in a directory that exists and can be written, not {file.parent}"
+        raise UsageError(f"--health-file {file} cannot be written", fix=fix)
+    return file
+
+
+def _require_policy(named: Path | None) -> None:
+    """Check the policy files of this machine before anything is taken, since with a wrong one every run is refused.
+
+    Raises:
+        Denied: One cannot be read, or is wrong.
+    """
+    from strands_cli.config import load_settings
+    from strands_cli.planning.machine import load_policy
+
+    load_policy(load_settings(), None, named)
 
 
 def _work(place: StorePlace, choices: WorkerChoices) -> int:
