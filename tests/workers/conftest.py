@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from strands_cli.canonical_json import digest_of
 from strands_cli.store_place import StorePlace
 from tests.cli.strands import CLONE, Folder, Ran, empty_folder
 from tests.fakes.model_server import ModelServer, Turn, echo
@@ -147,12 +148,13 @@ class AWorker:
 
     def __init__(self, site: Site, words: tuple[str, ...], env: dict[str, str]) -> None:
         self.log: list[dict[str, Any]] = []
+        self._address = site.address
         self._came = threading.Condition()
         program = [sys.executable, "-m", "tests.workers.killed_at"] if env.keys() & {WHERE, CLOCK} else [STRANDS]
         command = [*program, "worker", "--log", "json", "--store", site.address, *words]
         place = site.folder.root / f"worker{next(_NUMBERS)}"
         place.mkdir()
-        self.data = place / "data"
+        self.data = Path(env.get("XDG_DATA_HOME", place / "data"))
         environ = site.folder.environment(
             **{
                 "XDG_DATA_HOME": str(self.data),
@@ -189,8 +191,13 @@ class AWorker:
 
     def files(self, run_id: str) -> list[str]:
         """Return the names of the files that a run has left here."""
-        place = self.data / "strands-cli" / "worker" / "runs" / run_id
+        place = self.folder_of(run_id)
         return sorted(str(one.relative_to(place)) for one in place.rglob("*") if one.is_file())
+
+    def folder_of(self, run_id: str) -> Path:
+        """Return the folder in which a run works here."""
+        store = digest_of(str(StorePlace(address=self._address))).removeprefix("sha256:")[:12]
+        return self.data / "strands-cli" / "worker" / store / "runs" / run_id
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal."""

@@ -45,8 +45,9 @@ def made(site: Site) -> dict[str, Any]:
     worker = site.worker("--drain", "--name", "one")
     assert worker.end() == 0
     files, started, finished = worker.files(run_id), worker.wait_for("started"), worker.wait_for("finished", run_id)
+    folder = worker.folder_of(run_id)
     shutil.rmtree(worker.data)
-    return {"run": run_id, "files": files, "id": started["worker"], "line": finished, "data": worker.data}
+    return {"run": run_id, "files": files, "id": started["worker"], "line": finished, "at": folder}
 
 
 def test_the_files_of_a_worker_are_fetched_from_where_it_never_was(site: Site, made: dict[str, Any]) -> None:
@@ -70,8 +71,7 @@ def test_a_run_says_on_which_machine_by_which_worker_and_where_it_was_worked_on(
 ) -> None:
     shown = site.json("runs", "show", made["run"])
 
-    folder = made["data"] / "strands-cli" / "worker" / "runs" / made["run"]
-    assert shown["worked_on"] == {"machine": platform.node(), "folder": str(folder), "worker": made["id"]}
+    assert shown["worked_on"] == {"machine": platform.node(), "folder": str(made["at"]), "worker": made["id"]}
     assert made["id"] in site.strands("runs", "show", made["run"]).out
 
 
@@ -123,8 +123,8 @@ def test_a_file_with_personal_data_comes_from_the_database_as_it_was_written(sit
 
 def test_the_files_of_a_batch_on_workers_are_fetched_with_one_command(site: Site) -> None:
     site.folder.write("rows.jsonl", '{"topic": "flies"}\n{"topic": "moths"}\n')
-    worker = site.worker("--queue", "rows")
-    words = ("batch", "run", "writes.yaml", "rows.jsonl", "-o", "rows.out.jsonl", "--engine", "dbos", "--queue", "rows")
+    worker, flow = site.worker("--queue", "rows"), site.flow("writes", outputs=FILES)
+    words = ("batch", "run", flow, "rows.jsonl", "-o", "rows.out.jsonl", "--engine", "dbos", "--queue", "rows")
     ran = site.strands(*words, "--json")
     assert ran.code == 0, ran.err
     shutil.rmtree(worker.data)
@@ -153,3 +153,21 @@ def test_an_answer_from_another_folder_lets_a_worker_go_on_when_that_of_the_subm
         assert elsewhere(site, "runs", "artifacts", run_id, "sub/out.txt").out == "(after yes gone)"
     finally:
         moved.rename(site.folder.work)
+
+
+def test_the_folder_of_a_run_goes_when_the_run_is_deleted(site: Site) -> None:
+    flow = site.flow("leaves", outputs=FILES)
+    stays, goes = (site.submit(topic, "--queue", "leaves", flow=flow) for topic in ("one", "two"))
+    first = site.worker("--queue", "leaves", "--drain")
+    assert first.end() == 0
+    of_other_store = first.data / "strands-cli" / "worker" / "0123456789ab" / "runs" / goes
+    of_other_store.mkdir(parents=True)
+    assert site.strands("runs", "delete", goes).code == 0
+
+    second = site.worker("--queue", "leaves", "--drain", XDG_DATA_HOME=str(first.data))
+
+    assert second.end() == 0
+    assert second.events("removed")[0]["runs"] == [goes]
+    assert second.files(stays) == ["artifacts/long.txt", "artifacts/sub/out.txt"]
+    assert not second.folder_of(goes).exists()
+    assert of_other_store.is_dir()

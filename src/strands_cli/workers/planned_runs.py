@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
+from strands_cli.canonical_json import digest_of
 from strands_cli.workers.submitted import install_lock, moved_request, moved_workflow, require_id
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
+    from strands_cli.store_place import StorePlace
 
 # A tool that is installed meanwhile, and a policy file that is changed, hold after this time.
 PLANS_S = 300.0
@@ -32,6 +34,17 @@ class Workspace:
 
     folder: Path | None
     root: Path
+
+    def of_store(self, place: StorePlace) -> Workspace:
+        """Return that of the runs of one store: two stores may have runs of one id."""
+        return replace(self, root=self.root / digest_of(str(place)).removeprefix("sha256:")[:12])
+
+    def left(self) -> list[Path]:
+        """Return the folders that runs have left here, each with the id of its run as its name."""
+        runs = self.root / "runs"
+        if self.folder is not None or not runs.is_dir():
+            return []
+        return [one for one in runs.iterdir() if one.is_dir() and not one.is_symlink()]
 
     def of_run(self, run_id: str) -> Path:
         """Return the folder in which a run works; it need not exist.

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,10 @@ from strands_cli.atomic_file import write_atomically
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.events import RunStatus
+from strands_cli.phrases import first_of
 from strands_cli.telemetry import measured_worker
 from strands_cli.workers.dispatching import Dispatcher, Work
+from strands_cli.workers.left_folders import remove_left_folders
 from strands_cli.workers.planned_runs import RunPlanner, Workspace
 from strands_cli.workers.stranded_runs import StrandedRuns
 from strands_cli.workers.submitted import VERSION, fired_run
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 # How often a worker looks for runs of workers that are gone, for runs without a ticket, and for what can be removed.
 RECOVER_S, STRANDED_S, TIDY_S = 1.0, 15.0, 60.0
+# How often it looks for folders of runs that were deleted, for which all runs of the store are listed.
+FOLDERS_S = 3600.0
 # How often a worker measures the store, and the runs that it counts: those that have not ended.
 NUMBERS_S = 5.0
 MEASURED: tuple[RunStatus, ...] = ("queued", "running", "waiting", "needs-decision")
@@ -101,14 +105,14 @@ async def work(where: WorkPlace, choices: WorkerChoices) -> None:
     sys.setswitchinterval(SWITCH_S)
     place, name = where.store.place, choices.name
     station = where.engine.station(place, where.address, name, choices.queues, choices.concurrency, VERSION)
-    measured = contextlib.ExitStack()
+    measured, workspace = contextlib.ExitStack(), choices.workspace.of_store(place)
     try:
         async with app.shared_runs(worker=station.id) as shared:
-            planner = RunPlanner(choices.workspace, {"policy": choices.policy})
+            planner = RunPlanner(workspace, {"policy": choices.policy})
             measures = measured.enter_context(measured_worker(station.id, os.environ, where.warn))
             dispatcher = Dispatcher(Work(name, where.store, planner, shared, where.report, where.notify, measures))
             with contextlib.closing(where.engine.open(place, where.address)) as queue:
-                worker = Worker(where, choices, station, queue, dispatcher)
+                worker = Worker(where, replace(choices, workspace=workspace), station, queue, dispatcher)
                 with _signals(worker):
                     await worker.work()
     finally:
@@ -216,11 +220,24 @@ class Worker:
                 await self._find_stranded()
             if await self._has_turn("tidy", TIDY_S):
                 await asyncio.to_thread(self._station.tidy)
+            await self._remove_folders()
             self._show_health()
             await self._show_numbers()
             if self._choices.drains and not await self._find_work():
                 self.end("its queues are empty")
             await asyncio.sleep(RECOVER_S)
+
+    async def _remove_folders(self) -> None:
+        """Remove the folders of runs that were deleted; each worker does it for those on its machine."""
+        if time.monotonic() < self._next.get("folders", 0.0):
+            return
+        self._next["folders"] = time.monotonic() + FOLDERS_S
+        removed, problems = await asyncio.to_thread(remove_left_folders, self._where.store, self._choices.workspace)
+        if removed:
+            text = f"has removed the folders of runs that were deleted: {first_of(removed, 5)}"
+            self._report(WorkerEvent("removed", text, "", {"runs": removed}))
+        for line in problems:
+            self._where.warn(line)
 
     async def _has_turn(self, work: str, every_s: float) -> bool:
         """Return whether it is time for some work, which one worker does for all."""

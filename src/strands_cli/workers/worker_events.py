@@ -17,6 +17,7 @@ EventName = Literal[
     "refused",
     "recovered",
     "fired",
+    "removed",
     "draining",
     "ended",
     "warning",
