@@ -20,7 +20,7 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
 
     Raises:
         UsageError: The runs are in a directory, which one machine has.
-        NotEquipped: No engine is installed, or it fails to load.
+        NotEquipped: No engine is installed, it has no queues for such a store, or it fails to load.
     """
     from strands_cli.engine.stored_runs import opener_of
 
@@ -29,14 +29,23 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
             f"the runs are in the directory {place}, and queues are in a database",
             fix="name a store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
         )
-    engine = installed_engine()
+    engine = installed_engine(place.scheme)
+    if engine is None and installed_engine() is not None:
+        raise NotEquipped(
+            f"no engine that is installed has queues for {place}",
+            fix="name another store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
+        )
     if engine is None:
         raise NotEquipped("no engine for queues is installed", fix=f"pip install {KNOWN}")
     return engine, opener_of(place)[1]
 
 
-def installed_engine() -> Engine | None:
+def installed_engine(scheme: str = "") -> Engine | None:
     """Return the engine that is installed; None without one.
+
+    Args:
+        scheme: That of the store whose queues it must have; empty for any. An engine is never given the address of
+            another kind of store, which it would take for that of a database of its own.
 
     Raises:
         NotEquipped: It fails to load.
@@ -46,12 +55,14 @@ def installed_engine() -> Engine | None:
 
     for distribution, point in declared_points(GROUP):
         try:
-            return cast("Engine", import_named(point.value))
+            engine = cast("Engine", import_named(point.value))
         except Exception as error:  # a plugin may raise anything when it is imported
             raise NotEquipped(
                 f"the engine of {distribution} fails to load: {type(error).__name__}: {error}",
                 fix=f"pip install --upgrade {distribution}",
             ) from error
+        if not scheme or scheme in engine.schemes:
+            return engine
     return None
 
 

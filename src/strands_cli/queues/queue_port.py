@@ -214,7 +214,12 @@ class Engine(Protocol):
     """What an entry point of the group `strands_cli.engines` names.
 
     `address` is the whole address of the store, references to secrets resolved: it must not appear in any message.
+
+    Attributes:
+        schemes: Those of the addresses of stores that it has queues for; it is given no other address.
     """
+
+    schemes: frozenset[str]
 
     def open(self, place: StorePlace, address: str) -> RunQueue:
         """Open the queues of a store.

@@ -39,7 +39,7 @@ def _check_queues(place: StorePlace, address: str) -> Iterator[Check]:
     from strands_cli.queues import installed_engine
 
     try:
-        engine = installed_engine()
+        engine = installed_engine(place.scheme)
         for line in engine.check(place, address) if engine is not None else ():
             yield Check("queues", "ok", line)
     except StrandsCliError as error:

@@ -65,10 +65,10 @@ def _print(
 
 
 def _queue_lines(place: StorePlace, address: str, *, looks: bool) -> list[str]:
-    """Do the same with the queues of the store, where an engine is installed."""
+    """Do the same with the queues of the store, where an engine for them is installed."""
     from strands_cli.queues import installed_engine
 
-    engine = installed_engine()
+    engine = installed_engine(place.scheme)
     if engine is None:
         return []
     if not looks:
