@@ -259,3 +259,18 @@ def test_batches_and_the_workflow_of_one_are_completed(rows: Rows, monkeypatch: 
     (argument,) = (one for one in status.params if one.param_type_name == "argument")
     context = status.make_context("status", [], resilient_parsing=True)
     assert [item.value for item in argument.shell_complete(context, "")] == [batch, "last"]
+
+
+def test_the_status_has_the_finding_of_rows_that_could_not_begin(rows: Rows) -> None:
+    artifacts = [{"path": "note.md", "from": "{{ last_response }}"}]
+    rows.flow(outputs={"artifacts": artifacts})
+    rows.csv("bees", "ants")
+    batch = rows.id_of(rows.batch())
+    assert rows.strands("runs", "delete", batch).code == 0
+    ran = rows.batch()  # the files of the deleted rows are there
+    assert ran.code == 10
+    (failure,) = rows.strands("batch", "status", batch, "--json").document["failures"]
+    assert (failure["count"], failure["finding"]["code"]) == (2, "artifact-exists")
+    for text in (ran.err, rows.strands("batch", "status", batch).out):
+        assert f"{failure['runs'][0]}: {failure['finding']['message']}" in text
+        assert f"fix: {failure['finding']['fix']}" in text

@@ -207,6 +207,17 @@ def test_a_column_to_ignore_that_the_file_does_not_have_is_refused_with_one_that
     assert "--ignore crates?" in str(caught.value.findings[1].fix)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("rows.csv", "topic,count\na,1\nb,2\n"), ("rows.jsonl", '{"topic": "a", "count": 1}\n' * 2)]
+)
+def test_a_required_input_that_is_ignored_is_reported_once_with_the_option_to_omit(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(tmp_path, content, name, ignored=["topic"])
+    assert [(found.code, found.fix) for found in caught.value.findings] == [("row-input", "omit --ignore topic")]
+
+
 def test_a_line_that_cannot_be_read_may_have_what_is_ignored(tmp_path: Path) -> None:
     content = '{"topic": "a", "count": 1}\n{"crates": \n'
     assert [code for code, _, _ in refused(tmp_path, content, "rows.jsonl", ignored=["crates"])] == ["bad-row"]

@@ -90,12 +90,14 @@ class RowCheck:
         columns = list(columns)
         for name in columns:
             self._is_usable(name, place)
+        given = [name for name in columns if name not in self._ignored]
         for name in self._declared.required:
-            if name not in (*columns, *self._texts, *self._values, *self._declared.values):
+            if name not in (*given, *self._texts, *self._values, *self._declared.values):
                 self._refused.add(name)
                 message = f"no column has the required input '{name}'"
                 otherwise = f"add the column, or pass --var {name}=VALUE"
-                fix = suggest(name, self._refused & set(columns), otherwise, form="the column '{}'")
+                fix = suggest(name, self._refused & set(given), otherwise, form="the column '{}'")
+                fix = self._without_ignoring(name) or fix
                 self._findings.add(Finding(ROW_INPUT, message, header, fix))
 
     def require_ignored(self, where: Where) -> None:
@@ -123,6 +125,9 @@ class RowCheck:
             if name not in self._refused:
                 fix = f"give it a value, or pass --var {name}=VALUE for all rows"
                 fix = fix if fault.code == MISSING_INPUT else "correct the value"
+                if without := self._without_ignoring(name):
+                    fix = without
+                    self._refused.add(name)  # every row lacks it
                 self._add(ROW_INPUT, fault.message, row.place(name), fix)
         if faults or self._refused or self._findings.count > before:
             return None
@@ -158,6 +163,10 @@ class RowCheck:
                 message = f"the workflow declares no input '{shortened(name, 100)}'"
                 self._add(UNKNOWN_COLUMN, message, place(name), suggest(name, self._names, listed))
         return False
+
+    def _without_ignoring(self, name: str) -> str | None:
+        """Return the fix for an input that lacks its value since its column is ignored; None for another one."""
+        return f"omit --ignore {shlex.quote(name)}" if name in self._ignored else None
 
     def _add(self, code: Code, message: str, where: Where, fix: str | None) -> None:
         self._findings.add(Finding(code, shortened(message, _MOST_MESSAGE), where, fix))

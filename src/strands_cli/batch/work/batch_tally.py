@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from strands_cli.batch.rows import RowOutcome, Spent
 from strands_cli.events import RunStatus
@@ -14,9 +16,14 @@ MOST_EXAMPLES = 5
 
 @dataclass(slots=True)
 class Failures:
-    """Rows that failed with one message: how many, and the first of their runs."""
+    """Rows that failed with one message: how many, and the first of their runs.
+
+    Attributes:
+        finding: The first finding of the first of them, as JSON: a row that could not begin has no run to look at.
+    """
 
     message: str
+    finding: Mapping[str, Any] | None = None
     count: int = 0
     runs: list[str] = field(default_factory=list)
 
@@ -61,11 +68,12 @@ class BatchTally:
             self.denied += times
 
     def _add_failure(self, run_id: str, outcome: RowOutcome, times: int) -> None:
-        message = str((outcome.error or {}).get("message") or "")
+        error = outcome.error or {}
+        message = str(error.get("message") or "")
         if message not in self.failures and len(self.failures) >= MOST_MESSAGES:
             self.other_failures += times
             return
-        failures = self.failures.setdefault(message, Failures(message))
+        failures = self.failures.setdefault(message, Failures(message, next(iter(error.get("findings") or ()), None)))
         failures.count += times
         if len(failures.runs) < MOST_EXAMPLES:
             failures.runs.append(run_id)

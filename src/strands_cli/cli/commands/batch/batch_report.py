@@ -34,7 +34,10 @@ def counts_of(tally: BatchTally, distinct: int) -> dict[str, int]:
 def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> dict[str, Any]:
     """Return what the rows have come to as JSON."""
     spent = tally.spent
-    failures = [{"message": one.message, "count": one.count, "runs": one.runs} for one in _by_count(tally)]
+    failures = [
+        {"message": one.message, "count": one.count, "runs": one.runs, "finding": one.finding}
+        for one in _by_count(tally)
+    ]
     return {
         "rows": counts_of(tally, distinct),
         "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
@@ -58,11 +61,19 @@ def summary_lines(tally: BatchTally) -> Iterator[str]:
     yield f"{', '.join(parts)}; {spent.usage.total_tokens} tokens{cost}"
     for one in _by_count(tally):
         yield f"  failed {one.count} x: {shortened(one.message, _MOST_MESSAGE)}"
-        yield f"    for example {one.runs[0]}"
+        yield f"    for example {one.runs[0]}{_finding_text(one.finding)}"
     if tally.other_failures:
         yield f"  failed {tally.other_failures} x: for other reasons"
     if tally.denied:
         yield f"  {counted(tally.denied, 'row')} done without calls that were denied, since no person can be asked"
+
+
+def _finding_text(finding: Mapping[str, Any] | None) -> str:
+    """Return what was wrong with a row that could not begin, and its fix."""
+    if finding is None:
+        return ""
+    fix = f"\n      fix: {finding['fix']}" if finding.get("fix") else ""
+    return f": {shortened(finding['message'], _MOST_MESSAGE)}{fix}"
 
 
 def _by_count(tally: BatchTally) -> list[Any]:
