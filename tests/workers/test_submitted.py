@@ -108,6 +108,20 @@ def test_what_no_journal_stores_is_named(
     assert len(list(what_stays_here(plan, request))) == 1
 
 
+def test_an_artifact_that_is_here_is_nothing_that_a_worker_needs(
+    planned: tuple[Plan, RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = tmp_path / "flows" / "flow.yaml"
+    flow.write_text(f"{FLOW}\noutputs: {{artifacts: [{{path: n.md, from: '{{{{ last_response }}}}'}}]}}\n")
+    (tmp_path / "artifacts").mkdir()
+    (tmp_path / "artifacts" / "n.md").write_text("of another run")
+    monkeypatch.chdir(tmp_path)
+    plan = app.plan(flow, planned[1])
+
+    assert [found.code for found in plan.findings if found.severity == "error"] == ["artifact-exists"]
+    assert list(what_stays_here(submittable(plan, planned[1]), planned[1])) == []
+
+
 def test_the_lock_of_another_project_is_not_replaced(tmp_path: Path) -> None:
     facts = Facts(lock="version = 1\n# of the run\n")
     install_lock(facts, tmp_path / "new")

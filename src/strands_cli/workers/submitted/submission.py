@@ -95,12 +95,14 @@ def what_stays_here(planned: Plan, request: RunRequest) -> Iterator[str]:
         found = error.findings
     known = {finding.message for finding in planned.findings}
     # The worker has its directories by other ways than keys and extras: in the folder that `--workspace` names.
-    elsewhere = OF_THE_WORKER - {MISSING_MOUNT}
-    yield from (
+    # It writes in a folder of its own, so that a file which is here is not in its way.
+    elsewhere = OF_THE_WORKER - {MISSING_MOUNT} | {ARTIFACT_EXISTS}
+    lacking = (
         finding.message.replace(f"{nowhere}{os.sep}", "")
         for finding in found
         if finding.severity == "error" and finding.code not in elsewhere and finding.message not in known
     )
+    yield from dict.fromkeys(lacking)  # a tool of the workflow that a step names is found twice
 
 
 class _Facts:
