@@ -272,5 +272,6 @@ def test_the_status_has_the_finding_of_rows_that_could_not_begin(rows: Rows) -> 
     (failure,) = rows.strands("batch", "status", batch, "--json").document["failures"]
     assert (failure["count"], failure["finding"]["code"]) == (2, "artifact-exists")
     for text in (ran.err, rows.strands("batch", "status", batch).out):
-        assert f"{failure['runs'][0]}: {failure['finding']['message']}" in text
-        assert f"fix: {failure['finding']['fix']}" in text
+        lines = [line.strip() for line in text.splitlines()]
+        place = lines.index(f"for example {failure['runs'][0]}: {failure['finding']['message']}")
+        assert lines[place + 1] == f"fix: {failure['finding']['fix']}"

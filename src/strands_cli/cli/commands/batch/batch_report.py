@@ -61,19 +61,21 @@ def summary_lines(tally: BatchTally) -> Iterator[str]:
     yield f"{', '.join(parts)}; {spent.usage.total_tokens} tokens{cost}"
     for one in _by_count(tally):
         yield f"  failed {one.count} x: {shortened(one.message, _MOST_MESSAGE)}"
-        yield f"    for example {one.runs[0]}{_finding_text(one.finding)}"
+        yield from _example_lines(one.runs[0], one.finding)
     if tally.other_failures:
         yield f"  failed {tally.other_failures} x: for other reasons"
     if tally.denied:
         yield f"  {counted(tally.denied, 'row')} done without calls that were denied, since no person can be asked"
 
 
-def _finding_text(finding: Mapping[str, Any] | None) -> str:
-    """Return what was wrong with a row that could not begin, and its fix."""
+def _example_lines(run_id: str, finding: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the run of a row that failed; of one that could not begin also what was wrong with it, and the fix."""
     if finding is None:
-        return ""
-    fix = f"\n      fix: {finding['fix']}" if finding.get("fix") else ""
-    return f": {shortened(finding['message'], _MOST_MESSAGE)}{fix}"
+        yield f"    for example {run_id}"
+        return
+    yield f"    for example {run_id}: {shortened(finding['message'], _MOST_MESSAGE)}"
+    if finding.get("fix"):
+        yield f"      fix: {finding['fix']}"
 
 
 def _by_count(tally: BatchTally) -> list[Any]:
