@@ -149,6 +149,11 @@ class StrandsCliError(Exception):
         self.findings = tuple(findings)
         self.fix = fix
 
+    @property
+    def whole_message(self) -> str:
+        """What happened, with the findings that are errors, for those who see nothing else of it."""
+        return "; ".join([self.message, *(one.message for one in self.findings if one.severity == "error")])
+
 
 class UsageError(StrandsCliError):
     """The command line is not valid."""

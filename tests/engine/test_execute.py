@@ -108,6 +108,9 @@ def test_a_refused_artifact_is_a_failed_effect_that_a_later_process_tries_again(
     row = journal.row("artifacts")
     assert row is not None
     assert row.status == "failed"
+    # Who looks at the run later has no findings beside it.
+    assert str(tmp_path / "a") in row.detail["error"]
+    assert str(tmp_path / "a") in journal.get("reason")
     run(plan, ports_of(journal, {}, clock), ArtifactWriter(tmp_path, force=True))
     assert (tmp_path / "a").read_text() == "2023-11-14T22:13:20Z 1 one", "it is when the step ended"
 

@@ -122,7 +122,7 @@ async def _finish_artifacts(
     try:
         written = write_artifacts([(path, text) for path, text in texts])
     except StrandsCliError as error:
-        await effect.fail(error.message)
+        await effect.fail(error.whole_message)
         raise
     if run.ports.keeps_texts:
         await effect.finish(texts, detail={WRITTEN: written})
@@ -144,7 +144,7 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
     if isinstance(error, CannotStore):
         return "interrupted", error.message
     if isinstance(error, StrandsCliError):
-        return "failed", error.message
+        return "failed", error.whole_message
     return "failed", f"{type(error).__name__}: {error}"
 
 

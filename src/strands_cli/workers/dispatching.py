@@ -293,5 +293,4 @@ def _words_of(error: StrandsCliError | OSError) -> str:
     """Return why a run is refused, with the findings that are errors."""
     if isinstance(error, OSError):
         return f"its folder cannot be made: {error.strerror or error}"
-    found = [finding.message for finding in error.findings if finding.severity == "error"]
-    return " ".join("; ".join([error.message, *found]).split())
+    return " ".join(error.whole_message.split())
