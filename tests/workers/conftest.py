@@ -245,3 +245,12 @@ def site(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFacto
     """Return a folder with a store that has queues; its workers are killed at the end."""
     with site_at(postgres_server, tmp_path_factory.mktemp("site")) as made:
         yield made
+
+
+@pytest.fixture
+def clean(site: Site) -> Iterator[Site]:
+    """Return the site, and end its workers after the test."""
+    yield site
+    for worker in site.workers:
+        worker.kill()
+    site.workers.clear()

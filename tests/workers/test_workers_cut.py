@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,15 +28,6 @@ GATE = [
     {"type": "hitl", "prompt": "Go on?"},
     {"agent": "writer", "input": "after {{ hitl_response }} {{ topic }}"},
 ]
-
-
-@pytest.fixture
-def clean(site: Site) -> Iterator[Site]:
-    """Return the site, and end its workers after the test."""
-    yield site
-    for worker in site.workers:
-        worker.kill()
-    site.workers.clear()
 
 
 @pytest.mark.parametrize("connection", CONNECTIONS if ALL else CONNECTIONS[:2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,15 +10,6 @@ from tests.postgres.postgres_server import PostgresServer
 from tests.workers.conftest import Site
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def clean(site: Site) -> Iterator[Site]:
-    """Return the site, and end its workers after the test."""
-    yield site
-    for worker in site.workers:
-        worker.kill()
-    site.workers.clear()
 
 
 def completed(site: Site, runs: list[str]) -> bool:

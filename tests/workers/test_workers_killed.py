@@ -10,7 +10,6 @@ import random
 import re
 import signal
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -76,15 +75,6 @@ def flow(site: Site) -> str:
     files = {"strands_tool_act/__init__.py": SOURCE.format(log=log)}
     make_distribution(site.folder.site, "strands-tool-act", "1.0", {"act": "strands_tool_act"}, files)
     return site.flow("acts", pattern={"type": "chain", "config": {"steps": STEPS}})
-
-
-@pytest.fixture
-def clean(site: Site) -> Iterator[Site]:
-    """Return the site, and end its workers after the test."""
-    yield site
-    for worker in site.workers:
-        worker.kill()
-    site.workers.clear()
 
 
 def acted(site: Site) -> Counter[str]:
