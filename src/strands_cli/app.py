@@ -388,7 +388,8 @@ async def _execute(
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         of_many = (common.budget, common.provider_limits, journal.place.directory is None)
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
-        write = ArtifactWriter(request.out_dir, force=request.force, beside=request.beside)
+        replaces = planned.spec.outputs.overwrite
+        write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
         try:
             with recorded(request, journal, warn):
                 work = execute(planned, ports, journal.run_id, emit, redacted_writer(write, redactor))

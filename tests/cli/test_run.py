@@ -31,14 +31,15 @@ def test_stdout_is_exactly_the_response_and_all_else_is_on_stderr(folder: Folder
 
 
 def test_an_artifact_that_exists_stops_the_second_run_before_its_first_call(folder: Folder) -> None:
-    folder.examples()
+    spec = folder.examples() / "quickstart.yaml"
+    spec.write_text(spec.read_text().replace("overwrite: true", "overwrite: false"))
     folder.strands("run", "examples/quickstart.yaml", "--out", "there")
     report = folder.work / "there" / "report.md"
     report.write_text("mine")
     again = folder.strands("run", "examples/quickstart.yaml", "--out", "there")
     assert (again.code, again.out, report.read_text()) == (12, "", "mine")
     assert "error[artifact-exists]" in again.err
-    assert "examples/quickstart.yaml:39:13" in again.err
+    assert "examples/quickstart.yaml:40:13" in again.err
     assert "--force" in again.err
     assert "run 2" not in again.err, "no run was started"
     assert len(list(folder.runs.iterdir())) == 1

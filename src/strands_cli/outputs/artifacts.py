@@ -15,10 +15,11 @@ from strands_cli.protected_names import unwritable_in
 
 ARTIFACT_EXISTS = Code(
     "artifact-exists",
-    "An output file of the run already exists; only --force overwrites it.",
-    "Pass --force to overwrite it, or --out DIR to write elsewhere.",
+    "An output file of the run already exists; `outputs.overwrite: true` or --force overwrites it.",
+    "Write `overwrite: true` under `outputs` of a job that runs again, pass --force, or --out DIR to write elsewhere.",
     12,
 )
+_EXISTS = "pass --force to overwrite it, write `overwrite: true` under `outputs`, or pass --out DIR to write elsewhere"
 _UNWRITABLE = "choose another directory with --out, or correct its permissions"
 ARTIFACT_TWICE = Code(
     "artifact-twice", "Two artifacts of one run have the same path.", "Give each artifact its own path.", 12
@@ -86,10 +87,16 @@ def _leaves(directory: Path, out_dir: Path) -> bool:
     return False
 
 
-def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str | None = None) -> Finding | None:
+def collision(
+    target: Path, earlier: Iterable[Path], *, force: bool, replaces: bool = False, text: str | None = None
+) -> Finding | None:
     """Return why an artifact cannot be written: another artifact of the run has its path, or the file exists.
 
     A file that already contains `text` is accepted: a run that continues after a crash finds its own files.
+
+    Args:
+        force: Whether whatever is there is overwritten.
+        replaces: Whether a file that is there is, but neither a link nor a directory.
     """
     for other in earlier:
         if target == other:
@@ -97,9 +104,12 @@ def collision(target: Path, earlier: Iterable[Path], *, force: bool, text: str |
         if target in other.parents or other in target.parents:
             message = f"the artifacts {other} and {target} need one name for a file and a directory"
             return Finding(ARTIFACT_TWICE, message, fix="give each its own path")
-    if not force and (target.exists() or target.is_symlink()) and not _holds(target, text):
-        fix = "pass --force to overwrite it, or --out DIR to write elsewhere"
-        return Finding(ARTIFACT_EXISTS, f"the artifact {target} exists already", fix=fix)
+    is_free = force or not (target.exists() or target.is_symlink()) or (replaces and _is_plain_file(target))
+    if not is_free and not _holds(target, text):
+        if replaces:
+            message = f"the artifact {target} cannot replace what is there: a link or a directory"
+            return Finding(ARTIFACT_EXISTS, message, fix=f"remove {target}, or pass --out DIR to write elsewhere")
+        return Finding(ARTIFACT_EXISTS, f"the artifact {target} exists already", fix=_EXISTS)
     return None
 
 
@@ -115,8 +125,12 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def _is_plain_file(target: Path) -> bool:
+    return target.is_file() and not target.is_symlink()
+
+
 def _holds(target: Path, text: str | None) -> bool:
-    if text is None or target.is_symlink() or not target.is_file():
+    if text is None or not _is_plain_file(target):
         return False
     try:
         return target.read_bytes() == _encoded(text)
@@ -147,9 +161,7 @@ def write_artifact(target: Path, text: str, *, force: bool, mode: int = SHARED) 
     except FileExistsError as error:
         if _holds(target, text):
             return _written(target, encoded)
-        raise ArtifactError(
-            f"the artifact {target} exists already", fix="pass --force to overwrite it, or --out DIR to write elsewhere"
-        ) from error
+        raise ArtifactError(f"the artifact {target} exists already", fix=_EXISTS) from error
     except OSError as error:
         raise ArtifactError(
             f"the artifact {target} cannot be written: {error.strerror or error}",
@@ -169,10 +181,11 @@ class ArtifactWriter:
     are returned begin with the output directory as the caller wrote it.
     """
 
-    def __init__(self, out_dir: Path, *, force: bool, beside: Path | None = None) -> None:
+    def __init__(self, out_dir: Path, *, force: bool, replaces: bool = False, beside: Path | None = None) -> None:
         self._out_dir = out_dir
         self._beside = beside or Path.cwd()
         self._force = force
+        self._replaces = replaces
 
     @staticmethod
     def encoded(text: str) -> bytes:
@@ -190,9 +203,13 @@ class ArtifactWriter:
         placed = [(place_artifact(out_dir, path, is_chosen=is_chosen), text) for path, text in artifacts]
         findings: list[Finding] = []
         for index, (target, text) in enumerate(placed):
-            found = collision(target, [earlier for earlier, _ in placed[:index]], force=self._force, text=text)
+            others = [earlier for earlier, _ in placed[:index]]
+            found = collision(target, others, force=self._force, replaces=self._replaces, text=text)
             findings += [found] if found else []
         if findings:
             raise ArtifactError("the artifacts cannot be written", findings=findings)
-        written = [write_artifact(target, text, force=self._force) for target, text in placed]
+        written = [
+            write_artifact(target, text, force=self._force or (self._replaces and _is_plain_file(target)))
+            for target, text in placed
+        ]
         return [{**one, "path": str(self._out_dir / Path(one["path"]).relative_to(out_dir))} for one in written]

@@ -89,7 +89,8 @@ def plan_text(planned: Plan) -> str:
         lines += [f"            {line}" for line in shortened(step.input, _INPUT).splitlines()]
     if of_steps := step_tools(planned):
         lines += ["tools of steps", *(line for tool in of_steps for line in _tool_lines(tool))]
-    lines += [f"artifact  {artifact.path}" for artifact in spec.outputs.artifacts]
+    replaced = "  (replaces the file of this name)" if spec.outputs.overwrite else ""
+    lines += [f"artifact  {artifact.path}{replaced}" for artifact in spec.outputs.artifacts]
     lines.append(f"bounds    {bound_words(planned.bounds)}")
     for title, sentences in authority_sections(authority_of(planned), is_complete=planned.is_complete).items():
         lines += [title, *(f"  {sentence}" for sentence in sentences)] if sentences else []
@@ -173,6 +174,7 @@ def plan_document(planned: Plan) -> dict[str, Any]:
         ],
         "step_tools": [_tool_document(tool) for tool in step_tools(planned)],
         "artifacts": [artifact.path for artifact in planned.spec.outputs.artifacts],
+        "overwrites": planned.spec.outputs.overwrite,
         "bounds": {name: getattr(planned.bounds, name) for name in ("steps", "model_calls", "tool_calls")},
         "authority": authority_of(planned).as_dict(),
         "findings": [finding.as_dict() for finding in planned.findings],

@@ -51,7 +51,7 @@ def check_outputs(
         except ArtifactError as error:
             findings.append(Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix))
             continue
-        if found := collision(target, targets, force=options.force):
+        if found := collision(target, targets, force=options.force, replaces=spec.outputs.overwrite):
             findings.append(replace(found, where=where))
         targets.append(target)
     return findings + _check_record(options)

@@ -245,6 +245,8 @@ def _check_retrieval(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 def _check_artifacts(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     paths = [artifact.path for artifact in spec.outputs.artifacts]
+    if spec.outputs.overwrite and not paths:
+        yield no_effect("`overwrite` has no effect without `artifacts`", loaded.where("/outputs/overwrite", key=True))
     for index, path in enumerate(paths):
         if paths.index(path) < index:
             message = f"two artifacts are written to {path!r}"

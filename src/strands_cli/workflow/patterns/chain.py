@@ -31,6 +31,7 @@ pattern:
           {{ steps[0].response }}
 
 outputs:
+  overwrite: true   # a run replaces the file of the run before
   artifacts:
     - {path: "{{ name }}.md", from: "{{ last_response }}"}
 """

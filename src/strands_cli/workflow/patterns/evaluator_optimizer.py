@@ -50,6 +50,7 @@ pattern:
  }}. Better, please."
 
 outputs:
+  overwrite: true   # a run replaces the file of the run before
   artifacts:
     - {path: "{{ name }}.md", from: "{{ last_response }} ({{ final_score }} points)"}
 """

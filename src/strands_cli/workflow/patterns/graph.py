@@ -57,6 +57,7 @@ pattern:
           - {when: else, to: write}
 
 outputs:
+  overwrite: true   # a run replaces the file of the run before
   artifacts:
     - {path: "{{ name }}.md", from: "{{ last_response }}"}
 """

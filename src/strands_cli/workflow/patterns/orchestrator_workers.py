@@ -41,6 +41,7 @@ pattern:
         {% endfor %}
 
 outputs:
+  overwrite: true   # a run replaces the file of the run before
   artifacts:
     - {path: "{{ name }}.md", from: "{{ last_response }}"}
 """

@@ -40,6 +40,7 @@ pattern:
         Is it worth it?
 
 outputs:
+  overwrite: true   # a run replaces the file of the run before
   artifacts:
     - {path: "{{ name }}.md", from: "{{ last_response }}"}
 """

@@ -53,6 +53,7 @@ pattern:
           Facts: {{ tasks.facts.response }}
 
 outputs:
+  overwrite: true   # a run replaces the file of the run before
   artifacts:
     - {path: "{{ name }}.md", from: "{{ tasks.text.response }}"}
 """

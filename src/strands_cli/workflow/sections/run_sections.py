@@ -204,6 +204,9 @@ class Outputs(FormatModel):
     """The files that a run writes."""
 
     artifacts: tuple[Artifact, ...] = Field(default=(), description="Files written at the end of the run.")
+    overwrite: bool = Field(
+        default=False, description="Whether artifacts replace files of their names that are there already."
+    )
 
 
 class Guardrails(FormatModel):

@@ -232,7 +232,8 @@ def _times(number: int) -> str:
 
 def _writes(planned: Plan, authority: Authority) -> list[str]:
     paths = [artifact.path for artifact in planned.spec.outputs.artifacts]
-    sentences = [f"At its end: {', '.join(paths)}, in the directory of --out."] if paths else []
+    replaced = ", in place of files of these names" if planned.spec.outputs.overwrite else ""
+    sentences = [f"At its end: {', '.join(paths)}, in the directory of --out{replaced}."] if paths else []
     notes = planned.spec.context_policy.notes
     sentences += [f"Notes of the agents: {notes.file}"] if notes is not None else []
     for name, is_known in authority.writers:
