@@ -5,11 +5,13 @@ importing it takes 15 ms. A test compares the answers with those of the library.
 """
 
 # Strings and os.path: a check of a lock handles many names, and Path costs it several times more.
-# ruff: noqa: PTH118
+# ruff: noqa: PTH118, PTH120
 from __future__ import annotations
 
 import json
 import os
+import posixpath
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from importlib_metadata import Distribution
 
 InstallKind = Literal["wheel", "editable", "vcs", "archive", "directory", "zip", "unknown"]
+
+# A path that may have a shorter form: absolute, with empty segments or dots, or with the slashes of Windows.
+_LONG_FORM = re.compile(r"\\|^/|//|^[A-Za-z]:|(?:^|/)\.{1,2}/")
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_ORIGIN_BYTES = 65_536
@@ -58,12 +63,16 @@ class Origin(NamedTuple):
 
 
 def read_record(dist_info: str) -> list[RecordedFile] | None:
-    """Return the rows of RECORD; None if it cannot be read, as for an egg-info."""
+    """Return the rows of RECORD, each place in its shortest form; None if it cannot be read, as for an egg-info.
+
+    `./pkg/x.py`, `pkg//x.py`, `pkg/../pkg/x.py` and an absolute path are the same file as `pkg/x.py`.
+    """
     try:
         raw = read_start(os.path.join(dist_info, "RECORD"), MAX_RECORD_BYTES)
     except OSError:
         return None
-    return [_recorded(row) for row in _rows(raw.decode("utf-8", "surrogateescape")) if row and row[0]]
+    site = os.path.dirname(dist_info)
+    return [_recorded(row, site) for row in _rows(raw.decode("utf-8", "surrogateescape")) if row and row[0]]
 
 
 def read_origin(dist_info: str) -> Origin:
@@ -124,10 +133,21 @@ def _rows(text: str) -> list[list[str]]:
     return [line.rsplit(",", 2) for line in lines]
 
 
-def _recorded(row: list[str]) -> RecordedFile:
+def _recorded(row: list[str], site: str) -> RecordedFile:
     # An additional comma belongs to the path, which the writer did not quote.
     path = ",".join(row[:-2]) if len(row) > 2 else row[0]
-    return RecordedFile(path.replace("\\", "/") if os.name == "nt" else path, *row[1:][-2:])
+    return RecordedFile(_shortest(path, site) if _LONG_FORM.search(path) else path, *row[1:][-2:])
+
+
+def _shortest(path: str, site: str) -> str:
+    """Return the one form of a recorded path: relative to `site` where it is below it, with plain slashes."""
+    plain = site.replace(os.sep, "/")
+    # Elsewhere than on Windows a file's name may have a backslash.
+    slashed = path.replace("\\", "/") if os.name == "nt" or not os.path.lexists(f"{plain}/{path}") else path
+    whole = posixpath.normpath(posixpath.join(plain, slashed))
+    if plain and whole.startswith(f"{plain}/"):
+        return whole[len(plain) + 1 :]
+    return posixpath.normpath(slashed if os.name == "nt" else path)
 
 
 def _origin(document: dict[str, Any], url: str) -> Origin:
