@@ -268,9 +268,13 @@ def test_hook_plugins_add_their_lines_and_a_missing_one_fails(sane: Folder) -> N
     (line,) = lines_of(sane, **here)["audit log"]
     assert (line["plugin"], line["fix"]) == ("strands-hooks-audit", "rm audit.log")
     assert "[strands-hooks-audit]" in sane.strands("doctor", "--no-engines", **here).out
-    file.write_text("version: 1\nhooks: [strands-hooks-gone]\n")
+    file.write_text("version: 1\nhooks: [{name: strands-hooks-gone, required: true}]\n")
     (line,) = lines_of(sane, 18, **here)["hook plugins"]
     assert (line["status"], "strands-hooks-gone" in line["message"]) == ("failed", True)
+    file.write_text("version: 1\nhooks: [strands-hooks-gone, strands-hooks-audit]\n")
+    absent, there = lines_of(sane, **here)["hook plugins"]
+    assert (absent["status"], "strands-hooks-gone" in absent["message"]) == ("warning", True)
+    assert (there["status"], there["message"]) == ("ok", "strands-hooks-audit")
 
 
 def test_text_that_cannot_be_shown_is_a_warning(sane: Folder) -> None:

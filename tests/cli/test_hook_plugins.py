@@ -13,6 +13,11 @@ from typing import Any
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.errors import has_errors
+from strands_cli.planning import RunRequest
+from strands_cli.planning.machine import hooks_in_force
+from strands_cli.policy import joined
+from strands_cli.workflow.user_files import read_policy
 from tests.cli.strands import Folder
 from tests.distributions import booby_trapped, make_distribution, sound
 
@@ -162,6 +167,44 @@ def test_a_person_answers_what_a_plugin_asks(folder: Folder) -> None:
     assert lines(folder, "calls.txt") == ["a"]
 
 
+def test_what_a_person_switched_on_elsewhere_stops_nothing_here_and_each_run_says_so(folder: Folder) -> None:
+    echoing(folder, "a")
+    folder.tool("other", ECHO)
+    own = switch_on(folder, "strands-hooks-elsewhere", {"name": "strands-hooks-else", "may": "allow"})
+    asks = ("tools", "run", "echo", "--input", '{"text": "b"}')
+    for command in (("run", "flow.yaml"), ("plan", "flow.yaml"), asks, ("lock", "."), ("doctor", "--no-engines")):
+        ran = folder.strands(*command)
+        assert ran.code == 0 or command[0] == "doctor", (command, ran.err)
+        said = ran.out if command[0] == "doctor" else ran.err
+        assert "error[hook" not in said
+        assert "'strands-hooks-elsewhere'" in said, command
+    assert lines(folder, "calls.txt") == ["a", "b"]
+    assert "warning[hook-absent]" in folder.strands("plugin", "list").err
+    # What is to be everywhere is required, and the fix of the warning, typed as it is, ends it.
+    switch_on(folder, {"name": "strands-hooks-elsewhere", "required": True})
+    assert folder.strands("run", "flow.yaml").code == 21
+    assert folder.strands("plugin", "disable", "strands-hooks-elsewhere").code == 0
+    assert "elsewhere" not in own.read_text()
+    assert "hook" not in folder.strands("plan", "flow.yaml").err
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_required"),
+    [("strands-gone", True), ({"name": "strands-gone"}, True), ({"name": "a-gone", "required": False}, False)],
+)
+def test_what_an_operator_names_is_required_unless_it_says_otherwise(
+    folder: Folder, entry: Any, is_required: bool
+) -> None:
+    managed = folder.root / "managed.yaml"
+    managed.write_text(json.dumps({"version": 1, "hooks": [entry]}))
+    policy = read_policy(managed, "managed")
+    own = read_policy(switch_on(folder, entry if isinstance(entry, str) else {**entry, "required": False}), "user")
+    for both in (joined(policy, own), joined(own, policy)):
+        findings = hooks_in_force(both, RunRequest()).findings
+        assert has_errors(findings) is is_required
+    assert ("plugin disable" in (hooks_in_force(policy, RunRequest()).findings[0].fix or "")) is not is_required
+
+
 @pytest.mark.parametrize("fault", ["missing", "raises"])
 def test_a_plugin_that_cannot_be_used_stops_everything_that_runs(folder: Folder, fault: str) -> None:
     echoing(folder, "a")
@@ -169,7 +212,7 @@ def test_a_plugin_that_cannot_be_used_stops_everything_that_runs(folder: Folder,
     if fault == "raises":
         hook_plugin(folder, "strands-hooks-gone", "raise SystemExit('trapped')\n")
     code = "hook-missing" if fault == "missing" else "hook-failed"
-    switch_on(folder, "strands-hooks-gone")
+    switch_on(folder, {"name": "strands-hooks-gone", "required": True} if fault == "missing" else "strands-hooks-gone")
     run = ("run", "flow.yaml")
     for command in (run, ("plan", "flow.yaml"), ("tools", "run", "echo", "--input", '{"text": "a"}'), ("lock", ".")):
         ran = folder.strands(*command)
@@ -427,8 +470,10 @@ def test_a_command_of_a_plugin_runs_where_none_of_ours_has_its_name(folder: Fold
     gone = folder.strands("gone")
     assert gone.code == 18
     assert "ModuleNotFoundError" in gone.err
-    switch_on(folder, "strands-hooks-greet", "strands-hooks-missing")
+    switch_on(folder, "strands-hooks-greet", {"name": "strands-hooks-missing", "required": True})
     assert folder.strands("greet").code == 21
+    switch_on(folder, "strands-hooks-greet", "strands-hooks-missing")
+    assert folder.strands("greet").code == 0
 
 
 def test_a_file_of_the_current_directory_is_never_taken_for_a_plugin(folder: Folder) -> None:

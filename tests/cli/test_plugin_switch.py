@@ -69,6 +69,17 @@ def test_a_plugin_is_switched_on_and_off_and_the_rest_of_the_file_stays(plugged:
     assert "off already" in plugged.strands("plugin", "disable", "strands-hooks-third").out
 
 
+def test_a_plugin_that_is_required_stays_so_until_a_person_says_otherwise(plugged: Folder) -> None:
+    path = written(plugged, FILE)
+    ran = plugged.strands("plugin", "enable", "strands-hooks-first", "--required")
+    assert "on, required (was: on)" in ran.out
+    assert "  - {name: strands-hooks-first, required: true}  # audit\n" in path.read_text()
+    assert "on, may allow, required" in plugged.strands("plugin", "enable", "strands-hooks-first", "--may", "allow").out
+    assert "{name: strands-hooks-first, may: allow, required: true}" in path.read_text()
+    assert plugged.strands("plugin", "enable", "strands-hooks-first", "--not-required").code == 0
+    assert path.read_text() == FILE
+
+
 def test_every_plugin_can_leave_and_the_file_stays_valid(plugged: Folder) -> None:
     path = written(plugged, FILE)
     for name in ("strands-hooks-second", "strands-hooks-first"):

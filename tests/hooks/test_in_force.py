@@ -259,8 +259,9 @@ def test_a_program_has_the_users_rules_and_plugins_and_may_name_more(
         flow.run(policy=other)
     (tmp_path / "config" / "strands-cli").mkdir(parents=True)
     (tmp_path / "config" / "strands-cli" / "policy.yaml").write_text("version: 1\nhooks: [strands-hooks-gone]\n")
+    assert flow.run().response
     with pytest.raises(Denied):
-        flow.run()
+        flow.run(hooks=["strands-hooks-gone"])
 
 
 class Swallowing:

@@ -99,7 +99,7 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
             not_tested = "policy requires a lock"
     except StrandsCliError:  # a check reports it
         policy, not_tested = Policy(), "the rules are unknown while a policy file is not valid"
-    hooks = open_hooks(hook.word for hook in policy.hooks)
+    hooks = open_hooks(policy.hooks)
     checks = CoreChecks(settings, folder, hooks, not_tested)
     context = HookContext(rules=policy.rules)
     lines = [*((CORE, check) for check in checks.check(context)), *hooks.doctor_checks(context)]

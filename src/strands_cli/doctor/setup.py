@@ -149,7 +149,7 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
 def check_hooks(findings: Sequence[Finding], plugins: Sequence[str]) -> Iterator[Check]:
     """Report the enabled hook plugins, and those that cannot be used."""
     yield from (_found("hook plugins", finding) for finding in findings)
-    if not findings:
+    if not findings or plugins:
         yield Check("hook plugins", "ok", ", ".join(plugins) if plugins else "none is enabled")
 
 

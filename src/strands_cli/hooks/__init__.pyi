@@ -1,4 +1,5 @@
 from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
+from strands_cli.hooks.hook_plugins import HOOK_ABSENT as HOOK_ABSENT
 from strands_cli.hooks.hook_plugins import HOOK_MISSING as HOOK_MISSING
 from strands_cli.hooks.hook_plugins import import_named as import_named
 from strands_cli.hooks.hook_plugins import open_hooks as open_hooks

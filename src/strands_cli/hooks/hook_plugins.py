@@ -21,17 +21,23 @@ from strands_cli.catalog.distributions import (
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.hooks.manager import HOOK_FAILED, Hooks, Tell
+from strands_cli.policy import SwitchedOn
 
 HOOK_MISSING = Code(
     "hook-missing",
-    "A policy file enables a hook plugin that is not installed, or that declares no hooks.",
+    "A policy file requires a hook plugin that is not installed, or enables one that declares no hooks.",
     "Install it, or remove it from `hooks:`; until then nothing runs.",
     21,
+)
+HOOK_ABSENT = Code(
+    "hook-absent",
+    "A hook plugin that a person switched on is not installed in this environment, which runs without it.",
+    "Install it here too. Where nothing may run without it: `strands plugin enable NAME --required`.",
 )
 
 
 def open_hooks(
-    distributions: Iterable[str] = (),
+    distributions: Iterable[str | SwitchedOn] = (),
     *,
     path: Sequence[str] | None = None,
     may_allow: Iterable[str] = (),
@@ -40,40 +46,52 @@ def open_hooks(
 ) -> Hooks:
     """Register the hook plugins of the named distributions.
 
-    A plugin that is named and cannot be used is an error finding: it may be what makes the others safe.
+    A plugin that is named and cannot be used is an error finding: it may be what makes the others safe. One that is not
+    required and not installed is a warning.
 
     Args:
-        distributions: What configuration has switched on, by name.
+        distributions: What policy files have switched on, or names, which are required.
         path: Where tools and plugins are looked for; `sys.path` without the current directory by default.
-        may_allow: Those of them whose "allow" counts.
+        may_allow: Those of the names whose "allow" counts.
         tell: Takes a line for the person when a plugin fails in a notification.
         trace: Takes a line for each call of a hook, with its time.
     """
     manager = pluggy.PluginManager(specs.PROJECT)
     manager.add_hookspecs(specs)
-    hooks = Hooks(manager, path, tell=tell, may_allow=frozenset(map(normalise, may_allow)))
+    wanted = [SwitchedOn(one, "command line", "") if isinstance(one, str) else one for one in distributions]
+    allowing = [*may_allow, *(one.word for one in wanted if one.may_allow)]
+    hooks = Hooks(manager, path, tell=tell, may_allow=frozenset(map(normalise, allowing)))
     if trace is not None:
         _trace(manager, trace)
-    named = list(dict.fromkeys(normalise(name) for name in distributions))
-    if named:
+    if wanted:
         seen = scan_installed(path)
-        for name in named:
-            hooks.findings += _register(manager, name, seen)
+        for name, hook in {normalise(one.word): one for one in sorted(wanted, key=lambda one: one.required)}.items():
+            copies = seen.records.get(name)
+            hooks.findings += _register(manager, name, copies[0][1], seen) if copies else [_absent(hook, name, seen)]
     # No spec is optional for pluggy; this refuses what is none of ours, a misspelt hook for one.
     manager.check_pending()
     return hooks
 
 
-def _register(manager: pluggy.PluginManager, name: str, seen: Scan) -> list[Finding]:
+def _absent(hook: SwitchedOn, name: str, seen: Scan) -> Finding:
+    """Return the finding for a plugin that is not installed."""
+    by = f" by {hook.origin}" if hook.origin else ""
+    if not hook.required:
+        message = f"the hook plugin '{name}' is switched on{by} and not installed here, so it has no effect here"
+        fix = f"install it here too, or switch it off everywhere: strands plugin disable {name}"
+        return Finding(HOOK_ABSENT, message, None, fix, "warning")
+    known = [one for one, others in seen.records.items() if read_entry_points(others[0][1], one, seen, specs.GROUP)]
+    guess = did_you_mean(name, known)
+    fix = f"strands plugin disable {name}; to use it, install it from a source that you trust"
+    if hook.level == "managed":  # no command of a person switches it off
+        fix = "install it from a source that you trust, or ask the administrator of this machine"
+    fix = f"did you mean '{guess}'? Otherwise: {fix}" if guess else fix
+    return Finding(HOOK_MISSING, f"the hook plugin '{name}' is switched on{by} and not installed", None, fix)
+
+
+def _register(manager: pluggy.PluginManager, name: str, dist_info: str, seen: Scan) -> list[Finding]:
     """Load one distribution's hook plugins and register them under its name."""
-    copies = seen.records.get(name)
-    if not copies:
-        known = [one for one, others in seen.records.items() if read_entry_points(others[0][1], one, seen, specs.GROUP)]
-        guess = did_you_mean(name, known)
-        fix = f"strands plugin disable {name}; to use it, install it from a source that you trust"
-        fix = f"did you mean '{guess}'? Otherwise: {fix}" if guess else fix
-        return [Finding(HOOK_MISSING, f"the hook plugin '{name}' is switched on and not installed", None, fix)]
-    points = read_entry_points(copies[0][1], name, seen, specs.GROUP)
+    points = read_entry_points(dist_info, name, seen, specs.GROUP)
     if not points:
         message = f"'{name}' is switched on as a hook plugin and declares none (entry-point group {specs.GROUP})"
         return [Finding(HOOK_MISSING, message, None, f"strands plugin disable {name}")]

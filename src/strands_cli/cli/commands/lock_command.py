@@ -12,7 +12,7 @@ import typer
 
 from strands_cli.atomic_file import write_atomically
 from strands_cli.cli.commands import completions
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
 from strands_cli.phrases import counted
 from strands_cli.planning.machine import LOCK_MISSING
@@ -112,6 +112,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bo
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
+    say_findings(machine.warnings())
     planned = plan_folder(folder, machine, named, _packaged_here(folder, packaged))
     for line in planned.unread:
         say(f"warning: {line}")

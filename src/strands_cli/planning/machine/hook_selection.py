@@ -7,11 +7,11 @@ from pathlib import Path
 
 from strands_cli.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
-from strands_cli.hooks import HOOK_FAILED, HOOK_MISSING, Hooks, open_hooks
+from strands_cli.hooks import HOOK_ABSENT, HOOK_FAILED, HOOK_MISSING, Hooks, open_hooks
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy, SwitchedOn
 
-_CODES = (HOOK_MISSING, HOOK_FAILED)
+_CODES = (HOOK_ABSENT, HOOK_MISSING, HOOK_FAILED)
 
 
 def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = None) -> Hooks:
@@ -34,8 +34,7 @@ def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = No
         raise Denied("a hook plugin that is switched on is not as it was locked, so nothing runs", findings=faults)
     # The program that shows the run may replace this one.
     hooks: Hooks = open_hooks(
-        words,
-        may_allow=[hook.word for hook in wanted if hook.may_allow],
+        [*wanted, *options.hooks],
         tell=options.tell,
         trace=(lambda line: hooks.tell(line)) if options.trace_hooks else None,
     )

@@ -60,6 +60,10 @@ class Installation:
         """Return what is wrong with the hook plugins."""
         return faults_of(self.hooks, self.catalog) if self.hooks is not None else []
 
+    def warnings(self) -> list[Finding]:
+        """Return what a command that makes no plan says of this machine: of its policy files and hook plugins."""
+        return [*self.policy.findings, *(one for one in self.hook_faults() if one.severity == "warning")]
+
     def require_hooks(self) -> None:
         """Check that every hook plugin that is switched on works.
 

@@ -13,18 +13,21 @@ class CannotEditError(ValueError):
     """The file has a form in which its `hooks` cannot be edited; the message is the line to write by hand."""
 
 
-def with_hook(text: str, name: str, *, may_allow: bool) -> str:
+def with_hook(text: str, name: str, *, may_allow: bool, required: bool = False) -> str:
     """Return a policy file that switches on a hook plugin.
 
     Args:
         text: The file, a valid one; empty where there is none.
         may_allow: Whether the plugin may allow.
+        required: Whether nothing runs where the plugin is not installed.
 
     Raises:
         CannotEditError: The file has a form that cannot be edited.
     """
-    item = f"{{name: {name}, may: allow}}" if may_allow else name
-    hooks = [{"name": name, "may": "allow"} if may_allow else name]
+    marks: dict[str, Any] = {**({"may": "allow"} if may_allow else {}), **({"required": True} if required else {})}
+    item = f"{{name: {name}{', may: allow' if may_allow else ''}{', required: true' if required else ''}}}"
+    item = item if marks else name
+    hooks = [{"name": name, **marks} if marks else name]
     if not text.strip():
         return f"version: 1\nhooks:\n  - {item}\n"
     document, listed = _hooks_of(text)

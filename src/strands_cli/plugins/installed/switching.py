@@ -36,8 +36,17 @@ class HookFiles:
     file: Path
 
 
-def enable_hooks(name: str, files: HookFiles, catalog: Catalog, *, may_allow: bool) -> Switched:
+def enable_hooks(
+    name: str, files: HookFiles, catalog: Catalog, *, may_allow: bool, required: bool | None = None
+) -> Switched:
     """Switch a hook plugin on in the user's file.
+
+    Args:
+        name: Its distribution.
+        files: The policy files.
+        catalog: What is installed.
+        may_allow: Whether its "allow" counts.
+        required: Whether nothing runs where it is not installed; None leaves that as the file has it.
 
     Raises:
         InvalidInput: It is not installed, has no hooks, or the file cannot be edited.
@@ -51,9 +60,11 @@ def enable_hooks(name: str, files: HookFiles, catalog: Catalog, *, may_allow: bo
         raise Denied(f"{name} is {state} by {managed.origin}, and that counts before your own file", fix=_MANAGED)
     if findings := open_hooks([name]).findings:
         raise Denied(f"{name} cannot be used, and while it is on nothing would run", findings=findings)
-    _edit(files.file, lambda text: with_hook(text, name, may_allow=may_allow))
-    before = _state(_switched_on(files.own, name))
-    return Switched(name, before, "on, may allow" if may_allow else "on", files.file)
+    own = _switched_on(files.own, name)
+    required = own is not None and own.required if required is None else required
+    _edit(files.file, lambda text: with_hook(text, name, may_allow=may_allow, required=required))
+    after = SwitchedOn(name, "user", "", may_allow, required)
+    return Switched(name, _state(own), _state(after), files.file)
 
 
 def disable_hooks(name: str, files: HookFiles) -> Switched:
@@ -105,7 +116,8 @@ def _switched_on(policy: Policy, name: str) -> SwitchedOn | None:
 def _state(hook: SwitchedOn | None) -> str:
     if hook is None:
         return "off"
-    return "on, may allow" if hook.may_allow else "on"
+    words = {"on": True, "may allow": hook.may_allow, "required": hook.required and hook.level == "user"}
+    return ", ".join(word for word, is_so in words.items() if is_so)
 
 
 def _edit(file: Path, change: Callable[[str], str]) -> None:

@@ -33,7 +33,7 @@ UNSAFE_POLICY_FILE = Code(
 )
 
 KEYS = ("version", "rules", "hooks", "locked")
-HOOK_KEYS = ("name", "may")
+HOOK_KEYS = ("name", "may", "required")
 RULE_KEYS = (
     *EFFECTS,
     "unless",
@@ -122,13 +122,15 @@ class _Reader(UserFileReader):
             return
         for index, item in enumerate(value):
             place = f"/hooks/{index}"
-            name, may = (item.get("name"), item.get("may")) if isinstance(item, dict) else (item, None)
-            if isinstance(item, dict):
-                self._check_keys(place, item, HOOK_KEYS, "a hook plugin")
+            entry = item if isinstance(item, dict) else {"name": item}
+            self._check_keys(place, entry, HOOK_KEYS, "a hook plugin")
+            name, may, required = entry.get("name"), entry.get("may"), entry.get("required", self._level == "managed")
+            if not isinstance(required, bool):
+                self._report(f"{place}/required", f"`required` is true or false, not {shown(required)}")
             if may not in (None, "allow"):
                 self._report(f"{place}/may", f"`may` is 'allow', not {may!r}")
             if isinstance(name, str) and _NAME.fullmatch(name):
-                yield SwitchedOn(name, self._level, self._origin(place), may == "allow")
+                yield SwitchedOn(name, self._level, self._origin(place), may == "allow", required is not False)
             else:
                 self._report(place, f"{item!r} is not the name of a distribution, or a mapping with `name`")
 

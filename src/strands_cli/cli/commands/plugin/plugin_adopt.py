@@ -24,6 +24,7 @@ from strands_cli.errors import (
     InvalidInput,
     NotEquipped,
     UsageError,
+    has_errors,
     suggest,
 )
 from strands_cli.phrases import first_of
@@ -219,8 +220,8 @@ def _denied(found: Survey, catalog: Catalog) -> dict[str, str]:
     from strands_cli.plugins.adopt import denying_rules
 
     policy = load_policy(load_settings(), Path.cwd())
-    hooks = open_hooks(hook.word for hook in policy.hooks)
-    if hooks.findings:
+    hooks = open_hooks(policy.hooks)
+    if has_errors(hooks.findings):
         raise Denied("nothing is adopted while a hook plugin is missing or broken", findings=hooks.findings)
     return denying_rules(found, catalog, policy.rules, hooks)
 

@@ -24,6 +24,7 @@ from strands_cli.errors import (
     Interrupted,
     InvalidInput,
     UsageError,
+    has_errors,
     suggest,
 )
 from strands_cli.phrases import counted, joined
@@ -145,8 +146,8 @@ def _install(target: InstallTarget, chosen: Chosen, known: dict[str, Any], *, is
             known |= {"distribution": target.name, "version": version, "installed": version}
             return f"{target.name} {version} is installed already (strands plugin upgrade {target.name})"
     policy = load_policy(settings, Path.cwd())
-    hooks = open_hooks(hook.word for hook in policy.hooks)
-    if hooks.findings:
+    hooks = open_hooks(policy.hooks)
+    if has_errors(hooks.findings):
         raise Denied("nothing is installed while a hook plugin is missing or broken", findings=hooks.findings)
     if target.name is not None:
         require_allowed(normalise(target.name), policy.rules)

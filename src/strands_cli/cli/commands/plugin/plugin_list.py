@@ -29,7 +29,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     from strands_cli.plugins.installed import list_plugins
 
     policy, findings = _policy()
-    hooks = open_hooks(hook.word for hook in policy.hooks)
+    hooks = open_hooks(policy.hooks)
     catalog = hooks.discover(HookContext(rules=policy.rules), Path.cwd())
     plugins = list_plugins(catalog, policy.hooks)
     contributed = _contributions(hooks)

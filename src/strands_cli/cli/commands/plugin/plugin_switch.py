@@ -27,6 +27,10 @@ def enable(
         Literal["allow"] | None,
         typer.Option(help="What it may do beside restricting: allow, where only a tool itself asks."),
     ] = None,
+    required: Annotated[
+        bool | None,
+        typer.Option("--required/--not-required", help="Let nothing run in environments where it is not installed."),
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Switch on the hooks of an installed distribution, in your own policy file.
@@ -36,7 +40,8 @@ def enable(
     from strands_cli.catalog import discover_catalog
     from strands_cli.plugins.installed import enable_hooks
 
-    _report(enable_hooks(name, hook_files(), discover_catalog(), may_allow=may == "allow"), as_json=as_json)
+    may_allow, catalog = may == "allow", discover_catalog()
+    _report(enable_hooks(name, hook_files(), catalog, may_allow=may_allow, required=required), as_json=as_json)
 
 
 def disable(name: Name, as_json: JSON = False) -> None:

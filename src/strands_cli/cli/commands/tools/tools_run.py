@@ -116,7 +116,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
     from strands_cli.planning.machine import read_installation
 
     installation = read_installation(request, Path.cwd())
-    say_findings(installation.policy.findings)
+    say_findings(installation.warnings())
     planned = app.plan_tool(name, installation, locked=request.locked)
     is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
     progress = Progress()
