@@ -71,6 +71,7 @@ class Run:
         self.budgets: Sequence[Budget] = (self.budget,) if of_many is None else (self.budget, of_many)
         self.provider_limits = ports.provider_limits
         self._agent_budgets = _agent_budgets(plan, ports, prefix)
+        self._limits: dict[str | None, StepLimits] = {}
         self.step_inputs = StepInputs(plan, ports, self.warn)
         self._slots = asyncio.Semaphore(plan.spec.runtime.max_parallel)
 
@@ -100,10 +101,13 @@ class Run:
 
     def _limits_of(self, step: Step) -> StepLimits:
         """Return what a step may spend."""
-        agent = self.plan.agents[step.agent] if isinstance(step, AgentStep) else None
-        limits = (agent.limits if agent else None) or _UNLIMITED
-        budget = self._agent_budgets.get(agent.id) if agent else None
-        return StepLimits(limits, self.plan.spec.runtime.failure_policy, self.plan.prices, budget)
+        agent = step.agent if isinstance(step, AgentStep) else None
+        if agent not in self._limits:  # the same for each step of an agent, and a long run has many
+            limits = (self.plan.agents[agent].limits if agent else None) or _UNLIMITED
+            budget = self._agent_budgets.get(agent) if agent else None
+            policy = self.plan.spec.runtime.failure_policy
+            self._limits[agent] = StepLimits(limits, policy, self.plan.prices, budget)
+        return self._limits[agent]
 
     def _begin(self, scope: StepScope, step: Step) -> None:
         """Send once the event that a step begins: when it has its slot, or when the journal has its result."""

@@ -129,7 +129,9 @@ class AgentSpec(FormatModel):
     )
     provider: str | None = Field(default=None, description="Provider of this agent; that of `runtime` if not given.")
     model_id: str | None = Field(default=None, description="Model of this agent; that of `runtime` if not given.")
-    inference: Inference = Field(default_factory=Inference, description="Sampling settings of this agent.")
+    inference: Inference = Field(
+        default_factory=Inference.model_construct, description="Sampling settings of this agent."
+    )
     memory: Literal["step", "run"] = Field(
         default="step",
         description="`step`: each step starts a new conversation; `run`: one conversation, the default in version 0.",
@@ -142,9 +144,12 @@ class AgentSpec(FormatModel):
     output_schema: str | Mapping[str, Any] | None = Field(
         default=None, description="JSON Schema (inline, or a path) that the answer must satisfy."
     )
-    limits: AgentLimits = Field(default_factory=AgentLimits, description="Limits of one step of this agent.")
+    limits: AgentLimits = Field(
+        default_factory=AgentLimits.model_construct, description="Limits of one step of this agent."
+    )
     budgets: AgentBudgets = Field(
-        default_factory=AgentBudgets, description="Limits of this agent, all of its steps in the run together."
+        default_factory=AgentBudgets.model_construct,
+        description="Limits of this agent, all of its steps in the run together.",
     )
 
     @property

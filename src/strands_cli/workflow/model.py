@@ -34,20 +34,30 @@ class WorkflowSpec(FormatModel):
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")
     tags: tuple[str, ...] = Field(default=(), description="Words by which the workflow can be found.")
-    metadata: Metadata = Field(default_factory=Metadata, description="Title and labels, for people and catalogues.")
-    runtime: Runtime = Field(default_factory=Runtime, description="The default model, and the limits of a run.")
-    inputs: Inputs = Field(default_factory=Inputs, description="The variables a run takes.")
-    env: Env = Field(default_factory=Env, description="Secrets and directories of the machine.")
-    telemetry: Telemetry = Field(default_factory=Telemetry, description="Where traces go, and what they omit.")
-    context_policy: ContextPolicy = Field(default_factory=ContextPolicy, description="How context stays small.")
+    metadata: Metadata = Field(
+        default_factory=Metadata.model_construct, description="Title and labels, for people and catalogues."
+    )
+    runtime: Runtime = Field(
+        default_factory=Runtime.model_construct, description="The default model, and the limits of a run."
+    )
+    inputs: Inputs = Field(default_factory=Inputs.model_construct, description="The variables a run takes.")
+    env: Env = Field(default_factory=Env.model_construct, description="Secrets and directories of the machine.")
+    telemetry: Telemetry = Field(
+        default_factory=Telemetry.model_construct, description="Where traces go, and what they omit."
+    )
+    context_policy: ContextPolicy = Field(
+        default_factory=ContextPolicy.model_construct, description="How context stays small."
+    )
     skills: tuple[Skill, ...] = Field(default=(), description="Folders of instructions, loaded on demand.")
-    tools: Tools = Field(default_factory=Tools, description="The tools of the workflow.")
+    tools: Tools = Field(default_factory=Tools.model_construct, description="The tools of the workflow.")
     agents: Named[AgentSpec] = Field(
         default_factory=dict, description="The agents, by id; steps that only call tools need none."
     )
     pattern: Pattern = Field(description="How the agents work together.")
-    outputs: Outputs = Field(default_factory=Outputs, description="Files the run writes.")
-    security: Security = Field(default_factory=Security, description="Restrictions on the workflow's tools.")
+    outputs: Outputs = Field(default_factory=Outputs.model_construct, description="Files the run writes.")
+    security: Security = Field(
+        default_factory=Security.model_construct, description="Restrictions on the workflow's tools."
+    )
 
     @property
     def is_earlier(self) -> bool:

@@ -178,13 +178,12 @@ class SqliteJournal:
             return
         if below:
             found = self._query(_ROWS_BELOW, f"{below}/", f"{below}0", kind, kind)
-            yield from (self._read_row(columns, lazily=True) for columns in found)
+            yield from self._read_lazily(found)
             return
         position = 0
         # In parts: a long run's journal need not fit into memory, and the first row is there at once.
         while found := self._query(_ROWS_AFTER, position, kind, kind, ROWS_AT_ONCE):
-            for columns in found:
-                yield self._read_row(columns, lazily=True)
+            yield from self._read_lazily(found)
             position = found[-1][-1]
 
     def is_held(self) -> bool:
@@ -302,11 +301,21 @@ class SqliteJournal:
             raise
         return None, name
 
-    def _read_row(self, found: Sequence[Any], *, lazily: bool = False) -> Row:
-        """Return a row; `lazily` decodes its output when it is first read."""
-        read = functools.partial(self._read_output, found[5], found[6])
+    def _read_row(self, found: Sequence[Any]) -> Row:
+        """Return a row with its output."""
         with StorageErrors(self.directory):
-            return row_of(found, read, is_tolerant=self._is_tolerant, is_lazy=lazily)
+            return row_of(
+                found, functools.partial(self._read_output, found[5], found[6]), is_tolerant=self._is_tolerant
+            )
+
+    def _read_lazily(self, found: Sequence[Sequence[Any]]) -> Iterator[Row]:
+        """Yield rows whose output is decoded when it is first read."""
+        is_tolerant = self._is_tolerant
+        for columns in found:
+            read = functools.partial(self._read_output, columns[5], columns[6])
+            with StorageErrors(self.directory):
+                row = row_of(columns, read, is_tolerant=is_tolerant, is_lazy=True)
+            yield row
 
     def _read_output(self, text: str | None, file: str | None) -> Any:
         with StorageErrors(self.directory):

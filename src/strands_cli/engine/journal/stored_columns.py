@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from strands_cli.engine.journal.damaged_rows import readable_row
-from strands_cli.engine.journal.journal_rows import Row, StoredRow
+from strands_cli.engine.journal.journal_rows import Row, stored_row
 from strands_cli.engine.journal.row_texts import json_text, json_value, read_usage
 from strands_cli.secrets import Redactor
 
@@ -49,5 +49,5 @@ def row_of(
     facts = json_value(detail) if detail != "{}" else {}
     values = (read_usage(usage), cost, started_at, ended_at, facts)
     if is_lazy:
-        return StoredRow(key, kind, status, digest, attempt, None, *values, decode=read_output)
+        return stored_row((key, kind, status, digest, attempt, *values), read_output)
     return Row(key, kind, status, digest, attempt, read_output(), *values)

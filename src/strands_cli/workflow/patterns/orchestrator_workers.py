@@ -68,7 +68,9 @@ class OrchestratorLimits(FormatModel):
 class Orchestrator(AgentStep):
     """The agent that splits the work; it answers a list of `{"task": ...}`."""
 
-    limits: OrchestratorLimits = Field(default_factory=OrchestratorLimits, description="How many tasks it may assign.")
+    limits: OrchestratorLimits = Field(
+        default_factory=OrchestratorLimits.model_construct, description="How many tasks it may assign."
+    )
 
 
 class WorkerTemplate(FormatModel):

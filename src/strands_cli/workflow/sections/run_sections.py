@@ -72,8 +72,10 @@ class Runtime(FormatModel):
         default_factory=dict, description="Further options of the provider, by its names."
     )
     max_parallel: int = Field(default=5, ge=1, description="How many steps may run at the same time.")
-    budgets: Budgets = Field(default_factory=Budgets, description="Limits of one run.")
-    failure_policy: FailurePolicy = Field(default_factory=FailurePolicy, description="Retries of model calls.")
+    budgets: Budgets = Field(default_factory=Budgets.model_construct, description="Limits of one run.")
+    failure_policy: FailurePolicy = Field(
+        default_factory=FailurePolicy.model_construct, description="Retries of model calls."
+    )
     recording: str | None = Field(
         default=None, description="The recording that provider `replay` plays, beside the workflow."
     )
@@ -190,7 +192,7 @@ class Telemetry(FormatModel):
     """Traces of a run."""
 
     otel: Otel | None = Field(default=None, description="OpenTelemetry export; nothing is sent without it.")
-    redact: Redact = Field(default_factory=Redact, description="What traces omit.")
+    redact: Redact = Field(default_factory=Redact.model_construct, description="What traces omit.")
 
 
 class Artifact(FormatModel):
@@ -235,5 +237,7 @@ class Permissions(FormatModel):
 class Security(FormatModel):
     """Restrictions that the workflow sets for its own runs."""
 
-    guardrails: Guardrails = Field(default_factory=Guardrails, description="Restrictions on every tool call.")
-    permissions: Permissions = Field(default_factory=Permissions, description="Rules for tool calls.")
+    guardrails: Guardrails = Field(
+        default_factory=Guardrails.model_construct, description="Restrictions on every tool call."
+    )
+    permissions: Permissions = Field(default_factory=Permissions.model_construct, description="Rules for tool calls.")

@@ -57,7 +57,7 @@ class McpServer(FormatModel):
     startup_timeout: float = Field(
         default=30, gt=0, le=600, description="Seconds in which the server must have started and listed its tools."
     )
-    tools: McpTools = Field(default_factory=McpTools, description="Which of its tools agents get.")
+    tools: McpTools = Field(default_factory=McpTools.model_construct, description="Which of its tools agents get.")
 
 
 class HttpAuth(FormatModel):
