@@ -89,13 +89,21 @@ def test_an_artifact_that_cannot_be_rendered_fails_the_run_and_is_named(tmp_path
         run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
 
 
-@pytest.mark.parametrize(("text", "can_ask"), [("{{ steps[0].response.nothing }}", True), ("{{ 1 / 0 }}", False)])
+@pytest.mark.parametrize(("text", "can_ask"), [("{{ run.nothing }}", True), ("{{ 1 / 0 }}", False)])
 def test_the_fix_of_a_failed_template_can_help(text: str, can_ask: bool, tmp_path: Path) -> None:
     plan = plan_with(f"[{{path: a, from: '{text}'}}]")
     with pytest.raises(RunFailed) as raised:
         run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
     assert ("is defined" in (raised.value.fix or "")) == can_ask
     assert "default(" not in (raised.value.fix or "")
+
+
+def test_the_fix_of_a_field_of_a_text_names_the_output(tmp_path: Path) -> None:
+    plan = plan_with("[{path: a, from: '{{ steps[0].response.label }}'}]")
+    with pytest.raises(RunFailed) as raised:
+        run(plan, ports_of(MemoryJournal()), ArtifactWriter(tmp_path, force=False))
+    assert "`.output.label`" in (raised.value.fix or "")
+    assert "is defined" not in (raised.value.fix or "")
 
 
 def test_a_refused_artifact_is_a_failed_effect_that_a_later_process_tries_again(tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ def _not_computed(what: str, error: TemplateError) -> FileAtFault:
     fix = "correct the expression"
     if error.is_unknown:
         fix = "correct the name; where it may have no value, ask first: `{% if NAME is defined %}`"
+    if name := error.of_text:
+        fix = f"an answer's fields are those of `.output`: `.output.{name}`, where its agent has an `output_schema`"
+        fix += f"; JSON in a text: `(NAME | fromjson).{name}`"
     return FileAtFault(f"{what}: {error}", fix=fix)
 
 

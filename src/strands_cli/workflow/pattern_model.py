@@ -12,7 +12,7 @@ from strands_cli.graph_paths import reached_from
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.placed_steps import PlacedStep, Site
 from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.template_scope import Scope
+from strands_cli.workflow.template_scope import ANY, Scope, Text, Unnamed
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding, Severity
@@ -78,6 +78,10 @@ class PatternModel(FormatModel):
     def step_name(self, key: str) -> str:
         """Return what `execution_context` calls a step: the id of a node or task, a role, else the step's key."""
         return _NOT_IN_NAMES.sub("", key)
+
+    def last_answer(self) -> Text | Unnamed:
+        """Return `last_response` at the end of a run."""
+        return ANY
 
     def names_in_prompt(self, placed: PlacedStep) -> Scope:
         """Return what the prompt of the agent of a step may use besides inputs: what the step's input may."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, Step
-from strands_cli.workflow.template_scope import ANY, STEP, Items, Scope
+from strands_cli.workflow.template_scope import ANY, BESIDE, STEP, Items, Scope, Text, answered_by
+from strands_cli.workflow.templates import Path
 from strands_cli.workflow.yaml import escape
 
 CONFIG = "/pattern/config"
@@ -96,11 +97,34 @@ def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope |
         pointer: JSON pointer of the list.
     """
     seen: dict[str, Any] = dict(scope or {})
+    done = results_of(steps)
     for index, step in enumerate(steps):
-        before = {"last_response": ANY} if index else {}
-        names = {**seen, "steps": Items(STEP, index), **before}
+        before = {"last_response": last_of_steps(steps[index - 1 : index])} if index else {}
+        names = {**seen, "steps": Items(STEP, index, done), **before}
         yield PlacedStep(f"{key}.{index}", f"{pointer}/{index}", step, names, follows=index > 0)
         seen |= gate_scope([step])
+
+
+def result_of(step: Step) -> Scope:
+    """Return the names of the result of a step."""
+    if isinstance(step, AgentStep):
+        return {**STEP, **answered_by(step.agent)}
+    return {**STEP, "response": Text(output=BESIDE if isinstance(step, CallStep) else ())}
+
+
+def results_of(steps: Sequence[Step]) -> list[Scope]:
+    """Return the names of the result of each step."""
+    return [result_of(step) for step in steps]
+
+
+def text_of(step: Step | None, output: Path = ()) -> Text:
+    """Return the answer of a step as its text; `output` is where the same is as its schema describes it."""
+    return Text((step.agent,) if isinstance(step, AgentStep) else (), () if isinstance(step, GateStep) else output)
+
+
+def last_of_steps(steps: Sequence[Step]) -> Text:
+    """Return `last_response` after steps that run one after another."""
+    return text_of(steps[-1] if steps else None, ("steps", -1, "output"))
 
 
 def optional_step(name: str, step: Step | None, scope: Scope) -> Iterator[PlacedStep]:
@@ -111,4 +135,4 @@ def optional_step(name: str, step: Step | None, scope: Scope) -> Iterator[Placed
 
 def gate_scope(steps: Sequence[Step | None]) -> dict[str, Any]:
     """Return the name of a person's answer, where one of the steps is a gate."""
-    return {"hitl_response": ANY} if any(isinstance(step, GateStep) for step in steps) else {}
+    return {"hitl_response": Text()} if any(isinstance(step, GateStep) for step in steps) else {}

@@ -32,7 +32,9 @@ def _at_end(spec: WorkflowSpec) -> Scope:
         spec.pattern.names_at_end(),
         {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.steps()},
     )
-    return {**AT_END, **names, "execution_context": {"iterations": ran, **AT_END["execution_context"], **names}}
+    last = {"last_response": spec.pattern.last_answer()}
+    context = {"iterations": ran, **AT_END["execution_context"], **last, **names}
+    return {**AT_END, **last, **names, "execution_context": context}
 
 
 def _prompts(spec: WorkflowSpec) -> Iterator[Site]:

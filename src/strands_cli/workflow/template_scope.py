@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from strands_cli.quick_dataclass import dataclass
@@ -12,15 +12,51 @@ from strands_cli.workflow.templates import Path
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list of items with the same names; `count` is their number, or None where only the run knows it."""
+    """A list of items with the same names.
+
+    Attributes:
+        each: The names of an item.
+        count: The number of items, or None where only the run knows it.
+        own: More exactly, the names of those whose place is known; there may be more than `count`.
+    """
 
     each: Any
     count: int | None = None
+    own: Sequence[Any] = ()
+
+    def at(self, index: int) -> Any:
+        """Return the names of an item by its place, which may count from the end."""
+        place = index + (self.count or 0) if index < 0 else index
+        return self.own[place] if 0 <= place < len(self.own) else self.each
 
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
     """A value with a content that is not known before the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of an answer, which has the attributes of a text only.
+
+    Attributes:
+        agents: Who may have given it, where that is known.
+        output: The path of the same answer as its schema describes it, or nothing where there is none; one that begins
+            with `.` is beside the text.
+    """
+
+    agents: tuple[str, ...] = ()
+    output: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An answer of these agents as their schema describes it."""
+
+    agents: tuple[str, ...]
+
+
+BESIDE: Path = (".", "output")
 
 
 class Answered(dict[str, Any]):
@@ -36,7 +72,13 @@ def scope_of(*words: str) -> dict[str, Any]:
     return dict.fromkeys(words, ANY)
 
 
-STEP: Scope = scope_of("response", "output", "agent", "index", "status", "approved")
+STEP: Scope = {**scope_of("output", "agent", "index", "status", "approved"), "response": Text(output=BESIDE)}
+
+
+def answered_by(*agents: str) -> dict[str, Any]:
+    """Return the names of an answer that one of these agents gives."""
+    return {"response": Text(agents, BESIDE), "output": Output(agents)}
+
 
 # Names that templates of every pattern may use somewhere; a pattern adds its own.
 COMMON_NAMES = frozenset({"steps", "last_response", "hitl_response", "TRACE", "run", "runtime", "execution_context"})
@@ -77,7 +119,7 @@ def problem_of(path: Path, scope: Scope) -> Problem | None:
     """Follow a path whose first name the scope has; return the problem where it does not exist."""
     place: Any = scope
     for position, part in enumerate(path):
-        if isinstance(place, Unnamed) or (part == "*" and not isinstance(place, Items)):
+        if isinstance(place, (Unnamed, Text, Output)) or (part == "*" and not isinstance(place, Items)):
             return None
         if isinstance(place, Items):
             if part == "*":
@@ -87,11 +129,24 @@ def problem_of(path: Path, scope: Scope) -> Problem | None:
                 return Problem(f"`{spoken_path(path[:position])}` is a list, which has no `{part}`", str(part), ())
             if place.count is not None and not -place.count <= part < place.count:
                 return Problem(_beyond(path[: position + 1], place.count), str(part), ())
-            place = place.each
+            place = place.at(part)
         elif part in place:
             place = place[part]
         else:
             return _absent(path, position, place)
+    return None
+
+
+def answer_in(path: Path, scope: Scope) -> tuple[int, Text | Output] | None:
+    """Return the answer that a path leads into, and how many parts lead to it."""
+    place: Any = scope
+    for position, part in enumerate(path):
+        if isinstance(place, (Text, Output)):
+            return position, place
+        if isinstance(place, Items):
+            place = place.at(part) if isinstance(part, int) else place.each if part == "*" else None
+        else:
+            place = place.get(part) if isinstance(place, Mapping) else None
     return None
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from strands_cli.errors import Code, Finding, Severity, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
+from strands_cli.workflow.checks.check_answers import check_answers
 from strands_cli.workflow.checks.check_comparisons import check_comparisons
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
@@ -65,7 +66,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         }:
             message = "`{% %}` has no effect in a prompt without `{{`"
             yield no_effect(message, loaded.where(site.pointer), "write `{{ '' }}` into it to make it a template")
-    seen = set[tuple[str, Path]]()
+    seen, told = set[tuple[str, Path]](), set[tuple[Where | None, str]]()
     for site in template_sites(spec):
         error = templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
         if error is not None:
@@ -74,6 +75,10 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         if not site.is_condition:
             yield from _single_braces(site, inputs, loaded)
         yield from check_comparisons(site, templates, spec, loaded)
+        for of_answer in check_answers(site, templates, spec, loaded):
+            if (of_answer.where, of_answer.message) not in told:
+                told.add((of_answer.where, of_answer.message))
+                yield of_answer
         paths = sorted(_paths(templates, site), key=spoken_path)
         ends = {end for path in paths for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
         for path in paths:

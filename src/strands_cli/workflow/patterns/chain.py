@@ -9,9 +9,9 @@ from pydantic import Field
 
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, steps_in_order
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, last_of_steps, results_of, steps_in_order
 from strands_cli.workflow.steps import Step
-from strands_cli.workflow.template_scope import STEP, Items, Scope
+from strands_cli.workflow.template_scope import STEP, Items, Scope, Text
 
 STARTER = """\
 agents:
@@ -67,4 +67,8 @@ class Chain(PatternModel):
 
     def names_at_end(self) -> Scope:
         """Return the results of the steps."""
-        return {"steps": Items(STEP, len(self.config.steps))}
+        return {"steps": Items(STEP, len(self.config.steps), results_of(self.config.steps))}
+
+    def last_answer(self) -> Text:
+        """Return the answer of the last step."""
+        return last_of_steps(self.config.steps)

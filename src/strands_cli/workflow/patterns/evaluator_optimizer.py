@@ -13,20 +13,22 @@ from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
 from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_step
-from strands_cli.workflow.template_scope import ANY, Answered, Items, Scope, scope_of
+from strands_cli.workflow.template_scope import ANY, Answered, Items, Scope, Text, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator
 
 JUDGED = Answered(scope_of("score", "issues", "fixes", "feedback"))
-EVALUATION: Scope = {**scope_of("draft", "iteration"), "evaluation": JUDGED}
+EVALUATION: Scope = {**scope_of("iteration"), "draft": Text(), "evaluation": JUDGED}
 ITERATION: Scope = {
-    **scope_of("draft", "score", "draft_preview", "feedback", "issues", "fixes", "iteration"),
+    **scope_of("score", "feedback", "issues", "fixes", "iteration"),
+    **dict.fromkeys(("draft", "draft_preview"), Text()),
     "evaluation": JUDGED,
 }
 REVIEW: Scope = {
     **EVALUATION,
-    **scope_of("iteration_index", "current_draft"),
+    **scope_of("iteration_index"),
+    "current_draft": Text(),
     "current_evaluation": JUDGED,
     "iterations": Items(ITERATION),
 }
@@ -114,6 +116,10 @@ class EvaluatorOptimizer(PatternModel):
     def names_at_end(self) -> Scope:
         """Return the iterations, the last draft and its score."""
         return {**REVIEW, "final_score": ANY}
+
+    def last_answer(self) -> Text:
+        """Return the last draft."""
+        return Text()
 
     def edges(self) -> list[StepEdge]:
         """Return the order in an iteration, and the way back to its first step."""

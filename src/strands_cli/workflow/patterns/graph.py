@@ -14,9 +14,9 @@ from strands_cli.graph_paths import distance, reach_of, reach_without_loops, rea
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, result_of, text_of
 from strands_cli.workflow.steps import AgentStep, GateStep, Step
-from strands_cli.workflow.template_scope import ANY, Scope, scope_of
+from strands_cli.workflow.template_scope import ANY, Scope, Text, scope_of
 from strands_cli.workflow.yaml import escape
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ NO_ELSE = Code(
     "Add an `else` if it should continue.",
 )
 
-NODE: Scope = scope_of("response", "output", "agent", "status", "iteration")
+NODE: Scope = scope_of("agent", "status", "iteration")
 GATE: Scope = {**NODE, **scope_of("approved")}
 
 STARTER = """\
@@ -175,12 +175,32 @@ class Graph(PatternModel):
     @functools.cached_property
     def _results(self) -> dict[str, Any]:
         nodes = self.config.nodes.items()
-        return {"nodes": {name: GATE if isinstance(node, GateStep) else NODE for name, node in nodes}}
+        return {"nodes": {name: _result_of(node) for name, node in nodes}}
 
     def _scope(self, node: str, *, is_after: bool = False) -> dict[str, Any]:
         """Return the names that a node's templates may use, or the conditions of the edges after it."""
         gates = self.config.gates_before(node) | ({node} & self.config.gates if is_after else set())
-        return {**self._results, "last_response": ANY, **({"hitl_response": ANY} if gates else {})}
+        last = self._last_of([node] if is_after else self._before[node])
+        return {**self._results, "last_response": last, **({"hitl_response": Text()} if gates else {})}
+
+    @functools.cached_property
+    def _before(self) -> dict[str, list[str]]:
+        before: dict[str, list[str]] = {node: [] for node in self.config.nodes}
+        for node, followers in self.config.followers.items():
+            for follower in followers:
+                before[follower].append(node)
+        return before
+
+    def _last_of(self, nodes: Sequence[str]) -> Text:
+        """Return the answer of one of these nodes."""
+        known = [node for node in nodes if node in self.config.nodes]
+        if len(known) == 1:
+            return text_of(self.config.nodes[known[0]], ("nodes", known[0], "output"))
+        return Text()
+
+    def last_answer(self) -> Text:
+        """Return the answer of the node at the end of the path, where there is only one such node."""
+        return self._last_of([node for node, followers in self.config.followers.items() if not followers])
 
     def edges(self) -> list[StepEdge]:
         """Return the edges, with the conditions of choices."""
@@ -227,6 +247,12 @@ class Graph(PatternModel):
     def limits(self) -> Iterator[str]:
         """Yield how often a node may run."""
         yield f"One node runs at most {self.config.max_iterations} times."
+
+
+def _result_of(node: Step) -> Scope:
+    answer = result_of(node)
+    names = GATE if isinstance(node, GateStep) else NODE
+    return {**names, "response": answer["response"], "output": answer["output"]}
 
 
 def _check_edge(edge: Edge, pointer: str, nodes: Iterable[str], locator: Locator) -> Iterator[Finding]:

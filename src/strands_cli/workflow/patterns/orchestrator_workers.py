@@ -10,16 +10,20 @@ from pydantic import Field
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, optional_step
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, optional_step, text_of
 from strands_cli.workflow.steps import AgentStep, GateStep, Step, ToolEntry, agent_step
-from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
+from strands_cli.workflow.template_scope import ANY, Items, Scope, Text, answered_by, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.workflow.findings import Locator
 
-WORKER: Scope = scope_of("response", "output", "agent", "status", "task", "index")
-ORCHESTRATION: Scope = {**scope_of("orchestrator_response", "round_count", "task_count"), "subtasks": Items(ANY)}
+WORKER: Scope = scope_of("agent", "status", "task", "index")
+ORCHESTRATION: Scope = {
+    **scope_of("round_count", "task_count"),
+    "orchestrator_response": Text(),
+    "subtasks": Items(ANY),
+}
 WORK: Scope = {**ORCHESTRATION, "workers": Items(WORKER), **scope_of("num_workers", "worker_count")}
 
 STARTER = """\
@@ -115,17 +119,33 @@ class OrchestratorWorkers(PatternModel):
         step = agent_step(worker.agent, tools=worker.tools)
         pointer = f"{CONFIG}/worker_template"
         yield PlacedStep("workers.N", pointer, step, fields={"tool_overrides": f"{pointer}/tools"})
-        done = {**WORK, "last_response": ANY}
+        done = {**self._work, "last_response": self._of_last_worker}
         yield from optional_step(
             "reduce_review", config.reduce_review, done | gate_scope([config.decomposition_review])
         )
         done |= gate_scope([config.decomposition_review, config.reduce_review])
         yield from optional_step("reduce", config.reduce, done)
-        yield from optional_step("writeup", config.writeup, done | ({"reduce_response": ANY} if config.reduce else {}))
+        if config.reduce is not None:
+            reduced = text_of(config.reduce)
+            done |= {"reduce_response": reduced, "last_response": reduced}
+        yield from optional_step("writeup", config.writeup, done)
 
     def names_at_end(self) -> Scope:
         """Return the assigned tasks and their results."""
-        return {**WORK, **({"reduce_response": ANY} if self.config.reduce else {})}
+        return {**self._work, **({"reduce_response": text_of(self.config.reduce)} if self.config.reduce else {})}
+
+    @property
+    def _work(self) -> Scope:
+        return {**WORK, "workers": Items({**WORKER, **answered_by(self.config.worker_template.agent)})}
+
+    @property
+    def _of_last_worker(self) -> Text:
+        return Text((self.config.worker_template.agent,), ("workers", -1, "output"))
+
+    def last_answer(self) -> Text:
+        """Return the answer of the last step."""
+        joining = self.config.writeup or self.config.reduce
+        return text_of(joining) if joining is not None else self._of_last_worker
 
     def check(self, locator: Locator) -> Iterator[Finding]:
         """Report a review of results that no step brings together."""

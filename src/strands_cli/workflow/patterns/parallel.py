@@ -10,16 +10,24 @@ from pydantic import Field
 from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import duplicates
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge, in_order
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, optional_step, steps_in_order
+from strands_cli.workflow.placed_steps import (
+    CONFIG,
+    PlacedStep,
+    optional_step,
+    result_of,
+    results_of,
+    steps_in_order,
+    text_of,
+)
 from strands_cli.workflow.steps import AgentStep, Step
-from strands_cli.workflow.template_scope import STEP, Items, Scope, scope_of
+from strands_cli.workflow.template_scope import STEP, Items, Scope, Text, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.workflow.findings import Locator
 
 BRANCHES = f"{CONFIG}/branches"
-BRANCH: Scope = {**scope_of("response", "output", "status"), "steps": Items(STEP)}
+BRANCH: Scope = scope_of("status")
 
 STARTER = """\
 agents:
@@ -90,7 +98,11 @@ class Parallel(PatternModel):
 
     def names_at_end(self) -> Scope:
         """Return the results of the branches."""
-        return {"branches": {branch.id: BRANCH for branch in self.config.branches}}
+        return {"branches": {branch.id: _result_of(branch) for branch in self.config.branches}}
+
+    def last_answer(self) -> Text:
+        """Return the answer of the step that joins the branches."""
+        return text_of(self.config.reduce)
 
     def edges(self) -> list[StepEdge]:
         """Return the order in each branch, then the way from each branch to the step that joins them."""
@@ -110,6 +122,13 @@ class Parallel(PatternModel):
                 if isinstance(placed.step, AgentStep) and placed.step.agent in earlier.intersection(agents):
                     yield SharedAgent(placed.step.agent, placed.at("agent"))
             earlier |= {step.agent for step in branch.steps if isinstance(step, AgentStep)}
+
+
+def _result_of(branch: Branch) -> Scope:
+    # Its number of steps is left open: a branch that failed has none.
+    last = result_of(branch.steps[-1])
+    answer = {name: last[name] for name in ("response", "output")}
+    return {**BRANCH, **answer, "steps": Items(STEP, None, results_of(branch.steps))}
 
 
 def _steps_of(index: int, branch: Branch) -> Iterator[PlacedStep]:

@@ -13,7 +13,7 @@ from strands_cli.workflow.findings import unknown
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, steps_in_order
 from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, Step, meant_word
-from strands_cli.workflow.template_scope import ANY, STEP, Items, Scope, scope_of
+from strands_cli.workflow.template_scope import STEP, Items, Scope, Text
 from strands_cli.workflow.yaml import escape
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ UNKNOWN_ROUTE = Code(
     "unknown-route", "The default names a route that is not defined.", "Correct the name or define the route."
 )
 
-ROUTER: Scope = {"router": scope_of("chosen_route", "response"), "chosen_route": ANY}
+ROUTER: Scope = {"router": {"chosen_route": Text(), "response": Text()}, "chosen_route": Text()}
 
 STARTER = """\
 agents:

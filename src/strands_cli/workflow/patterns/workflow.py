@@ -13,9 +13,9 @@ from strands_cli.graph_paths import cycles, reached, reached_from
 from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, result_of, text_of
 from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, step_form
-from strands_cli.workflow.template_scope import ANY, STEP, Scope
+from strands_cli.workflow.template_scope import Scope, Text
 from strands_cli.workflow.templates import Templates
 
 if TYPE_CHECKING:
@@ -149,16 +149,25 @@ class WorkflowPattern(PatternModel):
 
     def names_at_end(self) -> Scope:
         """Return the results of the tasks."""
-        return {"tasks": {task.id: STEP for task in self.config.tasks}}
+        return {"tasks": self._results}
+
+    @functools.cached_property
+    def _results(self) -> dict[str, Scope]:
+        return {task.id: result_of(task) for task in self.config.tasks}
+
+    def last_answer(self) -> Text:
+        """Return the answer of the last task of the file."""
+        last = self.config.tasks[-1]
+        return text_of(last, ("tasks", last.id, "output"))
 
     def names_in_prompt(self, placed: PlacedStep) -> Scope:
         """Return the results of the tasks that a task waits for."""
         before = reached(placed.key.removeprefix("tasks."), self.config.dependencies)
-        return {**placed.names(), "tasks": dict.fromkeys(before, STEP)}
+        return {**placed.names(), "tasks": {name: self._results[name] for name in before}}
 
     def _answer_before(self, name: str) -> Scope:
         """Return the name of a person's answer, where a task waits for a gate."""
-        return {"hitl_response": ANY} if name in self.config.after_gates else {}
+        return {"hitl_response": Text()} if name in self.config.after_gates else {}
 
     def edges(self) -> list[StepEdge]:
         """Return the dependencies."""

@@ -48,7 +48,7 @@ from strands_cli.workflow.templates.filters import (
     size_of,
 )
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
-from strands_cli.workflow.templates.template_paths import paths_of
+from strands_cli.workflow.templates.template_paths import Read, every_read, paths_of
 
 # In the expressions of one template: to check so many words and signs takes a second or two.
 MAX_TOKENS = 100_000
@@ -96,7 +96,9 @@ def _reason_for(owner: Any, name: Any) -> Callable[[str], TemplateError]:
         if isinstance(owner, (list, tuple)):
             return TemplateError(f"there is no item {name} in a list of {len(owner)}")
         known = [str(key) for key in (owner if isinstance(owner, Mapping) else fields_of(owner))]
-        return UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known)
+        error = UnknownNameError(f"there is no {name!r} in this {kind_of(owner)}", str(name), known)
+        error.of_text = str(name) if isinstance(owner, str) else ""
+        return error
 
     return explain
 
@@ -138,6 +140,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.globals.pop("lipsum", None)
         self.tree = lru_cache(maxsize=1024)(self._tree)
         self.paths = lru_cache(maxsize=1024)(self._paths)
+        self.every_read = lru_cache(maxsize=1024)(self._every_read)
         self.template = lru_cache(maxsize=1024)(self._template)
         self.expression = lru_cache(maxsize=1024)(self._expression)
 
@@ -167,6 +170,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
         tree = self.tree(text)
         return paths_of(tree, _FreeNames(self).of(tree))
+
+    def _every_read(self, text: str) -> tuple[Read, ...]:
+        tree = self.tree(text)
+        return tuple(dict.fromkeys(every_read(tree, _FreeNames(self).of(tree))))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Prefer a mapping's own key to a method of the same name, so that a node may be called `items`."""

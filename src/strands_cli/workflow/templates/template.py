@@ -12,6 +12,7 @@ from strands_cli.workflow.templates.template_errors import Path, TemplateError, 
 
 if TYPE_CHECKING:
     from strands_cli.workflow.templates.sandbox import Sandbox
+    from strands_cli.workflow.templates.template_paths import Read
 
 _MARKS = ("{{", "{%", "{#")
 _ELSE = "else"
@@ -115,6 +116,16 @@ class Templates:
             return frozenset()
         return self.sandbox.paths(text)
 
+    def every_read_in(self, text: str, *, is_condition: bool = False) -> tuple[Read, ...]:
+        """Return all that a template or condition reads, also where it may be missing."""
+        if is_condition:
+            expression = _expression_of(text)
+            if expression == _ELSE or self.condition_error(text):
+                return ()
+            text = "{{ " + expression + " }}"
+        text = _prepare(text)
+        return self.sandbox.every_read(text) if is_template(text) and not self.template_error(text) else ()
+
     def reads_in(self, text: str, name: str, *, is_condition: bool = False) -> frozenset[Path]:
         """Return every path under a name that a template or condition may read, also where it may be missing."""
         tree = self._tree_of(text, is_condition=is_condition)
@@ -199,7 +210,7 @@ class Templates:
         except UnknownNameError as error:
             known = names if error.known is None else error.known
             explained = TemplateError(f"{error.message}{_hint(error.name, known)}", error.line)
-            explained.is_unknown = True
+            explained.is_unknown, explained.of_text = True, error.of_text
             raise explained from None
 
 

@@ -15,6 +15,7 @@ class TemplateError(Exception):
         message: What is wrong, without the place.
         is_syntax: Whether the message is that of Jinja's parser.
         is_unknown: Whether a name or one of its parts has no value.
+        of_text: The name that a text was asked for, as if it had fields.
     """
 
     def __init__(self, message: str, line: int | None = None, *, is_syntax: bool = False) -> None:
@@ -23,6 +24,7 @@ class TemplateError(Exception):
         self.line = line
         self.is_syntax = is_syntax
         self.is_unknown = False
+        self.of_text = ""
 
     def __str__(self) -> str:
         return f"line {self.line} of the template: {self.message}" if self.line and self.line > 1 else self.message
