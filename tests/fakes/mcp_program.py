@@ -9,6 +9,7 @@ happens: its start with its environment and folder, and each call with its argum
     stubborn: end neither at the end of stdin nor when asked to
     child: start a process that sleeps, and write down its id
     endless: answer `tools/list` with one page after another
+    version: the version of the protocol
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Program:
     def __init__(self, script: dict[str, Any], log: Path) -> None:
         self.script, self.log = script, log
         self.tools = script.get("tools", [])
+        self.answered: Any = None
 
     def note(self, **what: Any) -> None:
         with self.log.open("a", encoding="utf-8") as file:
@@ -64,12 +66,14 @@ class Program:
         if message.get("method") not in known:
             self.send(id=message["id"], error={"code": -32601, "message": "no such method"})
             return
+        self.answered = message["id"]
         result = known[message["method"]](message.get("params") or {})
-        self.send(id=message["id"], result=result)
+        if result:
+            self.send(id=message["id"], result=result)
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         return {
-            "protocolVersion": "2025-06-18",
+            "protocolVersion": self.script.get("version", "2025-06-18"),
             "capabilities": {"tools": {"listChanged": True}},
             "serverInfo": {"name": "program", "version": "1"},
         }
@@ -90,7 +94,7 @@ class Program:
                 return
 
     def call(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Do what the script says of the tool: `die`, `change` the tools, `sleep`, answer `text`, `structured`..."""
+        """Do what the script says: `die`, `change` the tools, `sleep`, answer `text`, `structured`, `result`, `raw`."""
         does = self.script.get("calls", {}).get(params["name"], {})
         self.note(called=params["name"], arguments=params.get("arguments"))
         if "die" in does:
@@ -100,6 +104,12 @@ class Program:
             self.send(method="notifications/tools/list_changed")
             self.wait_until_listed()
         time.sleep(does.get("sleep", 0))
+        if "raw" in does:  # a line as it is, with the request's id for @
+            sys.stdout.buffer.write(does["raw"].encode("latin-1").replace(b"@", str(self.answered).encode()) + b"\n")
+            sys.stdout.flush()
+            return {}
+        if "result" in does:
+            return dict(does["result"])
         text = "x" * does["bytes"] if "bytes" in does else does.get("text", f"{params['name']} done")
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": bool(does.get("fails"))}
         return {**result, "structuredContent": does["structured"]} if "structured" in does else result

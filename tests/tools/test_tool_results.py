@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strands_cli.tools.messages import readable_results
 from strands_cli.tools.messages.message_json import decode, encode
 from strands_cli.tools.tool_results import (
     MAX_BLOCKS,
@@ -197,3 +198,50 @@ def test_the_reference_page_says_when_each_code_occurs() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in (CLONE / "packages").glob("*/src/*/*.py"))
     for code in set(re.findall(r'ToolError\(\s*"([a-z_]+)"', sources)):
         assert f"| `{code}` | " in page
+
+
+@pytest.mark.parametrize(
+    ("block", "seen"),
+    [
+        (
+            {"image": {"format": "jpg", "source": {"bytes": b"x"}}},
+            {"image": {"format": "jpeg", "source": {"bytes": b"x"}}},
+        ),
+        (
+            {"image": {"format": "image/PNG", "source": {"bytes": b"x"}}},
+            {"image": {"format": "png", "source": {"bytes": b"x"}}},
+        ),
+        ({"image": {"format": "bmp", "source": {"bytes": b"BMx"}}}, "image/bmp, 3 bytes"),
+        ({"image": {"format": "svg", "source": {"bytes": b"<svg/>"}}}, "<svg/>"),
+        ({"document": {"format": "odt", "name": "a", "source": {"bytes": b"xy"}}}, "application/odt, 2 bytes"),
+        ({"audio": {"format": "wav", "source": {"bytes": b"xy"}}}, "audio/wav, 2 bytes"),
+        ({"type": "image", "data": "Qk0=", "mimeType": "image/bmp"}, "image/bmp, 2 bytes"),
+    ],
+)
+def test_a_format_that_the_sdk_does_not_know_is_named(block: Any, seen: Any) -> None:
+    result = well_formed(ok({"text": "beside"}, block), "t1")
+    assert result["status"] == "success"
+    assert result["content"][0] == {"text": "beside"}
+    rest = result["content"][1:]
+    assert rest == [seen] if isinstance(seen, dict) else seen in "".join(block["text"] for block in rest)
+    assert well_formed(result, "t1") == result
+
+
+def test_a_provider_gets_what_it_reads() -> None:
+    picture = {"image": {"format": "gif", "source": {"bytes": b"GIF8"}}}
+    document = {"document": {"format": "pdf", "name": "a", "source": {"bytes": b"%PDF"}}}
+    result = well_formed(ok({"text": "beside"}, picture, document), "t1")
+    message = {"role": "user", "content": [{"toolResult": result}]}
+    kept = {}
+    for provider in ("anthropic", "openai", "gemini", "mistral", "of-a-plugin"):
+        (sent,) = readable_results([message], provider)
+        content = sent["content"][0]["toolResult"]["content"]
+        assert content[0] == {"text": "beside"}
+        kept[provider] = [next(iter(block)) for block in content[1:]]
+    assert kept == {
+        "anthropic": ["image", "document"],
+        "openai": ["image", "text"],
+        "gemini": ["text", "document"],
+        "mistral": ["text", "text"],
+        "of-a-plugin": ["image", "document"],
+    }

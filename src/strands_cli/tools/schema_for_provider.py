@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.phrases import short_json
-from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, target_of
+from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, modern, target_of
 
 if TYPE_CHECKING:
     from strands_cli.tools.forms import LoadedTool
@@ -128,7 +128,7 @@ def _offered(spec: Any, dialect: Dialect) -> Any:
 
 @functools.lru_cache(maxsize=512)
 def _converted(text: str, dialect: Dialect) -> tuple[str, str]:
-    schema = json.loads(text)
+    schema = modern(json.loads(text))
     try:
         plain = schema if dialect.is_wide else References(schema).written_out(schema)
         dropped: Schema = {}

@@ -9,6 +9,7 @@ from typing import Any
 
 from strands_cli.phrases import shortened
 from strands_cli.secrets import Redactor
+from strands_cli.tools.media import DOCUMENTS, IMAGES, blocks_of_bytes, decoded
 from strands_cli.tools.messages import decode, encode, without_repetition
 
 Result = dict[str, Any]
@@ -97,15 +98,49 @@ def _blocks(block: Any) -> Iterable[Block]:
     """Yield a content block as blocks of one kind each, without keys that no provider knows."""
     kinds = [kind for kind in ("text", "json", *_MEDIA) if isinstance(block, Mapping) and kind in block]
     if not kinds:
-        raise _ShapeError("a content block is none of text, json, image, document, video")
+        yield from _named(block)
+        return
     for kind in kinds:
         value = block[kind]
+        if kind in _MEDIA and (shown := _shown(kind, value)) is not None:
+            yield from shown
+            continue
         if kind == "text":
             if not isinstance(value, str):
                 raise _ShapeError(f"a text block holds {type(value).__name__}")
             yield {"text": _clean_text(value)}
         else:
             yield {kind: _plain(kind, value)}
+
+
+def _named(block: Any) -> Iterable[Block]:
+    """Return what stands for a block of a kind that no model is shown in a result: sound, or bytes as MCP has them."""
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if kind in ("image", "audio") and isinstance(block.get("data"), str):
+        data = decoded(block["data"])
+        mime = block.get("mimeType")
+        if data is not None:
+            return blocks_of_bytes(data, mime if isinstance(mime, str) and mime else f"{kind}/unknown")
+    audio: Any = block.get("audio") if isinstance(block, Mapping) else None
+    if (data := _bytes_of(audio)) is not None:
+        return blocks_of_bytes(data, f"audio/{audio.get('format') or 'unknown'}")
+    raise _ShapeError("a content block is none of text, json, image, document, video")
+
+
+def _shown(kind: str, value: Any) -> Iterable[Block] | None:
+    """Return what stands for a picture or document of a format that the SDK does not have; None for the others."""
+    data = _bytes_of(value)
+    form = value.get("format") if isinstance(value, Mapping) else None
+    if data is None or kind == "video" or not isinstance(form, str) or form in (IMAGES, DOCUMENTS)[kind == "document"]:
+        return None
+    mime = form if "/" in form else f"{'image' if kind == 'image' else 'application'}/{form.lower()}"
+    return blocks_of_bytes(data, mime, str(value.get("name") or ""))
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    source = value.get("source") if isinstance(value, Mapping) else None
+    data = source.get("bytes") if isinstance(source, Mapping) else None
+    return bytes(data) if isinstance(data, (bytes, bytearray)) else None
 
 
 def _plain(kind: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools import offered_specs
+from strands_cli.tools import PropertyNames, offered_specs
 from strands_cli.tools.calls import OpenCall, open_call, work_for
 from strands_cli.tools.messages import (
     ToolUseIds,
@@ -27,6 +27,7 @@ from strands_cli.tools.messages import (
     encode,
     for_model,
     in_request_order,
+    readable_results,
     request_text,
     text_in,
     tool_uses_in,
@@ -186,8 +187,9 @@ class JournaledModel(Model):
         state = kwargs.get("model_state")
         failures: list[str] = []
         written = [as_written(spec, self._answer_schema) for spec in tool_specs] if tool_specs else tool_specs
-        offered: Any = offered_specs(written, self._settings.provider)
-        sent = for_model(messages, self.output_schemas)
+        names = PropertyNames.of(written, self._settings.provider)
+        offered: Any = offered_specs(names.specs, self._settings.provider)
+        sent = names.sent(readable_results(for_model(messages, self.output_schemas), self._settings.provider))
         request = shortened(encode(request_text(messages)), MAX_REQUEST)
         # From its start on, so that a call that fails or is killed is also one of its model.
         effect.keep(agent=scope.who, model=self.label, request=request)
@@ -198,6 +200,7 @@ class JournaledModel(Model):
         except BaseException:
             scope.release_call("model")
             raise
+        events = names.restored(events)
         cost = self._cost_of(usage)
         output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
         detail: dict[str, Any] = {"failures": failures} if failures else {}

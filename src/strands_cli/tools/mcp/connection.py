@@ -10,11 +10,14 @@ from typing import Any
 
 import anyio
 
+from strands_cli.tools.mcp.mended_messages import MendedStream
+
 # What a server may send in one message (stdio) or one response (HTTP).
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 # What is remembered of what a server says beside the protocol.
 MAX_TAIL = 8 * 1024
 SHOWN_LINES = 5
+MAX_NOTES = 50
 Streams = tuple[Any, Any]
 
 
@@ -26,10 +29,12 @@ class Link:
         is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
         is_stale: Whether the server has forgotten the session.
         fault: What went wrong last, where the transport knows.
+        notes: What is said about the server of what it sends: tools that are left out, characters that are replaced.
     """
 
     def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:
         self._reach = reach
+        self.notes: dict[str, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scope: anyio.CancelScope | None = None
         self._is_given_up = False
@@ -52,12 +57,17 @@ class Link:
             if self._is_given_up:
                 scope.cancel()
             try:
-                async with self._reach(self) as streams:
-                    yield streams
+                async with self._reach(self) as (incoming, outgoing):
+                    yield MendedStream(incoming, self.note), outgoing
             finally:
                 self.closed, self.is_over, self._scope = True, True, None
         if scope.cancelled_caught:
             raise ConnectionError("given up")
+
+    def note(self, what: str) -> None:
+        """Note what a person should know of what the server sends, once; a flood ends."""
+        if len(self.notes) < MAX_NOTES:
+            self.notes.setdefault(what)
 
     def give_up(self) -> None:
         """Break it off, from any thread: each pending request gets an error."""

@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT, create_mcp_http_client
 
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
+from strands_cli.tools.mcp.wire_text import readable
 from strands_cli.tools.tls_context import library_of, tls_context_for
 
 FIRST_ERROR = 400
@@ -52,12 +53,18 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             left = MAX_MESSAGE_BYTES
+            rest = b""
             async for chunk in self._inner:
                 left -= len(chunk)
                 if left < 0:
                     link.fault = f"it sent a response of more than {MAX_MESSAGE_BYTES:,} bytes"
                     raise http.ReadError(link.fault)
-                yield chunk
+                # By whole lines: a character may be cut between two chunks.
+                lines, end, rest = (rest + chunk).rpartition(b"\n")
+                if end:
+                    yield readable(lines) + end
+            if rest:
+                yield readable(rest)
 
         async def aclose(self) -> None:
             await self._inner.aclose()

@@ -21,7 +21,9 @@ from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
 from strands_cli.planning.planned_tools import filled_in
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.invocation import Progress
+from strands_cli.tools.mcp.answer_blocks import block_of
 from strands_cli.tools.mcp.connection import Link
+from strands_cli.tools.mcp.wire_text import without_halves
 from strands_cli.tools.tool_results import Result, error_result
 from strands_cli.workflow.steps import McpServer
 
@@ -78,6 +80,10 @@ class Client(MCPClient):
         if self._found > MAX_TOOLS or (page.pagination_token is not None and self._pages >= MAX_PAGES):
             raise Flood(f"it lists more than {MAX_TOOLS} tools, or more than {MAX_PAGES} pages of them")
         return page
+
+    def map_mcp_content_to_tool_result_content(self, content: Any) -> Any:
+        """Return a block of an answer as the SDK has it; what it has no block for is named in text."""
+        return block_of(content)
 
     def list_all(self) -> list[MCPAgentTool]:
         """Return all tools of the server."""
@@ -200,6 +206,11 @@ class Server:
         return NotEquipped(self._redactor.text(message), fix=self._redactor.text(fix))
 
     @property
+    def notes(self) -> list[str]:
+        """What a person should know of what the server sends, without secrets."""
+        return [self._redactor.text(note) for note in self._link.notes] if self._link is not None else []
+
+    @property
     def _how(self) -> str:
         """What a person can try without this program."""
         return self.settings.url or shlex.join([str(self.settings.command), *self.settings.args])
@@ -241,7 +252,7 @@ class Server:
         try:
             answer: dict[str, Any] = dict(
                 await client.call_tool_async(
-                    identity, name, dict(tool_use["input"]), progress_callback=_telling(progress)
+                    identity, name, without_halves(dict(tool_use["input"])), progress_callback=_telling(progress)
                 )
             )
         except Exception as error:  # noqa: BLE001 - the SDK's client raises several types when it is not connected

@@ -14,11 +14,13 @@ from typing import Any, TypeVar
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCMessage
+from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 from pydantic import TypeAdapter
 
+from strands_cli.phrases import shortened
 from strands_cli.subprocesses import end_group
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
+from strands_cli.tools.mcp.wire_text import id_in, is_of_protocol, readable
 
 # What a server gets of our environment; everything else, keys above all, only if its `env` says so.
 INHERITED = (
@@ -52,6 +54,7 @@ INHERITED = (
 # How long a server has to end after its stdin is closed, and then after the signal to end.
 END_S, TERM_S = 2.0, 1.0
 _LOOK_S = 0.01
+_SHOWN = 200
 # The kernel kills the server when this process dies in any way; the program that replaces this one keeps that.
 _TIED = """
 import ctypes, os, sys
@@ -128,9 +131,11 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
                 break
             if not line:
                 break
-            try:
-                message = SessionMessage(_MESSAGES.validate_json(line))
-            except ValueError:
+            message = _message_in(line, link)
+            if link.fault is not None:
+                end_group(process.pid)
+                break
+            if message is None:
                 link.remember(line)  # many a program prints a greeting
                 continue
             with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -138,6 +143,26 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
         link.closed = True
         if await _is_over(process, _LOOK_S * 20) and link.fault is None:
             link.fault = f"it ended with exit code {process.returncode}"
+
+
+def _message_in(line: bytes, link: Link) -> SessionMessage | None:
+    """Return the message of a line, or None for what is none; a broken one that answers a request becomes its error.
+
+    Where it does not show which request waits for it, that is a fault of the connection: nothing waits in vain.
+    """
+    for text in (line, readable(line)):
+        with contextlib.suppress(ValueError):
+            message = SessionMessage(_MESSAGES.validate_json(text))
+            if text is not line:
+                link.note("sends characters that are none; each is replaced")
+            return message
+    if not is_of_protocol(line):
+        return None
+    told = f"it sent a message that cannot be read: {shortened(line.decode('utf-8', 'replace').strip(), _SHOWN)}"
+    if (identity := id_in(line)) is None:
+        link.fault = told
+        return None
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identity, error=ErrorData(code=PARSE_ERROR, message=told)))
 
 
 async def _write(process: asyncio.subprocess.Process, from_session: Any) -> None:

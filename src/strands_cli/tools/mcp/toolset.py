@@ -14,6 +14,7 @@ from strands_cli.errors import Code, Denied, Finding, NotEquipped, did_you_mean,
 from strands_cli.hooks import Hooks
 from strands_cli.lock import compare_tools
 from strands_cli.lock.format import LockedServer, LockedTool
+from strands_cli.phrases import shortened
 from strands_cli.planning.planned_tools import McpTool
 from strands_cli.planning.resolve import is_offered, model_name
 from strands_cli.secrets import HIDE_NOTHING, Redactor
@@ -21,6 +22,7 @@ from strands_cli.tools.forms import Closer, LoadedTool, RawTool, loaded_tool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, Progress
 from strands_cli.tools.mcp.server import Server
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
+from strands_cli.tools.schema import unchecked_patterns
 from strands_cli.unicode_safety import hidden_characters, texts_of
 from strands_cli.workflow.steps import McpServer
 
@@ -147,6 +149,8 @@ class _Group:
             self._warn(f"is not started: {self._planned[0].decision.rule}")
             return []
         await self.server.start()
+        for note in self.server.notes:
+            self._warn(note)
         settings = self.server.settings
         offered = {name: one for name, one in self.server.tools.items() if is_offered(settings, name)}
         self._check_filters()
@@ -182,6 +186,8 @@ class _Group:
         except NotEquipped as error:
             self._warn(f"has a tool '{raw.name}' that is left out: {error.message}")
             return None
+        for pattern in unchecked_patterns(raw.schema):
+            self._warn(f"has a pattern in '{raw.name}' that values are not compared with: {shortened(pattern, 80)}")
         if hidden := sorted({char for _, text in texts_of(dict(raw.spec)) for char in hidden_characters(text)}):
             self._warn(f"has invisible characters in '{raw.name}': {', '.join(hidden[:3])}")
         return loaded

@@ -1,3 +1,6 @@
+from strands_cli.tools.schema.drafts import modern as modern
+from strands_cli.tools.schema.drafts import named_types as named_types
+from strands_cli.tools.schema.drafts import rewritten as rewritten
 from strands_cli.tools.schema.flattened import ANYTHING as ANYTHING
 from strands_cli.tools.schema.flattened import References as References
 from strands_cli.tools.schema.flattened import Schema as Schema
@@ -10,5 +13,6 @@ from strands_cli.tools.schema.schemas import first_problem as first_problem
 from strands_cli.tools.schema.schemas import prepared as prepared
 from strands_cli.tools.schema.schemas import problem_of_text as problem_of_text
 from strands_cli.tools.schema.schemas import require_schema as require_schema
+from strands_cli.tools.schema.validators import unchecked_patterns as unchecked_patterns
 from strands_cli.tools.schema.values_in_strings import coerced as coerced
 from strands_cli.tools.schema.workflow_inputs import faults_of_inputs as faults_of_inputs

@@ -12,10 +12,10 @@ from typing import Any
 from strands_cli.canonical_json import json_object
 from strands_cli.phrases import shortened
 from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.tools.schema.drafts import VALUES
 from strands_cli.tools.schema.validators import (
     MAX_BYTES,
     MAX_DEPTH,
-    VALUES,
     compiled,
     depth_of,
     errors_in,
@@ -75,7 +75,11 @@ def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
 
 def _knows_null(part: Mapping[str, Any]) -> bool:
     kinds = part.get("type")
-    return not isinstance(kinds, (str, list)) or "null" in ([kinds] if isinstance(kinds, str) else kinds)
+    return (
+        part.get("nullable") is True
+        or not isinstance(kinds, (str, list))
+        or "null" in ([kinds] if isinstance(kinds, str) else kinds)
+    )
 
 
 @contextlib.contextmanager

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from strands_cli.phrases import shortened
+from strands_cli.tools.schema.drafts import VALUES, modern
+from strands_cli.tools.schema.patterns import patterns_in, translated
 from strands_cli.workflow.templates import is_cheap, search
 
 # A keyword applied to a value is one step; an ordinary call takes some dozens.
@@ -19,8 +23,6 @@ MAX_KEPT = 512
 # Calls that must be left where a reference is followed: enough for `MAX_DEPTH` levels of a schema without another one.
 MIN_CALLS_LEFT = 300
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-# Keywords that hold values and no schemas.
-VALUES = ("const", "enum", "default", "examples")
 # Means something else in the linear engine, which knows operations on sets of characters.
 _OTHER_MEANING = ("&&", "--", "~~", "[[")
 
@@ -32,6 +34,11 @@ _BOUNDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "maximum": lambda value, bound: type(value) not in (int, float) or value <= bound,
 }
 _PLAIN_WORDS = frozenset({"type", "title", "description", "default", "examples", *_BOUNDS})
+
+# Without a word about its draft a schema is read as one of these.
+_MODERN = ("https://json-schema.org/draft/2020-12/schema",)
+# What Python says of patterns that JavaScript takes.
+_OF_JAVASCRIPT = ("bad escape", "look-behind requires fixed-width", "redefinition of group name", "unknown extension")
 
 _steps = threading.local()
 _cache: dict[int, tuple[Any, Any]] = {}
@@ -86,7 +93,14 @@ def _compiled(schema_text: str) -> Any:
 
     schema = json.loads(schema_text)
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    kind.check_schema(schema)
+    if kind.META_SCHEMA["$schema"] in _MODERN:
+        schema = modern(schema)
+    # Patterns are checked by the engines that search them, not by Python's alone.
+    check: Any = kind.check_schema  # its protocol knows no checker of formats
+    check(schema, format_checker=jsonschema.FormatChecker(formats=()))
+    for pattern in patterns_in(schema):
+        if not _may_be_pattern(pattern):
+            raise jsonschema.SchemaError(f"{shortened(pattern, 80)!r} is not a regular expression")
     # An empty registry: a `$ref` to another document is an error and never a request.
     return _bounded(kind)(_of_one_dialect(schema), registry=referencing.Registry())
 
@@ -175,7 +189,7 @@ def fits_at_first_sight(schema: Any, value: Any) -> bool:
 def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
     import jsonschema
 
-    if validator.is_type(instance, "string") and not matches(pattern, instance):
+    if validator.is_type(instance, "string") and matches(pattern, instance) is False:
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
@@ -197,27 +211,56 @@ def _additional_properties(plain: Callable[..., Any]) -> Callable[..., Any]:
         extra = {
             name: value
             for name, value in instance.items()
-            if name not in known and not any(matches(pattern, name) for pattern in patterns)
+            if name not in known and all(matches(pattern, name) is False for pattern in patterns)
         }
         return plain(validator, allowed, extra, {})
 
     return check
 
 
-def matches(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool | None:
     """Return whether a pattern is found in a text, in linear time or, where that is not possible, in limited time.
+
+    None: neither engine can search the pattern.
 
     Raises:
         SlowPattern: it takes too long.
     """
+    pattern = translated(pattern)
     linear = _linear(pattern)
-    return bool(linear.isinstance_python(text)) if linear is not None else search(pattern, text) is not None
+    if linear is not None:
+        return bool(linear.isinstance_python(text))
+    return search(pattern, text) is not None if _fault_in(pattern) is None else None
+
+
+def unchecked_patterns(schema: Any) -> list[str]:
+    """Return the patterns of a schema that no value is compared with, since neither engine can search them."""
+    return [one for one in patterns_in(schema) if _linear(translated(one)) is None and _fault_in(translated(one))]
+
+
+def _may_be_pattern(pattern: str) -> bool:
+    """Return whether a pattern can be one of JavaScript."""
+    pattern = translated(pattern)
+    fault = None if _linear(pattern) is not None else _fault_in(pattern)
+    return fault is None or fault.startswith(_OF_JAVASCRIPT)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _fault_in(pattern: str) -> str | None:
+    """Return why Python cannot search a pattern, or None."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return None
 
 
 def has_dear_names(schema: Any) -> bool:
     """Return whether names match a pattern, in the one place where `jsonschema` searches by itself."""
     text = json.dumps(schema)
-    return "unevaluatedProperties" in text and any(not is_cheap(pattern, 100) for pattern in _name_patterns(schema))
+    return "unevaluatedProperties" in text and any(
+        not is_cheap(pattern, 100) or _fault_in(pattern) for pattern in _name_patterns(schema)
+    )
 
 
 def _name_patterns(schema: Any) -> Iterator[str]:

@@ -1,0 +1,203 @@
+"""Names of properties that a service does not admit: other ones on the way to the model, and back in its calls.
+
+The journal, the digest of a request, the permission check and the tool have the names that the tool has.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from strands_cli.canonical_json import json_object
+from strands_cli.tools.schema import rewritten
+from strands_cli.tools.schema.schemas import followed
+
+# The rule that Anthropic states and Bedrock applies; what it admits, the others do, except for the begin.
+_ADMITTED = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_STRICT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+_RULES = {"gemini": _STRICT, "replay": re.compile(r".*", re.DOTALL)}
+_NOT_ADMITTED = re.compile(r"[^a-zA-Z0-9_]+")
+_MOST = 64
+_LEVELS = 32
+# Half of a surrogate pair as JSON writes it, which no service accepts again.
+_ESCAPES = re.compile(
+    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+
+
+@functools.lru_cache(maxsize=512)
+def _aliases(schema_text: str, provider: str) -> Mapping[str, str]:
+    """Return the other name of each property of a schema that needs one, at any depth."""
+    rule = _RULES.get(provider, _ADMITTED)
+    names: dict[str, None] = {}
+
+    def note(part: dict[str, Any]) -> dict[str, Any]:
+        names.update(dict.fromkeys(json_object(part.get("properties"))))
+        return part
+
+    rewritten(json.loads(schema_text), note)
+    taken = {name for name in names if rule.fullmatch(name)}
+    found: dict[str, str] = {}
+    for name in sorted(names.keys() - taken):
+        found[name] = _other_name(name, taken)
+        taken.add(found[name])
+    return found
+
+
+def _other_name(name: str, taken: Iterable[str]) -> str:
+    plain = _NOT_ADMITTED.sub("_", name).strip("_") or "field"
+    plain = plain if plain[0].isalpha() else f"_{plain}"
+    number, other = 1, plain[:_MOST]
+    while other in taken:
+        number += 1
+        other = f"{plain[: _MOST - len(str(number)) - 1]}_{number}"
+    return other
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyNames:
+    """The names of one request: the tools as they are offered, and the way back.
+
+    Attributes:
+        specs: The tool specs with names that the provider admits.
+    """
+
+    specs: Sequence[Any] | None
+    _tools: dict[str, tuple[Mapping[str, Any], Mapping[str, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, specs: Sequence[Any] | None, provider: str) -> PropertyNames:
+        """Return the names of a request with these tools."""
+        if not specs:
+            return cls(specs)
+        tools: dict[str, tuple[Mapping[str, Any], Mapping[str, str]]] = {}
+        offered = []
+        for spec in specs:
+            schema = spec["inputSchema"]["json"]
+            aliases = _aliases(json.dumps(schema), provider)
+            if aliases:
+                tools[spec["name"]] = (schema, aliases)
+                spec = {**spec, "inputSchema": {"json": _renamed_schema(schema, aliases)}}
+            offered.append(spec)
+        return cls(offered, tools)
+
+    def sent(self, messages: list[Any]) -> list[Any]:
+        """Return messages in which earlier calls have the names that the model knows."""
+        if not self._tools:
+            return messages
+        return [{**message, "content": [self._sent(block) for block in message["content"]]} for message in messages]
+
+    def _sent(self, block: Mapping[str, Any]) -> Mapping[str, Any]:
+        use = block.get("toolUse")
+        if not use or use["name"] not in self._tools:
+            return block
+        schema, aliases = self._tools[use["name"]]
+        return {**block, "toolUse": {**use, "input": _renamed(schema, schema, use["input"], aliases, _LEVELS)}}
+
+    def restored(self, events: list[Any]) -> list[Any]:
+        """Return a turn's events whose calls have the names of the tools, and whole characters."""
+        events = list(events)
+        tool, places = "", list[int]()
+        for place, event in enumerate(events):
+            start = event.get("contentBlockStart", {}).get("start", {}).get("toolUse")
+            if start:
+                tool, places = start["name"], []
+            elif "toolUse" in event.get("contentBlockDelta", {}).get("delta", {}):
+                places.append(place)
+            elif "contentBlockStop" in event and places:
+                self._restore(events, tool, places)
+                places = []
+        return events
+
+    def _restore(self, events: list[Any], tool: str, places: list[int]) -> None:
+        """Put the arguments of one call, which come in pieces, into the first of them where they change."""
+        written = "".join(str(_input(events[place]).get("input", "")) for place in places)
+        text = _ESCAPES.sub(lambda found: "\\ufffd" if found["half"] else found[0], written)
+        if tool in self._tools:
+            schema, aliases = self._tools[tool]
+            back = {other: name for name, other in aliases.items()}
+            renamed = _renamed_schema(schema, aliases)
+            try:
+                value = json.loads(text)
+                text = json.dumps(_renamed(renamed, renamed, value, back, _LEVELS), ensure_ascii=False)
+            except (ValueError, RecursionError):
+                pass  # the call fails as one whose arguments are no JSON
+        if text == written:
+            return
+        for index, place in enumerate(places):
+            delta = events[place]["contentBlockDelta"]["delta"]
+            use = {**delta["toolUse"], "input": "" if index else text}
+            block = {**events[place]["contentBlockDelta"], "delta": {**delta, "toolUse": use}}
+            events[place] = {**events[place], "contentBlockDelta": block}
+
+
+def _input(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    return json_object(event["contentBlockDelta"]["delta"]["toolUse"])
+
+
+def _renamed_schema(schema: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+    """Return a schema with other names; the description of a property says its own."""
+
+    def change(part: dict[str, Any]) -> dict[str, Any]:
+        for word in ("properties", "dependentRequired", "dependentSchemas", "dependencies"):
+            if isinstance(part.get(word), Mapping):
+                part[word] = {aliases.get(name, name): one for name, one in part[word].items()}
+        if isinstance(part.get("properties"), Mapping):
+            own = {other: name for name, other in aliases.items()}
+            part["properties"] = {name: _told(one, own.get(name)) for name, one in part["properties"].items()}
+        if isinstance(part.get("required"), list):
+            part["required"] = [aliases.get(name, name) for name in part["required"]]
+        for word in ("dependentRequired", "dependencies"):
+            lists = json_object(part.get(word))
+            part |= {word: {k: _listed(one, aliases) for k, one in lists.items()}} if lists else {}
+        return part
+
+    found: dict[str, Any] = rewritten(schema, change)
+    return found
+
+
+def _listed(names: Any, aliases: Mapping[str, str]) -> Any:
+    return [aliases.get(name, name) for name in names] if isinstance(names, list) else names
+
+
+def _told(part: Any, name: str | None) -> Any:
+    if name is None or not isinstance(part, Mapping):
+        return part
+    return {**part, "description": f"{part.get('description') or ''} (Its own name is `{name}`.)".strip()}
+
+
+def _renamed(root: Mapping[str, Any], schema: Any, value: Any, names: Mapping[str, str], levels: int) -> Any:
+    """Return a value whose properties have other names wherever the schema describes them."""
+    if not levels or not isinstance(value, (Mapping, list)):
+        return value
+    parts = _parts(root, schema, levels)
+    if isinstance(value, list):
+        items = [part for one in parts for part in (one.get("items"),) if part is not None]
+        return [_renamed(root, {"anyOf": items}, one, names, levels - 1) for one in value]
+    known: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, one in json_object(part.get("properties")).items():
+            known.setdefault(name, []).append(one)
+    others = [one for part in parts for one in (part.get("additionalProperties"),) if isinstance(one, Mapping)]
+    return {
+        names.get(name, name) if name in known else name: _renamed(
+            root, {"anyOf": known.get(name, others)}, one, names, levels - 1
+        )
+        for name, one in value.items()
+    }
+
+
+def _parts(root: Mapping[str, Any], schema: Any, levels: int) -> list[Mapping[str, Any]]:
+    """Return each schema that describes a value, behind references and in alternatives."""
+    if not levels or not isinstance(schema, Mapping):
+        return []
+    target = followed(root, schema)
+    found = [target] if target else []
+    for word in ("allOf", "anyOf", "oneOf"):
+        for part in target.get(word) or ():
+            found += _parts(root, part, levels - 1)
+    return found

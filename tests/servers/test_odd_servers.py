@@ -1,0 +1,210 @@
+"""What servers send that is not as the protocol has it: one tool, one block or one character costs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from typing import Any
+
+import pytest
+
+from strands_cli.events import RunWarning
+from tests.covers.kit import Ran
+from tests.servers.conftest import Site, tool
+
+# Each test starts processes, and waits for them.
+pytestmark = pytest.mark.hostile
+
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 20).decode()
+
+
+def warnings(ran: Ran) -> str:
+    return "\n".join(event.message for event in ran.events if isinstance(event, RunWarning))
+
+
+# What a server lists, and whether the tool is offered.
+LISTED: list[tuple[Any, bool]] = [
+    ({"properties": {"a": {"type": "string"}}}, True),
+    ({}, True),
+    (True, True),
+    (None, True),
+    (False, False),
+    ([], False),
+    ("object", False),
+    ({"type": "string"}, False),
+    ({"type": "Object", "properties": {"a": {"type": "String"}}}, True),
+    ({"type": ["object", "null"]}, True),
+    ({"type": "object", "properties": None, "required": None}, True),
+    ({"type": "object", "properties": {"a": {"type": "str", "description": None}}}, True),
+    ({"type": "object", "properties": {"a": {"type": "string", "required": True}}}, True),
+    ({"type": "object", "properties": {"a": {"type": "number", "minimum": 1, "exclusiveMinimum": True}}}, True),
+    ({"type": "object", "properties": {"a": {"type": "array", "items": [{"type": "string"}]}}}, True),
+    ({"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}, False),
+    ({"type": "object", "properties": {"a": {"$ref": "https://example.com/x.json"}}}, False),
+    ({"type": "object", "properties": {"a": {"pattern": r"^(?<word>\p{L}+)$"}}}, True),
+    ({"type": "object", "properties": {"a": {"pattern": r"\p{L}(?=x)"}}}, True),
+    ({"type": "object", "properties": {"a": {"pattern": "("}}}, False),
+    ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"a": {}}}, True),
+    ({"$schema": 4, "type": "object"}, True),
+]
+
+
+def test_one_odd_schema_costs_no_other_tool(site: Site) -> None:
+    odd = [tool(f"t{number}", inputSchema=schema) for number, (schema, _) in enumerate(LISTED)]
+    site.add(tools=[*odd, tool("read"), {"name": "read"}, {"description": "no name"}, "read", None])
+    ran = site.run()
+    assert ran.error is None, ran.error
+    wanted = [f"t{number}" for number, (_, is_offered) in enumerate(LISTED) if is_offered]
+    assert sorted(site.world.tools(0)) == sorted([*wanted, "read"])
+    told = warnings(ran)
+    for number, (_, is_offered) in enumerate(LISTED):
+        assert is_offered or f"'t{number}' that is left out" in told, number
+    assert "number 25 of its list" in told
+    assert r"\p{L}(?=x)" in told
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"description": None},
+        {"description": 5, "title": ["x"]},
+        {"annotations": "read-only"},
+        {"annotations": {"readOnlyHint": "yes", "title": 4}},
+        {"outputSchema": "text"},
+        {"outputSchema": {"type": "string"}},
+        {"outputSchema": {"type": "object", "properties": {"a": {"type": "stringy"}}}},
+        {"execution": {"taskSupport": "perhaps"}, "icons": "none", "_meta": []},
+    ],
+)
+def test_what_a_tool_says_beside_its_schema_never_costs_it(site: Site, more: dict[str, Any]) -> None:
+    site.add(tools=[tool("odd", **more), tool("read")])
+    ran = site.run(("odd", {"text": "x"}))
+    assert ran.error is None, ran.error
+    assert site.world.tools(0) == ["odd", "read"]
+    assert site.called() == [("odd", {"text": "x"})]
+    assert "odd done" in site.results()[0]
+
+
+# The content of an answer, and what the model's request has of it.
+ANSWERS: list[tuple[Any, list[str]]] = [
+    ([{"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"}], ["image/svg+xml, 6 bytes", "<svg/>"]),
+    ([{"type": "image", "data": base64.b64encode(b"BM12").decode(), "mimeType": "image/bmp"}], ["image/bmp, 4 bytes"]),
+    ([{"type": "image", "data": "!", "mimeType": "image/png"}], ["image/png"]),
+    ([{"type": "image", "data": "SSoA", "mimeType": "IMAGE/TIFF; x=1"}], ["image/tiff, 3 bytes"]),
+    ([{"type": "image", "mimeType": "image/png"}], ["mimeType"]),
+    ([{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}], ["audio/wav, 3 bytes"]),
+    ([{"type": "resource", "resource": {"uri": "a:b", "blob": "AAAA"}}], ["a:b", "3 bytes"]),
+    ([{"type": "resource", "resource": {"uri": "a:b", "blob": "aGk=", "mimeType": "text/csv"}}], ["hi"]),
+    ([{"type": "resource", "resource": {"uri": "a:b", "text": "words"}}], ["words"]),
+    ([{"type": "resource", "resource": {"text": "words"}}], ["words"]),
+    ([{"type": "resource_link", "uri": "a:b", "name": "Bee", "mimeType": "x/y", "size": 9}], ["a:b", "Bee", "9 bytes"]),
+    ([{"type": "hologram", "beam": 7}], ["hologram", "7"]),
+    ([{"type": "text", "text": 5}], ["5"]),
+    ([{"type": "text", "text": None}], []),
+    (["plain"], ["plain"]),
+    ("plain", ["plain"]),
+    ({"type": "text", "text": "alone"}, ["alone"]),
+    (None, []),
+    ([None], []),
+]
+
+
+@pytest.mark.parametrize(("content", "seen"), ANSWERS)
+def test_what_is_not_text_is_named_and_no_text_is_lost(site: Site, content: Any, seen: list[str]) -> None:
+    beside = {"type": "text", "text": "the chart follows"}
+    listed = [beside, *content] if isinstance(content, list) else content
+    site.add(calls={"read": {"result": {"content": listed}}})
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    (result,) = site.results()
+    assert "KeyError" not in result
+    assert "tool_failed" not in result
+    assert not isinstance(content, list) or "the chart follows" in result
+    assert [text for text in seen if text not in result] == []
+
+
+def test_a_picture_that_models_take_is_kept(site: Site) -> None:
+    for mime in ("image/png", "image/jpg", "", "application/octet-stream"):
+        site.servers.clear()
+        site.add(calls={"read": {"result": {"content": [{"type": "image", "data": PIXEL, "mimeType": mime}]}}})
+        assert site.run(("read", {})).error is None
+        assert f"data:image/png;base64,{PIXEL}" in json.dumps(site.world.requests[-1]), mime
+
+
+HALF = r"\ud83d"
+LINE = '{"jsonrpc":"2.0","id":@,"result":{"content":[{"type":"text","text":"%s"}]}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (f"cut here: {HALF}", "cut here: \ufffd"),
+        (r"\ude00 and \ud83d\ud83d\ude00", "\ufffd and \ufffd\U0001f600"),
+        (r"a path: C:\\ud83d", r"a path: C:\ud83d"),
+        ("latin \xe9", "latin \ufffd"),
+        ("a\x00b\x1bc", "a\ufffdb\ufffdc"),
+    ],
+)
+def test_half_a_character_costs_one_character(site: Site, text: str, seen: str) -> None:
+    site.add(calls={"read": {"raw": LINE % text}})
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert seen in site.results()[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        LINE[:-5] % "cut off",
+        '{"jsonrpc":"2.0","id":@,"result":null}',
+        '{"jsonrpc":"2.0","id":@,"result":[1]}',
+        '{"id":@,"result":{"content":[]}}',
+        '{"jsonrpc":"2.0","id":@,"result":{"content":"unquoted, "quotes""}}',
+        '{\n  "jsonrpc": "2.0",\n  "id": @,\n  "result": {}\n}',
+    ],
+)
+def test_an_answer_that_cannot_be_read_fails_the_call_at_once(site: Site, line: str) -> None:
+    began = time.monotonic()
+    site.add(calls={"read": {"raw": line}})
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert time.monotonic() - began < 60
+    assert "cannot be read" in site.results()[0]
+
+
+def test_what_a_program_prints_beside_the_protocol_costs_nothing(site: Site) -> None:
+    noise = [
+        "Starting...",
+        "{not json",
+        "[1, 2]",
+        "x" * 100_000,
+        '{"level": "info", "msg": "ready"}',
+        "\x1b[1mbold\x1b[0m",
+    ]
+    broken = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"cut'
+    site.add(stdout=[*noise, broken])
+    assert site.run(("read", {"text": "x"})).error is None
+    assert site.called() == [("read", {"text": "x"})]
+
+
+NAMED = {
+    "type": "object",
+    "properties": {"$top": {"type": "integer"}, "top": {"type": "integer"}},
+    "required": ["$top"],
+}
+
+
+def test_a_property_that_services_refuse_has_another_name_on_the_way(site: Site) -> None:
+    site.add(tools=[tool("read", inputSchema=NAMED)])
+    ran = site.run(("read", {"top_2": 5, "top": 1}), ("read", {"top_2": "cut \ud83d"}))
+    assert ran.error is None, ran.error
+    assert site.called() == [("read", {"$top": 5, "top": 1})]
+    first, *_, last = site.world.requests
+    (offered,) = first["tools"]
+    assert list(offered["function"]["parameters"]["properties"]) == ["top_2", "top"]
+    assert offered["function"]["parameters"]["required"] == ["top_2"]
+    assert "`$top`" in json.dumps(offered)
+    earlier = [use for message in last["messages"] for use in message.get("tool_calls") or ()]
+    assert json.loads(earlier[0]["function"]["arguments"]) == {"top_2": 5, "top": 1}
+    assert "\ud83d" not in str(site.results())
