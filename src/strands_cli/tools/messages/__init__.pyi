@@ -9,6 +9,6 @@ from strands_cli.tools.messages.message_content import usage_in as usage_in
 from strands_cli.tools.messages.message_json import decode as decode
 from strands_cli.tools.messages.message_json import encode as encode
 from strands_cli.tools.messages.message_json import without_secrets as without_secrets
-from strands_cli.tools.messages.readable_results import readable_results as readable_results
+from strands_cli.tools.messages.provider_results import readable_results as readable_results
 from strands_cli.tools.messages.repeated_results import for_model as for_model
 from strands_cli.tools.messages.repeated_results import without_repetition as without_repetition

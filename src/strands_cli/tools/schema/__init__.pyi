@@ -10,6 +10,7 @@ from strands_cli.tools.schema.flattened import merged as merged
 from strands_cli.tools.schema.flattened import target_of as target_of
 from strands_cli.tools.schema.schemas import SchemaFaultError as SchemaFaultError
 from strands_cli.tools.schema.schemas import first_problem as first_problem
+from strands_cli.tools.schema.schemas import followed as followed
 from strands_cli.tools.schema.schemas import prepared as prepared
 from strands_cli.tools.schema.schemas import problem_of_text as problem_of_text
 from strands_cli.tools.schema.schemas import require_schema as require_schema
