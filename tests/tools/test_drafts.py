@@ -1,4 +1,4 @@
-"""Schemas of other drafts and patterns of JavaScript: what values fit, and what is said of what is not checked."""
+"""Schemas of other drafts and patterns of JavaScript: what values fit, and a note about what is not checked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_pattern_is_read_as_javascript_reads_it(pattern: str, good: str, bad: 
 
 
 @pytest.mark.parametrize("pattern", [r"\p{L}(?=x)", "(?<=a+)b", r"(?<a>x)|(?<a>y)(?=z)"])
-def test_a_pattern_that_cannot_be_searched_is_said_and_refuses_nothing(pattern: str) -> None:
+def test_a_pattern_that_cannot_be_searched_is_reported_and_refuses_nothing(pattern: str) -> None:
     schema = of(a={"type": "string", "pattern": pattern}, b={"patternProperties": {pattern: {"type": "string"}}})
     require_schema(schema)
     assert unchecked_patterns(schema) == [pattern]

@@ -49,7 +49,7 @@ def turn(tool: str, *pieces: str) -> list[dict[str, Any]]:
     ]
 
 
-def said(events: list[dict[str, Any]]) -> Any:
+def arguments_in(events: list[dict[str, Any]]) -> Any:
     deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
     return json.loads("".join(delta["toolUse"]["input"] for delta in deltas))
 
@@ -73,7 +73,7 @@ def test_every_name_is_admitted_and_comes_back_as_it_was(provider: str) -> None:
     assert first_problem(offered, written) is None
     assert written["free"] == VALUE["free"]
     text = json.dumps(written)
-    assert said(names.restored(turn("t", text[:30], text[30:]))) == VALUE
+    assert arguments_in(names.restored(turn("t", text[:30], text[30:]))) == VALUE
 
 
 def test_what_is_admitted_is_sent_as_before() -> None:
@@ -90,7 +90,7 @@ def test_a_recording_has_the_names_of_the_tool() -> None:
 
 @pytest.mark.parametrize(("text", "value"), [(r'{"a": "\ud83d"}', "\ufffd"), (r'{"a": "\\ud83d"}', r"\ud83d")])
 def test_half_a_character_in_a_call_is_replaced(text: str, value: str) -> None:
-    assert said(PropertyNames.of(None, "openai").restored(turn("t", text[:8], text[8:]))) == {"a": value}
+    assert arguments_in(PropertyNames.of(None, "openai").restored(turn("t", text[:8], text[8:]))) == {"a": value}
 
 
 def test_arguments_that_are_no_json_stay() -> None:

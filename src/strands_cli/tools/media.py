@@ -57,7 +57,7 @@ def blocks_of_bytes(data: bytes, mime_type: str, name: str = "") -> list[Block]:
 
 
 def described(mime_type: str, size: int | None, name: str = "") -> str:
-    """Return the line that stands for content which no model is shown."""
+    """Return the line that represents content which no model is shown."""
     parts = [mime_type or "bytes of no known type", *([f"{size:,} bytes"] if size is not None else [])]
     about = ", ".join(parts)
     return f"[not shown: {shortened(name, MOST_NAME)} ({about})]" if name else f"[not shown: {about}]"

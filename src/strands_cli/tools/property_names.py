@@ -147,7 +147,7 @@ def _renamed_schema(schema: Mapping[str, Any], aliases: Mapping[str, str]) -> di
                 part[word] = {aliases.get(name, name): one for name, one in part[word].items()}
         if isinstance(part.get("properties"), Mapping):
             own = {other: name for name, other in aliases.items()}
-            part["properties"] = {name: _told(one, own.get(name)) for name, one in part["properties"].items()}
+            part["properties"] = {name: _explained(one, own.get(name)) for name, one in part["properties"].items()}
         if isinstance(part.get("required"), list):
             part["required"] = [aliases.get(name, name) for name in part["required"]]
         for word in ("dependentRequired", "dependencies"):
@@ -163,7 +163,7 @@ def _listed(names: Any, aliases: Mapping[str, str]) -> Any:
     return [aliases.get(name, name) for name in names] if isinstance(names, list) else names
 
 
-def _told(part: Any, name: str | None) -> Any:
+def _explained(part: Any, name: str | None) -> Any:
     if name is None or not isinstance(part, Mapping):
         return part
     return {**part, "description": f"{part.get('description') or ''} (Its own name is `{name}`.)".strip()}

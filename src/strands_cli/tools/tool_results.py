@@ -114,7 +114,7 @@ def _blocks(block: Any) -> Iterable[Block]:
 
 
 def _named(block: Any) -> Iterable[Block]:
-    """Return what stands for a block of a kind that no model is shown in a result: sound, or bytes as MCP has them."""
+    """Return what represents a block of a kind that no model is shown in a result: sound, or bytes as MCP has them."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind in ("image", "audio") and isinstance(block.get("data"), str):
         data = decoded(block["data"])
@@ -128,7 +128,7 @@ def _named(block: Any) -> Iterable[Block]:
 
 
 def _shown(kind: str, value: Any) -> Iterable[Block] | None:
-    """Return what stands for a picture or document of a format that the SDK does not have; None for the others."""
+    """Return what represents a picture or document of a format that the SDK does not have; None for the others."""
     data = _bytes_of(value)
     form = value.get("format") if isinstance(value, Mapping) else None
     if data is None or kind == "video" or not isinstance(form, str) or form in (IMAGES, DOCUMENTS)[kind == "document"]:

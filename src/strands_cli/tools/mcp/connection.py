@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from strands_cli.tools.mcp.mended_messages import MendedStream
+from strands_cli.tools.mcp.repaired_messages import RepairedStream
 
 # What a server may send in one message (stdio) or one response (HTTP).
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ class Link:
         is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
         is_stale: Whether the server has forgotten the session.
         fault: What went wrong last, where the transport knows.
-        notes: What is said about the server of what it sends: tools that are left out, characters that are replaced.
+        notes: Notes about what the server sends: tools that are left out, characters that are replaced.
     """
 
     def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:
@@ -58,7 +58,7 @@ class Link:
                 scope.cancel()
             try:
                 async with self._reach(self) as (incoming, outgoing):
-                    yield MendedStream(incoming, self.note), outgoing
+                    yield RepairedStream(incoming, self.note), outgoing
             finally:
                 self.closed, self.is_over, self._scope = True, True, None
         if scope.cancelled_caught:

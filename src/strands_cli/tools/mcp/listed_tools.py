@@ -1,4 +1,4 @@
-"""The tools that a server lists: what is sure to be meant is mended, and one that cannot be used costs no other."""
+"""The tools that a server lists: what is sure to be meant is repaired, and one that cannot be used costs no other."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def _output_schema(schema: Any, version: str) -> tuple[dict[str, Any] | None, st
     """Return the schema of an output as the protocol has it, or None and why it cannot be used."""
     if not isinstance(schema, Mapping):
         return None, "is not an object"
-    mended = named_types(schema)
+    repaired = named_types(schema)
     if version < _ANY_OUTPUT:
-        if "type" not in mended and not any(word in mended for word in _WITHOUT_TYPE):
-            mended = {"type": "object", **mended}
-        if mended.get("type") != "object":
+        if "type" not in repaired and not any(word in repaired for word in _WITHOUT_TYPE):
+            repaired = {"type": "object", **repaired}
+        if repaired.get("type") != "object":
             return None, "does not describe an object"
     try:
-        require_schema(mended)
+        require_schema(repaired)
     except SchemaFaultError as fault:
         return None, f"cannot be used: {fault}"
-    return mended, ""
+    return repaired, ""

@@ -27,7 +27,7 @@ def readable(line: bytes) -> bytes:
 
 
 def is_of_protocol(line: bytes) -> bool:
-    """Return whether a line that is no message was meant to be the answer to a request."""
+    """Return whether a line that is not a message was meant to be the answer to a request."""
     return _OF_PROTOCOL.match(line) is not None and _METHOD.search(line) is None
 
 

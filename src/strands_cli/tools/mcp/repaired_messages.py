@@ -17,7 +17,7 @@ _OF_RESOURCES = ("uri", "mimeType", "text", "blob")
 _TEXTS = {"image": ("data", "mimeType"), "audio": ("data", "mimeType"), "resource_link": ("uri", "name")}
 
 
-class MendedStream:
+class RepairedStream:
     """A stream of messages in which results have the form that the protocol gives them."""
 
     def __init__(self, inner: Any, tell: Tell) -> None:
@@ -28,7 +28,7 @@ class MendedStream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def __aenter__(self) -> MendedStream:
+    async def __aenter__(self) -> RepairedStream:
         await self._inner.__aenter__()
         return self
 
@@ -37,47 +37,47 @@ class MendedStream:
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         async for item in self._inner:
-            yield self._mended(item)
+            yield self._repaired(item)
 
     async def receive(self) -> Any:
         """Return the next message."""
-        return self._mended(await self._inner.receive())
+        return self._repaired(await self._inner.receive())
 
-    def _mended(self, item: Any) -> Any:
+    def _repaired(self, item: Any) -> Any:
         message = item.message if isinstance(item, SessionMessage) else None
         result = getattr(message, "result", None)
         if message is None or not isinstance(result, dict):
             return item
         if isinstance(result.get("protocolVersion"), str):
             self._version = result["protocolVersion"]
-        mended = self._result(result)
-        if mended is not result:
-            item.message = message.model_copy(update={"result": mended})
+        repaired = self._result(result)
+        if repaired is not result:
+            item.message = message.model_copy(update={"result": repaired})
         return item
 
     def _result(self, result: dict[str, Any]) -> dict[str, Any]:
         if "tools" in result and "capabilities" not in result:
             return {**result, "tools": usable_tools(result["tools"], self._version, self._tell)}
         if "content" in result or "structuredContent" in result or "isError" in result:
-            return mended_answer(result, self._version)
+            return repaired_answer(result, self._version)
         return result
 
 
-def mended_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:
+def repaired_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return the answer of a tool with content of the protocol's kinds; what is none of them becomes text."""
     content = result.get("content")
     listed = [] if content is None else content if isinstance(content, list) else [content]
-    mended = {**result, "content": [_block(one) for one in listed]}
-    if "isError" in mended and not isinstance(mended["isError"], bool):
-        mended["isError"] = str(mended["isError"]).lower() in ("true", "1")
-    if "_meta" in mended and not isinstance(mended["_meta"], dict):
-        del mended["_meta"]
-    structured = mended.get("structuredContent")
+    repaired = {**result, "content": [_block(one) for one in listed]}
+    if "isError" in repaired and not isinstance(repaired["isError"], bool):
+        repaired["isError"] = str(repaired["isError"]).lower() in ("true", "1")
+    if "_meta" in repaired and not isinstance(repaired["_meta"], dict):
+        del repaired["_meta"]
+    structured = repaired.get("structuredContent")
     if structured is None or (version < _STRUCTURED_OBJECTS_UNTIL and not isinstance(structured, dict)):
-        mended.pop("structuredContent", None)
+        repaired.pop("structuredContent", None)
         if structured is not None and not listed:
-            mended["content"] = [_text(structured)]
-    return mended
+            repaired["content"] = [_text(structured)]
+    return repaired
 
 
 def _block(block: Any) -> dict[str, Any]:
