@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
@@ -24,6 +25,20 @@ UNKNOWN_INPUT = Code(
 )
 
 
+class WrittenValues(dict[str, Any]):
+    """Values of inputs from a file, with the text of those that their JSON would spell otherwise (`1.10`)."""
+
+    def __init__(self, values: Mapping[str, Any] = MappingProxyType({}), written: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.written = dict(getattr(values, "written", {}) if written is None else written)
+
+    def with_those(self, values: Mapping[str, Any], written: Mapping[str, str] | None = None) -> WrittenValues:
+        """Return these values and others, which win."""
+        others = WrittenValues(values, written)
+        kept = {name: text for name, text in self.written.items() if name not in others}
+        return WrittenValues({**self, **others}, {**kept, **others.written})
+
+
 def resolve_inputs(
     inputs: Inputs, texts: Mapping[str, str], values: Mapping[str, Any], document: Document
 ) -> tuple[dict[str, Any], list[Finding]]:
@@ -40,6 +55,9 @@ def resolve_inputs(
     unknown = [name for name in {**values, **texts} if name not in resolved and name not in declared]
     findings = [_unknown(name, {**declared, **inputs.values}) for name in unknown]
     resolved |= values
+    for name, text in getattr(values, "written", {}).items():
+        if name in declared and declared[name].type == "string" and values[name] is not None:
+            resolved[name] = text
     resolved |= {name: _as_fixed(text, inputs.values.get(name)) for name, text in texts.items()}
     for name, spec in declared.items():
         section = "required" if name in inputs.required else "optional"

@@ -38,6 +38,10 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
         candidate, document, repairs, mistakes = repaired(document, errors, _validate)
         of_form += mistakes
+    if candidate is not None and document.written:
+        from strands_cli.workflow.written_values import with_texts_as_written
+
+        candidate = with_texts_as_written(candidate, document)
     files: tuple[Document, ...] = ()
     origins: Mapping[str, tuple[Document, str]] = {}
     packages: Mapping[str, str] = {}

@@ -11,6 +11,7 @@ from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines
 from strands_cli.errors import Finding, InvalidInput, Where
+from strands_cli.planning import WrittenValues
 
 
 class JsonLineRows:
@@ -35,6 +36,8 @@ class JsonLineRows:
                 self._refuse(f"the line cannot be read as JSON: {error}", 1)
             else:
                 if isinstance(values, dict):
+                    written = {name: one.text for name, one in values.items() if isinstance(one, _Number)}
+                    values = WrittenValues(values, written)
                     yield GivenRow(number, line, {}, values, partial(self._place, text, line))
                 else:
                     self._refuse("the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
@@ -67,4 +70,16 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_refuse_constant)
+class _Number(float):
+    """A number with a point or an exponent, as it is written."""
+
+    text: str
+
+
+def _number(text: str) -> float:
+    number = _Number(text)
+    number.text = text
+    return number if repr(float(text)) != text else float(text)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_refuse_constant, parse_float=_number)

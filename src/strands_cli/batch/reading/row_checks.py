@@ -13,7 +13,7 @@ from strands_cli.batch_ids import DIGEST_CHARS
 from strands_cli.canonical_json import digest_of
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
 from strands_cli.phrases import first_of, shortened
-from strands_cli.planning import MISSING_INPUT, RunRequest, resolve_inputs
+from strands_cli.planning import MISSING_INPUT, RunRequest, WrittenValues, resolve_inputs
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ class RowCheck:
         before = self._findings.count
         texts = {name: text for name, text in row.texts.items() if self._is_usable(name, row.place)}
         values = {name: value for name, value in row.values.items() if self._is_usable(name, row.place)}
-        given = {**self._texts, **texts}, {**self._values, **values}
+        written = {name: text for name, text in getattr(row.values, "written", {}).items() if name in values}
+        given = {**self._texts, **texts}, WrittenValues(self._values).with_those(values, written)
         resolved, found = resolve_inputs(self._declared, *given, self._loaded.document)
         faults = [fault for fault in found if fault.severity == "error"]
         for fault in faults:

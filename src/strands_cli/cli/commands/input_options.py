@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import say
 from strands_cli.errors import Code, Finding, UsageError
-from strands_cli.planning import RunRequest
+from strands_cli.planning import RunRequest, WrittenValues
 
 if TYPE_CHECKING:
     from strands_cli.workflow import Loaded
@@ -49,10 +49,10 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     Raises:
         UsageError: A file cannot be read, or is not a mapping of names to values.
     """
-    values: dict[str, Any] = {}
+    values = WrittenValues()
     for file in files:
         from strands_cli.errors import InvalidInput
-        from strands_cli.workflow.yaml import read_document
+        from strands_cli.workflow.yaml import escape, read_document
 
         try:
             document = read_document(file)
@@ -63,7 +63,8 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
             findings.insert(0, Finding(BAD_VAR, "a file of inputs maps names to values", document.where("")))
         if findings:
             raise UsageError(f"{file} does not hold inputs", findings=findings)
-        values |= document.value
+        pointers = {name: document.text_at(f"/{escape(name)}") for name in document.value}
+        values = values.with_those(document.value, {name: text for name, text in pointers.items() if text is not None})
     return values
 
 

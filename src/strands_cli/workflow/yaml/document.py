@@ -30,6 +30,7 @@ class Document:
         positions: Those of the values.
         keys: Those of the keys of mappings.
         aliases: For a node that comes from an anchor or a merge key, the pointer at which it is written.
+        written: The text of each value that its JSON would spell otherwise: `1.10`, `0x1F`, `True`, `~`.
         findings: Mistakes in spite of which there is a value (a duplicate key, a number that JSON does not have).
     """
 
@@ -40,6 +41,16 @@ class Document:
     keys: Mapping[str, Position] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    written: Mapping[str, str] = field(default_factory=dict)
+
+    def text_at(self, pointer: str) -> str | None:
+        """Return how a value is written where its JSON would spell it otherwise; also of one behind an alias."""
+        if not self.written:
+            return None
+        place = pointer
+        while place and place not in self.aliases:
+            place = place.rpartition("/")[0]
+        return self.written.get(self.aliases[place] + pointer[len(place) :] if place else pointer)
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node; an unknown pointer gives the place of its nearest known ancestor.

@@ -96,6 +96,7 @@ class _Builder:
         self.positions: dict[str, Position] = {}
         self.keys: dict[str, Position] = {}
         self.aliases: dict[str, str] = {}
+        self.written: dict[str, str] = {}
         self.added = 0
         self.findings: list[Finding] = []
 
@@ -163,7 +164,10 @@ class _Builder:
         if tag in _TEXT_TAGS or tag == "!" or (tag is None and not is_plain):
             return text
         if tag in _VALUE_TAGS:
-            return self._plain_value(text, position, pointer)
+            value = self._plain_value(text, position, pointer)
+            if text and not isinstance(value, str) and json.dumps(value) != text:
+                self.written[pointer] = text
+            return value
         self._report_tag(tag, position, pointer)
         return text
 
@@ -293,7 +297,8 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
     if builder.root is None or builder.root.value is None:
         raise refused(DOCUMENT_EMPTY, "the document is empty", Where(file, 1, 1), "write a workflow into it")
     findings = sorted(builder.findings, key=lambda finding: (finding.where.line or 0) if finding.where else 0)
-    return Document(file, text, builder.root.value, builder.positions, builder.keys, builder.aliases, tuple(findings))
+    places = (builder.positions, builder.keys, builder.aliases)
+    return Document(file, text, builder.root.value, *places, tuple(findings), builder.written)
 
 
 def _with_quotes(file: str, text: str, error: InvalidInput, corrected: int) -> Document:
