@@ -16,6 +16,12 @@ duplicate keys are refused, anchors and merge keys work. Keys that start with `x
 the format defines keys; any other unknown key is an error. An empty key (`tags:`) counts as absent, but an empty
 list of tools is an error, since it could mean none or all.
 
+Where an input declares `type: string`, its `default`, its `enum` and its value in `values`, `--vars-file` or a row of
+JSON Lines are the text that is written: `1.10`, `1e3`, `010`, `True` stay so, with quotes or without (a default of
+`null` or `~` is none). Where it declares a number, `010` is ten, `0x1F` is 31, `0o17` is 15, and `1_000` is not a
+number. Where nothing declares a type (a fixed value, `vars` of a step) a number that is printed otherwise than it is
+written is a warning, `number-respelled`.
+
 `strands validate FILE` checks a workflow in one pass: its form, templates, names and rules, its recording, the paths
 of its artifacts and its mounts. What another machine may have or a run may make (a tool, a mount, a recording) is a
 warning there, and an error of `strands plan`, which also knows policy, keys and variables. `strands schema` prints the

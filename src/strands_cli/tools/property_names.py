@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.canonical_json import json_object
-from strands_cli.tools.schema import followed, rewritten
+from strands_cli.tools.drafts import followed, rewritten
 
 # The rule that Anthropic states and Bedrock applies; what it admits, the others do, except for the begin.
 _ADMITTED = re.compile(r"[a-zA-Z0-9_.-]{1,64}")

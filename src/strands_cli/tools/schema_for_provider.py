@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.phrases import short_json
-from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, modern, target_of
+from strands_cli.tools.drafts import modern
+from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, target_of
 
 if TYPE_CHECKING:
     from strands_cli.tools.forms import LoadedTool

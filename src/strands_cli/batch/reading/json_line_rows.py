@@ -11,7 +11,7 @@ from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines
 from strands_cli.errors import Finding, InvalidInput, Where
-from strands_cli.planning import WrittenValues
+from strands_cli.input_values import WrittenValues
 
 
 class JsonLineRows:

@@ -12,8 +12,9 @@ from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch_ids import DIGEST_CHARS
 from strands_cli.canonical_json import digest_of
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
+from strands_cli.input_values import WrittenValues
 from strands_cli.phrases import first_of, shortened
-from strands_cli.planning import MISSING_INPUT, RunRequest, WrittenValues, resolve_inputs
+from strands_cli.planning import MISSING_INPUT, RunRequest, resolve_inputs
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import say
 from strands_cli.errors import Code, Finding, UsageError
-from strands_cli.planning import RunRequest, WrittenValues
+from strands_cli.input_values import WrittenValues
+from strands_cli.planning import RunRequest
 
 if TYPE_CHECKING:
     from strands_cli.workflow import Loaded

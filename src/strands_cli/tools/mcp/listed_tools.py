@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.phrases import shortened
-from strands_cli.tools.schema import SchemaFaultError, named_types, require_schema
+from strands_cli.tools.drafts import named_types
+from strands_cli.tools.schema import SchemaFaultError, require_schema
 
 Tell = Callable[[str], None]
 

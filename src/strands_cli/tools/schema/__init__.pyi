@@ -1,6 +1,3 @@
-from strands_cli.tools.schema.drafts import modern as modern
-from strands_cli.tools.schema.drafts import named_types as named_types
-from strands_cli.tools.schema.drafts import rewritten as rewritten
 from strands_cli.tools.schema.flattened import ANYTHING as ANYTHING
 from strands_cli.tools.schema.flattened import References as References
 from strands_cli.tools.schema.flattened import Schema as Schema
@@ -10,7 +7,6 @@ from strands_cli.tools.schema.flattened import merged as merged
 from strands_cli.tools.schema.flattened import target_of as target_of
 from strands_cli.tools.schema.schemas import SchemaFaultError as SchemaFaultError
 from strands_cli.tools.schema.schemas import first_problem as first_problem
-from strands_cli.tools.schema.schemas import followed as followed
 from strands_cli.tools.schema.schemas import prepared as prepared
 from strands_cli.tools.schema.schemas import problem_of_text as problem_of_text
 from strands_cli.tools.schema.schemas import require_schema as require_schema

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.tools.schema.drafts import rewritten
+from strands_cli.tools.drafts import rewritten
 
 # `\d`, `\w` and `\b` mean ASCII there; `[^]` is any character, and `[]` none.
 _INSIDE = {"d": "0-9", "w": "A-Za-z0-9_"}

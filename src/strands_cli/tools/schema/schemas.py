@@ -12,7 +12,7 @@ from typing import Any
 from strands_cli.canonical_json import json_object
 from strands_cli.phrases import shortened
 from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.schema.drafts import VALUES
+from strands_cli.tools.drafts import VALUES, followed
 from strands_cli.tools.schema.validators import (
     MAX_BYTES,
     MAX_DEPTH,
@@ -59,18 +59,6 @@ def _prepared(root: Mapping[str, Any], schema: Any, value: Any) -> Any:
         if name not in filled and isinstance(part, Mapping) and part.get("default") is not None:
             filled[name] = copy.deepcopy(part["default"])
     return filled
-
-
-def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
-    """Return the schema behind a local `$ref`; what cannot be followed says nothing, validation reports it."""
-    for _ in range(16):
-        ref = schema.get("$ref") if isinstance(schema, Mapping) else None
-        if not isinstance(ref, str) or not ref.startswith("#/"):
-            break
-        schema = root
-        for token in ref[2:].split("/"):
-            schema = schema.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
-    return json_object(schema)
 
 
 def _knows_null(part: Mapping[str, Any]) -> bool:

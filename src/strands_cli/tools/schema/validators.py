@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from strands_cli.phrases import shortened
-from strands_cli.tools.schema.drafts import VALUES, modern
+from strands_cli.tools.drafts import VALUES, modern
 from strands_cli.tools.schema.patterns import patterns_in, translated
 from strands_cli.workflow.templates import is_cheap, search
 

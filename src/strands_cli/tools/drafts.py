@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from strands_cli.canonical_json import json_object
+
 # Keywords that hold values and no schemas.
 VALUES = ("const", "enum", "default", "examples")
 MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
@@ -134,3 +136,15 @@ def _with_required(part: dict[str, Any]) -> dict[str, Any]:
 
 def _is_marked(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("required"), bool)
+
+
+def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
+    """Return the schema behind a local `$ref`; what cannot be followed says nothing, validation reports it."""
+    for _ in range(16):
+        ref = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if not isinstance(ref, str) or not ref.startswith("#/"):
+            break
+        schema = root
+        for token in ref[2:].split("/"):
+            schema = schema.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
+    return json_object(schema)
