@@ -16,7 +16,6 @@ from strands_cli.providers import (
     SETTING_FIELDS,
     ModelSettings,
     has_key,
-    is_local,
     key_variables,
     needs_no_key,
     place_of,
@@ -320,7 +319,11 @@ def _check_destination(
 ) -> Iterator[Finding]:
     """Report a host in the file that gets the key from the environment, since files come from other people."""
     host = written_host(provider, settings)
-    if host is not None and provider.default_host and not is_local(host) and not same_host(host, provider.default_host):
+    if host is None or not provider.default_host or same_host(host, provider.default_host):
+        return
+    from strands_cli.addresses import is_local  # few workflows have a host
+
+    if not is_local(host):
         holders = " or ".join(variables)
         message = f"'{_without_user(host)}' gets the key that {holders} holds, and is not {provider.default_host}"
         fix = "check that the key was made for that host"

@@ -104,21 +104,6 @@ def written_host(provider: Provider, settings: ModelSettings) -> str | None:
     return written if isinstance(written, str) else None
 
 
-def is_local(host: str) -> bool:
-    """Return whether a host is this machine or in a private network, by its address or a name that is never public."""
-    import ipaddress  # few workflows have a host
-    from urllib.parse import urlsplit
-
-    try:
-        name = (urlsplit(host if "://" in host else f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return False
-    try:
-        return ipaddress.ip_address(name).is_private
-    except ValueError:
-        return bool(name) and ("." not in name or name.endswith((".localhost", ".local", ".internal", ".home.arpa")))
-
-
 def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> bool:
     """Return whether a key, or its replacement, is in the environment or in the options."""
     places = (*((provider.key_place,) if provider.key_place else ()), *provider.keyless)
@@ -130,7 +115,11 @@ def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
 def needs_no_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> bool:
     """Return whether requests go to a local server; a client that requires a key gets a placeholder for it."""
     host = host_of(provider, settings, environ)
-    return provider.key_place is not None and not provider.aws and host is not None and is_local(host)
+    if provider.key_place is None or provider.aws or host is None:
+        return False
+    from strands_cli.addresses import is_local  # few workflows have a host
+
+    return is_local(host)
 
 
 def same_host(one: str, other: str | None) -> bool:

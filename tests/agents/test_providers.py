@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
+from strands_cli.addresses import is_local
 from strands_cli.doctor.setup import check_providers
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
 from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider
 from strands_cli.provider_table import PROVIDERS
-from strands_cli.providers import SETTING_FIELDS, ModelSettings, is_local, merge_settings, place_of
+from strands_cli.providers import SETTING_FIELDS, ModelSettings, merge_settings, place_of
 from strands_cli.versions import satisfies
 from tests.wordings import Wording
 

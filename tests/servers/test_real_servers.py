@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from strands_cli.errors import ExitCode
+from strands_cli.errors import ExitCode, NotEquipped
 from strands_cli.tools.mcp import server as mcp_server
+from strands_cli.workflow.steps import McpServer
 from tests.servers.conftest import Site
 
 # Each test starts processes, and waits for them.
@@ -66,6 +71,9 @@ async def app(scope, receive, send):
             return await PlainTextResponse("no", 401)(scope, receive, send)
         if scope["path"] == "/moved":
             return await PlainTextResponse("", 307, {"location": "/mcp"})(scope, receive, send)
+        # The library answers no other name, whatever it listens on.
+        hosts = [(name, b"127.0.0.1:1" if name == b"host" else value) for name, value in scope["headers"]]
+        scope = {**scope, "headers": hosts}
     await inner(scope, receive, send)
 
 listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
@@ -87,6 +95,7 @@ def test_a_server_of_the_mcp_package_is_used(site: Site) -> None:
     assert re.search(r"\b4\b", ended)
 
 
+KEY = {"X-Key": "a-key-for-books"}
 Serve = Callable[..., tuple[str, subprocess.Popen[str]]]
 
 
@@ -169,6 +178,131 @@ def test_an_address_without_a_server_is_reported(site: Site, monkeypatch: pytest
     assert ran.error is not None
     assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
     assert "'library'" in ran.error.message
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, names: dict[str, list[str]]) -> list[str]:
+    """Answer names from a table, one address after another, as a resolver of an attacker may; return what was asked."""
+    import socket
+
+    real, asked = socket.getaddrinfo, []
+
+    def look_up(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
+        if host not in names:
+            return real(host, port, *rest, **named)
+        asked.append(host)
+        address = names[host].pop(0) if len(names[host]) > 1 else names[host][0]
+        return real(address, port, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return asked
+
+
+def test_a_public_name_that_leads_to_this_machine_is_not_connected_to(
+    site: Site, serving: Serve, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolving(monkeypatch, {"mcp.example.com": ["127.0.0.1"]})
+    before, port = len(seen(serving)), library.rpartition(":")[2].partition("/")[0]
+    site.servers.append({"id": "library", "url": library.replace("127.0.0.1", "mcp.example.com"), "headers": KEY})
+    ran = site.run()
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
+    assert len(seen(serving)) == before
+    # What the message says ends it; the folder of the test stands for a person's answer.
+    opening, *_ = re.findall(r"`(allow_private: .*?)`", ran.error.message)
+    assert opening == f"allow_private: ['127.0.0.1:{port}']"
+    site.servers[0].update(yaml.safe_load(opening))
+    ran = site.run(("find", {"title": "bees"}))
+    assert ran.error is None, ran.error
+    assert "3 books like bees" in site.results()[0]
+
+
+def test_a_name_that_changes_its_address_during_the_run_is_left(
+    site: Site, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = resolving(monkeypatch, {"mcp.internal": ["127.0.0.1", "127.0.0.1", "127.0.0.1", "169.254.169.254"]})
+    site.servers.append({"id": "library", "url": library.replace("127.0.0.1", "mcp.internal"), "headers": KEY})
+    ran = site.run(("find", {"title": "bees"}), ("find", {"title": "ants"}))
+    assert len(asked) > 3
+    assert "169.254.169.254 is not a public address (metadata)" in str(ran.error or site.results())
+
+
+def test_proxies_and_passwords_of_the_environment_are_not_used(
+    site: Site, serving: Serve, library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
+    (tmp_path / "netrc").chmod(0o600)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    settings = McpServer(id="library", url=library, headers=KEY)
+    assert sorted(asyncio.run(tools_of(settings, tmp_path))) == ["count", "end", "find", "flood"]
+    assert not any("authorization" in request["headers"] for request in seen(serving))
+
+
+async def tools_of(settings: McpServer, folder: Path) -> list[str]:
+    server = mcp_server.Server(settings, folder, {})
+    await server.start()
+    await server.stop()
+    return list(server.tools)
+
+
+@contextlib.contextmanager
+def relaying(origin: str) -> Iterator[int]:
+    """Serve as a proxy to one origin: full addresses become paths; yield the port."""
+    whole = f"http://library.example.com:{origin.split(':')[1]}/".encode()
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner = await asyncio.open_connection(*origin.split(":"))
+
+        async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(OSError):
+                while data := await source.read(65_536):
+                    sink.write(data.replace(whole, b"/"))
+                    await sink.drain()
+            sink.close()
+
+        await asyncio.gather(pump(reader, inner[1]), pump(inner[0], writer))
+
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(asyncio.start_server(relay, "127.0.0.1", 0))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def end() -> None:
+        server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        asyncio.run_coroutine_threadsafe(end(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "opened", "works"),
+    [("127.0.0.1", "", True), ("proxy.example.com", "", False), ("proxy.example.com", "127.0.0.0/8:*", True)],
+)
+def test_a_server_is_reached_through_the_proxy_that_it_names(
+    name: str, opened: str, works: bool, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolving(monkeypatch, {"proxy.example.com": ["127.0.0.1"]})
+    allowed = {"allow_private": [opened]} if opened else {}
+    url = library.replace("127.0.0.1", "library.example.com")  # which only the proxy finds
+    with relaying(library.split("/")[2]) as port:
+        settings = McpServer(id="library", url=url, headers=KEY, proxy=f"http://{name}:{port}", **allowed)
+        if works:
+            assert "find" in asyncio.run(tools_of(settings, tmp_path))
+            return
+        with pytest.raises(NotEquipped, match=r"its proxy cannot be used: .* is not a public address"):
+            asyncio.run(tools_of(settings, tmp_path))
 
 
 def test_a_server_that_never_answers_over_http_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,4 +105,17 @@ def test_a_proxy_gets_only_allowed_hosts(room) -> None:
     assert room.request("http://internal.test/").error == ("denied", "host")
     assert room.request("http://api.test/out").error == ("denied", "host")
     assert len(room.other.asked) == 2
+
+
+def test_a_proxy_with_a_public_name_is_no_way_into_a_private_network(room) -> None:
+    room.names |= {"proxy.test": ["127.0.0.1"], "proxy.internal": ["127.0.0.1"]}
+    room.other.answers["http://api.test/x"] = room.reply("through", content_type="text/plain")
+    there = f"http://proxy.test:{room.other.port}"
+    room.config |= {"proxy": there, "allow_hosts": ["api.test"], "allow_private": []}
+    assert room.request("http://api.test/x").error == ("denied", "address")
+    assert not room.other.asked
+    room.config["allow_private"] = [f"127.0.0.0/8:{room.other.port}"]
+    assert room.request("http://api.test/x").text == "through"
+    room.config |= {"proxy": there.replace(".test", ".internal"), "allow_private": []}
+    assert room.request("http://api.test/x").text == "through"
     assert room.request("https://api.test/").error[0] == "unavailable"

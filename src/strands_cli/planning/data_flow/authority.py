@@ -71,7 +71,7 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
     found = [
         *(_of_secret(secret, getting, plan) for secret in spec.env.secrets),
         *(_of_path("folder", path, f"the mount {name}", plan, exact=path) for name, path in spec.env.mounts.items()),
-        *(_of_server(server, plan) for server in spec.tools.mcp),
+        *(use for server in spec.tools.mcp for use in _of_server(server, plan)),
         *(
             _reached(one.base_url, f"the executor {one.id}", canonical_json(one.sent))
             for one in spec.tools.http_executors
@@ -186,15 +186,20 @@ def _found_program(name: str, folder: Path, path: str | None = None) -> str:
     return os.path.realpath(found) if found else ""
 
 
-def _of_server(server: McpServer, plan: Plan) -> Use:
+def _of_server(server: McpServer, plan: Plan) -> Iterator[Use]:
     by, exact = f"the MCP server {server.id}", canonical_json([dict(server.env), dict(server.headers)])
     if server.url is not None:
-        return _reached(server.url, by, exact)
+        yield _reached(server.url, by, exact)
+        if server.proxy is not None:
+            yield _reached(server.proxy, f"the proxy of {by}", exact)
+        if server.allow_private:
+            yield Use("network", ", ".join(server.allow_private), by, asks=True, exact=exact)
+        return
     variables = f" (with the variables {', '.join(server.env)})" if server.env else ""
     folder = plan.spec.folder_of_servers(plan.base_dir)
     place = _found_program(server.command or "", folder, server.env.get("PATH"))
     what = reached_by(server) + variables
-    return Use("program", what, by, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
+    yield Use("program", what, by, asks=True, exact=exact, place=place, is_elsewhere=bool(place))
 
 
 def _of_config(entry: ToolEntry, plan: Plan) -> Iterator[Use]:
@@ -213,14 +218,15 @@ def _of_runtime(plan: Plan) -> Iterator[Use]:
     if runtime.recording is not None and is_outside(recording.place, plan.base_dir):
         yield recording
     if runtime.host and runtime.provider != "replay":  # is empty where its variable is not set
-        yield Use("address", host_and_port(runtime.host), f"{OF_MODELS}{runtime.provider}, with their key")
+        by = f"{OF_MODELS}{runtime.provider}, with their key"
+        yield replace(_reached(runtime.host, by, ""), asks=False, exact="")
     if otel is not None and otel.endpoint not in (None, "console"):
-        yield Use("address", host_and_port(str(otel.endpoint)), "the traces", exact=str(otel.endpoint))
+        yield replace(_reached(str(otel.endpoint), "the traces", ""), asks=False, exact=str(otel.endpoint))
 
 
 def _reached(url: str, by: str, exact: str) -> Use:
-    """Return the use of an address: that of a private network is one that a person is asked about."""
-    from strands_cli.providers import is_local
+    """Return the use of an address: a person is asked about each that is not certainly public."""
+    from strands_cli.addresses import is_public
 
-    near = is_local(url)
-    return Use("network" if near else "address", host_and_port(url), by, asks=near, exact=canonical_json([url, exact]))
+    asks = not is_public(url)
+    return Use("network" if asks else "address", host_and_port(url), by, asks=asks, exact=canonical_json([url, exact]))

@@ -61,8 +61,9 @@ def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
 
 def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+    from strands_cli.addresses import is_local
     from strands_cli.provider_table import PROVIDERS
-    from strands_cli.providers import host_of, is_local, key_variables
+    from strands_cli.providers import host_of, key_variables
 
     provider = PROVIDERS.get(settings.provider)
     if provider is None:  # a plugin's
@@ -80,7 +81,7 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
 
 
 def _tools(plan: Plan) -> Iterator[Outgoing]:
-    from strands_cli.providers import is_local
+    from strands_cli.addresses import is_local
 
     for tool in _usable(plan):
         kind: Kind = "tool"
@@ -92,13 +93,13 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
                 continue
         hosts = _hosts(tool)
         if hosts is None or hosts:
-            near = hosts is not None and all(is_local(host) and host != EVERY for host in hosts)
+            near = hosts is not None and all(is_local(host.removeprefix("*.")) and host != EVERY for host in hosts)
             yield Outgoing(kind, who, "", hosts, near, tool.secrets())
 
 
 def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
+    from strands_cli.addresses import is_local
     from strands_cli.planning.data_flow.telemetry_destination import destination_of
-    from strands_cli.providers import is_local
 
     destination = destination_of(plan.spec.telemetry.otel, environ)
     if destination is not None and destination.kind == "otlp":

@@ -100,7 +100,7 @@ def _is_of_person(use: Use, plan: Plan) -> bool:
 
 def _is_typed(use: Use, plan: Plan) -> bool:
     """Return whether a use is the word of the command line, not of the workflow."""
-    return plan.host_is_typed and use.kind == "address" and use.by.startswith(OF_MODELS)
+    return plan.host_is_typed and use.kind in ("address", "network") and use.by.startswith(OF_MODELS)
 
 
 def _written(use: Use, plan: Plan) -> list[str]:

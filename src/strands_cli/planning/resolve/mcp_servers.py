@@ -27,6 +27,7 @@ SECTION = "/tools/mcp"
 _URL = re.compile(r"(https?)://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?([/?][^\s#]*)?")
 # The forms in which other tools fill in a variable; a script, such as what follows `sh -c`, may have one in it.
 _REFERENCE = re.compile(r"(--?[\w-]+=)?\$\{\w+\}")
+_PROXY = re.compile(r"http://(\[[^\]\s]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?/?")
 _PREFIX = re.compile(r"[a-zA-Z0-9_-]{1,32}")
 
 
@@ -108,7 +109,25 @@ def _address_faults(server: McpServer, pointer: str, context: ResolveContext) ->
         fix = "leave out user name and fragment; a secret goes into `headers` as ${secrets.NAME}"
         yield Finding(BAD_VALUE, message, context.document.where(f"{pointer}/url"), fix)
         return
+    yield from _network_faults(server, pointer, context)
     yield from check_headers(server.id, server.headers, found[1], found[2], pointer, context.document)
+
+
+def _network_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:
+    """Yield what is wrong with the proxy, and with the networks that a server may lie in."""
+    if server.proxy is not None and not _PROXY.fullmatch(server.proxy):
+        message = f"`proxy` of '{server.id}' is not http://host:port"
+        yield Finding(BAD_VALUE, message, context.document.where(f"{pointer}/proxy"), "write http://host:port")
+    if server.allow_private:
+        from strands_cli.addresses import open_network
+
+        for index, text in enumerate(server.allow_private):
+            try:
+                open_network(text)
+            except ValueError as error:
+                where = context.document.where(f"{pointer}/allow_private/{index}")
+                message = f"`allow_private` of '{server.id}': {error}"
+                yield Finding(BAD_VALUE, message, where, "write a network with a port: 10.1.0.0/16:443")
 
 
 def _command_faults(server: McpServer, pointer: str, context: ResolveContext) -> Iterator[Finding]:

@@ -6,27 +6,44 @@ import contextlib
 import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT, create_mcp_http_client
 
+from strands_cli.addresses import OpenNetwork
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 from strands_cli.tools.mcp.wire_text import readable
+from strands_cli.tools.pinned_transport import UnopenedPlace, addresses_of, pinned_transport
 from strands_cli.tools.tls_context import library_of, tls_context_for
 
 FIRST_ERROR = 400
 # Statuses that mean that the server cannot be used now; other errors are about the one request.
 _REFUSING = (401, 403, 404, 407, 429)
 _NO_SESSION = 404
+_PROXY_PORT = 80
+# Seconds for a connection and a request, and between two events of a stream: those of the library's own client.
+_TIMEOUT_S, _EVENT_TIMEOUT_S = 30.0, 300.0
 
 
-def reach_url(url: str, headers: Mapping[str, str]) -> Callable[[Link], AbstractAsyncContextManager[Streams]]:
-    """Return what connects to a server at an address, with headers that go nowhere else."""
+def reach_url(
+    url: str, headers: Mapping[str, str], proxy: str | None = None, opened: tuple[OpenNetwork, ...] = ()
+) -> Callable[[Link], AbstractAsyncContextManager[Streams]]:
+    """Return what connects to a server at an address, with headers that go nowhere else.
+
+    Neither proxies nor passwords (`.netrc`) of the environment are used.
+
+    Args:
+        url: The address.
+        headers: Go with every request.
+        proxy: An HTTP proxy, which looks up the server's name itself.
+        opened: Networks that the server, or the proxy, may have an address in although its name looks public.
+    """
 
     @contextlib.asynccontextmanager
     async def reach(link: Link) -> AsyncIterator[Streams]:
-        client = _client({**headers, "accept-encoding": "identity"})
+        kind = _client_class()
+        transport = await _transport(kind, url, proxy, opened, link)
+        client = _client(kind, {**headers, "accept-encoding": "identity"}, transport)
         client.event_hooks = {"response": [_checked(link, client)]}
         async with client, streamable_http_client(url, http_client=client) as (incoming, outgoing, *_):
             yield incoming, outgoing
@@ -34,11 +51,34 @@ def reach_url(url: str, headers: Mapping[str, str]) -> Callable[[Link], Abstract
     return reach
 
 
-def _client(headers: Mapping[str, str]) -> Any:
-    """Return what `create_mcp_http_client` makes, but with the process's TLS context and without redirects."""
-    kind = get_type_hints(create_mcp_http_client)["return"]
-    timeout = importlib.import_module(library_of(kind)).Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
-    return kind(headers=headers, timeout=timeout, follow_redirects=False, verify=tls_context_for(kind))
+def _client_class() -> Any:
+    """Return the class of clients that the library takes: packages change theirs between versions."""
+    return get_args(get_type_hints(streamable_http_client)["http_client"])[0]
+
+
+def _client(kind: Any, headers: Mapping[str, str], transport: Any) -> Any:
+    timeout = importlib.import_module(library_of(kind)).Timeout(_TIMEOUT_S, read=_EVENT_TIMEOUT_S)
+    return kind(headers=headers, timeout=timeout, follow_redirects=False, transport=transport, trust_env=False)
+
+
+async def _transport(kind: Any, url: str, proxy: str | None, opened: tuple[OpenNetwork, ...], link: Link) -> Any:
+    """Return the transport to a server: its address, or that of the proxy, is checked when it is connected to."""
+    http = importlib.import_module(library_of(kind))
+    verify = tls_context_for(kind)
+    if proxy is None:
+
+        def tell(fault: str) -> None:
+            link.fault = fault
+
+        return pinned_transport(http, http.AsyncHTTPTransport(verify=verify, trust_env=False), url, opened, tell)
+    through = http.URL(proxy)
+    try:
+        found = await addresses_of(proxy, through.host, through.port or _PROXY_PORT, opened)
+    except (OSError, UnopenedPlace) as error:
+        link.fault = f"its proxy cannot be used: {error}"
+        raise
+    pinned = through.copy_with(host=found[0])
+    return http.AsyncHTTPTransport(verify=verify, trust_env=False, proxy=pinned)
 
 
 def _checked(link: Link, client: Any) -> Callable[[Any], Any]:

@@ -15,6 +15,7 @@ from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 from strands.types import PaginatedList
 
+from strands_cli.addresses import open_network
 from strands_cli.canonical_json import canonical_json
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
@@ -168,7 +169,8 @@ class Server:
         if settings.url is not None:
             from strands_cli.tools.mcp.http_transport import reach_url
 
-            return reach_url(settings.url, self._filled(settings.headers))
+            opened = tuple(map(open_network, settings.allow_private))
+            return reach_url(settings.url, self._filled(settings.headers), settings.proxy, opened)
         from strands_cli.tools.mcp.stdio_transport import reach_process
 
         return reach_process(settings.command or "", settings.args, self._filled(settings.env), self._folder)

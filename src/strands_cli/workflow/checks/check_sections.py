@@ -193,7 +193,13 @@ def _check_server(server: McpServer, pointer: str, loaded: Loaded) -> Iterator[F
         place = f"{pointer}/{escape(meant[0])}" if meant else pointer
         yield Finding(SERVER_FORM, message, loaded.where(place, key=bool(meant)), fix)
         return
-    for name, needs in (("args", "command"), ("env", "command"), ("headers", "url")):
+    for name, needs in (
+        ("args", "command"),
+        ("env", "command"),
+        ("headers", "url"),
+        ("proxy", "url"),
+        ("allow_private", "url"),
+    ):
         if getattr(server, name) and getattr(server, needs) is None:
             yield no_effect(f"`{name}` has no effect without `{needs}`", loaded.where(f"{pointer}/{name}", key=True))
     for key in server.model_extra or ():

@@ -53,6 +53,14 @@ class McpServer(FormatModel):
     env: Mapping[str, str] = Field(default_factory=dict, description="Environment variables of the program.")
     url: str | None = Field(default=None, description="Address of a server that speaks MCP over HTTP.")
     headers: Mapping[str, str] = Field(default_factory=dict, description="HTTP headers sent to the server.")
+    proxy: str | None = Field(
+        default=None,
+        description="`http://host:port` of a proxy to a server over HTTP; none of the environment is used.",
+    )
+    allow_private: tuple[str, ...] = Field(
+        default=(),
+        description="Networks with a port, such as `10.1.0.0/16:443`, in which the name of `url` or `proxy` may lie.",
+    )
     prefix: str | None = Field(default=None, description="Prefix of the names of the server's tools.")
     startup_timeout: float = Field(
         default=30, gt=0, le=600, description="Seconds in which the server must have started and listed its tools."

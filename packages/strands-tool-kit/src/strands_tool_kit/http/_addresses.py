@@ -57,6 +57,8 @@ _GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _NAT64_LOCAL = ipaddress.IPv6Network("64:ff9b:1::/48")
+# The ends of names that no public resolver knows, beside names without a dot.
+LOCAL_NAMES = (".localhost", ".local", ".internal", ".home.arpa", ".lan", ".intranet")
 # Not opened by any configuration.
 NEVER = frozenset({"metadata", "unspecified", "multicast"})
 

@@ -12,7 +12,7 @@ import httpcore
 import httpx
 
 from strands_tool_kit import ToolError, resolve
-from strands_tool_kit.http._addresses import IPAddress, parse_address
+from strands_tool_kit.http._addresses import LOCAL_NAMES, IPAddress, parse_address
 from strands_tool_kit.http._urls import port_of
 
 RequireAddress = Callable[[IPAddress, int], None]
@@ -79,7 +79,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         require_address: Raises `ToolError` for an address and port that may not be reached.
         meter: Counts the bytes read.
         inner: Opens the connection to one address.
-        trusted: Host and port that need no check: the operator's own proxy.
+        trusted: Host and port that need no check: a proxy that is written as one in a private network.
     """
 
     def __init__(
@@ -171,7 +171,8 @@ def open_pool(
         url: Where the request goes; https is always verified.
         meter: Counts the bytes read.
         require_address: Raises `ToolError` for an address and port that may not be reached.
-        proxy: An HTTP proxy, which resolves names itself; only its own address is resolved here, without the check.
+        proxy: An HTTP proxy, which resolves names itself; only its own address is resolved here. It is checked too,
+            unless the proxy is written as an address, or by a name that is never public.
         ca_file: A PEM file of further authorities.
 
     Raises:
@@ -181,13 +182,14 @@ def open_pool(
     if proxy is None:
         backend = GuardedBackend(require_address, meter)
         return httpcore.AsyncConnectionPool(ssl_context=context, max_connections=1, network_backend=backend)
-    port = port_of(proxy)
+    port, host = port_of(proxy), proxy.raw_host.decode("ascii")
+    is_written = parse_address(host.strip("[]")) is not None or "." not in host or host.endswith(LOCAL_NAMES)
     return httpcore.AsyncHTTPProxy(
         proxy_url=httpcore.URL(scheme=b"http", host=proxy.raw_host, port=port, target=b"/"),
         proxy_auth=(proxy.username, proxy.password) if proxy.userinfo else None,
         ssl_context=context,
         max_connections=1,
-        network_backend=GuardedBackend(require_address, meter, trusted=(proxy.raw_host.decode("ascii"), port)),
+        network_backend=GuardedBackend(require_address, meter, trusted=(host, port) if is_written else None),
     )
 
 
