@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # How long requests that are being answered may still take at the end, in seconds.
 GRACE_S = 2
-# More connections than this get the answer that the server is busy.
-CONNECTIONS = 200
 
 
 async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
@@ -61,6 +59,7 @@ def _changes(options: UiOptions, topic: str) -> Changes:
 def _server(ui: Ui, admission: Admission, options: UiOptions, port: int) -> uvicorn.Server:
     import uvicorn
 
+    from strands_cli.ui.security import guarded_protocol
     from strands_cli.ui.web_app import web_app
 
     class Server(uvicorn.Server):
@@ -75,14 +74,13 @@ def _server(ui: Ui, admission: Admission, options: UiOptions, port: int) -> uvic
     guard = RequestGuard(web_app(ui), admission, options.origins(port), cookie)
     config = uvicorn.Config(
         guard,
-        http="h11",
+        http=guarded_protocol(guard.is_known),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=os.fspath(options.certificate) if options.certificate else None,
         ssl_keyfile=os.fspath(options.key) if options.key else None,

@@ -27,7 +27,6 @@ _FRESH = (
 )
 NO_SESSION = Refusal(401, "This browser has not been admitted", _FRESH)
 SPENT_TOKEN = Refusal(403, "This address has been used, or is not complete", _FRESH)
-TOO_MANY = Refusal(429, "Too many wrong addresses came", f"Wait for a minute. {_FRESH}")
 OTHER_HOST = Refusal(421, "The page is not served under this address", _FRESH)
 OTHER_METHOD = Refusal(405, "This kind of request is not answered", "Use the links and forms of the page.")
 OTHER_PAGE = Refusal(403, "The request came from another page", f"Go back and load the page again. {_FRESH}")
@@ -38,10 +37,7 @@ BAD_FORM = Refusal(400, "The form cannot be read", "Go back, load the page again
 def refusal_response(refusal: Refusal) -> Response:
     """Return the page that says why there is none."""
     body = f"<h1>{refusal.title}</h1><p>{refusal.remedy}</p>"
-    response = page_response(refusal.title, body, refusal.status, is_admitted=False)
-    if refusal.status == 429:
-        response.headers["retry-after"] = "60"
-    return response
+    return page_response(refusal.title, body, refusal.status, is_admitted=False)
 
 
 def admitted_response(cookie: str, session: Session, *, is_secure: bool) -> Response:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import parse_qs, parse_qsl
 
-from strands_cli.ui.security.admission import Admission, Session, TooManyAttempts
+from strands_cli.ui.security.admission import Admission, Session
 from strands_cli.ui.security.refusals import (
     BAD_FORM,
     NO_SESSION,
@@ -17,7 +17,6 @@ from strands_cli.ui.security.refusals import (
     OTHER_PAGE,
     SPENT_TOKEN,
     TOO_LARGE,
-    TOO_MANY,
     Refusal,
     admitted_response,
     refusal_response,
@@ -96,23 +95,26 @@ class RequestGuard:
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not is_shown:
             raise Refused(OTHER_PAGE)
-        try:
-            session = self.admission.redeem(token)
-        except TooManyAttempts:
-            raise Refused(TOO_MANY) from None
+        session = self.admission.redeem(token)
         if session is None:
             raise Refused(SPENT_TOKEN)
         return session
 
     def _require_session(self, headers: Mapping[str, str]) -> Session:
         """Return the session of the cookie; a page of another site, or of another port, is refused with it too."""
-        sessions = map(self.admission.session_of, _cookies(headers.get("cookie", ""), self.cookie))
-        session = next(filter(None, sessions), None)
+        session = self._session_in(headers.get("cookie", ""))
         if session is None:
             raise Refused(NO_SESSION)
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise Refused(OTHER_PAGE)
         return session
+
+    def is_known(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Return whether the headers of a request have the cookie of a browser that is admitted."""
+        return any(name == b"cookie" and self._session_in(value.decode("latin-1")) for name, value in headers)
+
+    def _session_in(self, header: str) -> Session | None:
+        return next(filter(None, map(self.admission.session_of, _cookies(header, self.cookie))), None)
 
     async def _checked_form(self, headers: Mapping[str, str], scope: Scope, receive: Receive) -> dict[str, list[str]]:
         """Return the fields of a form that one of our own pages sent."""
