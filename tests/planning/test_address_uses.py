@@ -1,4 +1,4 @@
-"""Each address that a workflow names and that is not certainly public is asked about, whoever it is for."""
+"""Each address that a workflow names and that is not certainly public is asked about."""
 
 from __future__ import annotations
 

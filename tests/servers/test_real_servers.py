@@ -207,7 +207,7 @@ def test_a_public_name_that_leads_to_this_machine_is_not_connected_to(
     assert ran.error is not None
     assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
     assert len(seen(serving)) == before
-    # What the message says ends it; the folder of the test stands for a person's answer.
+    # What the message says ends it.
     opening, *_ = re.findall(r"`(allow_private: .*?)`", ran.error.message)
     assert opening == f"allow_private: ['127.0.0.1:{port}']"
     site.servers[0].update(yaml.safe_load(opening))

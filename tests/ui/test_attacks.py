@@ -127,7 +127,7 @@ def fresh(folder: Folder) -> Iterator[tuple[Served, str]]:
     one.end()
 
 
-def test_guesses_of_the_token_keep_nobody_out_and_loading_ahead_uses_none(fresh: tuple[Served, str]) -> None:
+def test_guesses_of_the_token_lock_it_not_and_loading_ahead_uses_none(fresh: tuple[Served, str]) -> None:
     place, _, query = fresh[1].removeprefix("http://").partition("/")
     stranger = Browser(place)
     assert stranger.get(f"/{query}", Sec_Fetch_Dest="image").status == 403

@@ -107,7 +107,7 @@ def test_a_proxy_gets_only_allowed_hosts(room) -> None:
     assert len(room.other.asked) == 2
 
 
-def test_a_proxy_with_a_public_name_is_no_way_into_a_private_network(room) -> None:
+def test_a_proxy_with_a_public_name_does_not_lead_into_a_private_network(room) -> None:
     room.names |= {"proxy.test": ["127.0.0.1"], "proxy.internal": ["127.0.0.1"]}
     room.other.answers["http://api.test/x"] = room.reply("through", content_type="text/plain")
     there = f"http://proxy.test:{room.other.port}"

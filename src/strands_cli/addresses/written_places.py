@@ -109,7 +109,7 @@ def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[Ope
 
 
 def _host_in(address: str) -> tuple[str, bool]:
-    """Return the host, empty where it cannot be told for certain, and whether there is a user in front of it."""
+    """Return the host, empty where it is unclear, and whether there is a user in front of it."""
     found = _URL.fullmatch(address)
     if not found or any(char <= " " or char in "\\%\x7f" for char in found[1]):
         return "", False

@@ -36,7 +36,7 @@ async def addresses_of(written: str, host: str, port: int, opened: Iterable[Open
     try:
         entries = await asyncio.get_running_loop().run_in_executor(_LOOKUPS, look_up)
     except UnicodeError as error:
-        raise OSError(f"{host} is no name: {error}") from error
+        raise OSError(f"{host} cannot be looked up: {error}") from error
     found = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for problem in admitted(written, found, port, opened):
         raise UnopenedPlace(f"{host} leads to a place that no one was asked about: {problem}")
@@ -48,7 +48,7 @@ def pinned_transport(
 ) -> Any:
     """Return a transport of an HTTP library (httpx or its successor) around another one of it.
 
-    The name stays what TLS verifies and what the `Host` header says. `tell` is told of a place that may not be
+    The name stays what TLS verifies and what the `Host` header says. `tell` gets the reason for a place that may not be
     connected to, which is an error of the library.
     """
 

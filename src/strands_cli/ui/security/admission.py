@@ -27,7 +27,7 @@ class Session:
 class Admission:
     """Exchanges tokens, each once, for sessions that last as long as this process.
 
-    Wrong tokens are not counted: nobody guesses 256 bits, and whoever can send them could keep the owner out.
+    Wrong tokens are not counted: 256 bits cannot be guessed, and those who send wrong ones could keep the owner out.
 
     Args:
         announce: Is given each new token, which replaces the one that has been used.
