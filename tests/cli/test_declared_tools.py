@@ -85,6 +85,7 @@ def test_a_value_that_looks_like_a_secret_is_not_imported(folder: Folder) -> Non
     }
     (folder.work / "client.json").write_text(json.dumps({"mcpServers": literal}))
     ran = folder.strands("tools", "import", "client.json")
+    assert ran.code == 3  # a command line and an address would show secrets
     assert [word for word in ("value-of", "ghp_") if word in ran.out + ran.err] == []
     sections = yaml.safe_load(ran.out)
     a, b, c, e = sections["tools"]["mcp"]

@@ -10,7 +10,6 @@ from strands_cli.workflow.parts.agent_tests import STEP as STEP
 from strands_cli.workflow.parts.agent_tests import AgentTest as AgentTest
 from strands_cli.workflow.parts.agent_tests import is_tests_file as is_tests_file
 from strands_cli.workflow.parts.client_servers import has_client_servers as has_client_servers
-from strands_cli.workflow.parts.client_servers import left_out as left_out
+from strands_cli.workflow.parts.client_servers import imported_servers as imported_servers
 from strands_cli.workflow.parts.client_servers import sections_of_client as sections_of_client
-from strands_cli.workflow.parts.literal_secrets import without_literal_secrets as without_literal_secrets
 from strands_cli.workflow.parts.references import resolve_references as resolve_references

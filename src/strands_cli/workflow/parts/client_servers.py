@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.workflow.parts.client_variables import Variables, asked_in, is_script, mapped_texts
+from strands_cli.workflow.parts.literal_secrets import without_literal_secrets
 from strands_cli.workflow.yaml import Document
 
 BAD_SERVERS = Code(
@@ -15,13 +22,44 @@ BAD_SERVERS = Code(
     "Each server is an object with `command` or `url`.",
 )
 
-# Where clients have them: Claude, Cursor and most others; VS Code.
-SECTIONS = ("mcpServers", "servers")
-_FIELDS = ("command", "args", "env", "url", "headers")
+# Where clients have them: Claude, Cursor and most others; VS Code; Zed; settings of VS Code, and others.
+SECTIONS = (
+    ("mcpServers",),
+    ("servers",),
+    ("context_servers",),
+    ("mcp", "servers"),
+    ("mcp", "mcpServers"),
+    ("mcp",),
+    ("amp.mcpServers",),
+)
+_ADDRESSES = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
 # What says nothing that a workflow needs.
-_OURS = ("type", "transport", "disabled", "name", "description")
-# `${NAME}`, `${env:NAME}`, and `${input:name}`, which VS Code asks a person for.
-_VARIABLE = re.compile(r"\$\{(?:(?:env|input):)?([^{}:.]+)\}")
+_SILENT = frozenset(
+    {"type", "transport", "transportType", "disabled", "enabled", "name", "description", "displayName", "source"}
+    | {"icon", "gallery", "version", "$schema", "note", "comment", "_comment", "id", "iconUrl", "homepage"}
+)
+_KNOWN = frozenset({"command", "args", "env", "environment", "headers", "requestInit", "cwd", *_ADDRESSES})
+_FILTERS = {"includeTools": "allow", "allowedTools": "allow", "excludeTools": "deny", "disabledTools": "deny"}
+# Without these a server may not work; of the others it works as before.
+_NEEDED = frozenset({"envFile", "auth", "oauth", "authentication", "authProviderType"})
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedServers:
+    """What a file of another client comes to.
+
+    Attributes:
+        sections: The sections `tools` and `env` of a workflow.
+        hidden: The places of values that look like secrets and are not copied, by the names of their secrets.
+        notes: What was decided: defaults that are kept, folders, what is left out.
+        to_do: What is left to do before the sections work as in the other client.
+    """
+
+    sections: Mapping[str, Any]
+    hidden: Mapping[str, str]
+    notes: tuple[str, ...]
+    to_do: tuple[str, ...]
 
 
 def has_client_servers(document: Document) -> bool:
@@ -33,51 +71,201 @@ def has_client_servers(document: Document) -> bool:
 def sections_of_client(document: Document) -> dict[str, Any]:
     """Return the sections `tools` and `env` of a workflow with the same servers; a variable becomes a secret.
 
-    Switched-off servers are left out. Fields that only the other client knows are dropped.
+    Raises:
+        InvalidInput: An entry is not a server.
+    """
+    return _converted(document)[0]
+
+
+def imported_servers(document: Document) -> ImportedServers:
+    """Return the sections, without what looks like a secret, and what a person has to know and to do.
 
     Raises:
         InvalidInput: An entry is not a server.
     """
-    section = str(_section_of(document.value))
+    sections, variables = _converted(document)
+    sections, hidden = without_literal_secrets(sections)
+    return ImportedServers(
+        sections, hidden, tuple(dict.fromkeys(variables.notes)), (*variables.to_do, *_secrets_in_the_open(sections))
+    )
+
+
+def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
+    """Return the sections of a file, and what its variables came to."""
+    path = _section_of(document.value) or ()
+    entries = _part_at(document.value, path)
+    settings = json_object(document.value)
+    asked = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
+    variables = Variables(Path(document.file).parent, os.environ, asked)
     servers: list[dict[str, Any]] = []
-    secrets: dict[str, None] = {}
-    for name, entry in document.value[section].items():
-        if not isinstance(entry, Mapping) or not (entry.get("command") or entry.get("url")):
+    for place, name, entry in _named(entries):
+        where = document.where("/" + "/".join((*path, place)))
+        if not isinstance(entry, Mapping) or not (_command_of(entry) or _address_of(entry)):
             message = f"'{name}' has neither `command` nor `url`"
-            finding = Finding(BAD_SERVERS, message, document.where(f"/{section}/{name}"), "remove it, or complete it")
+            finding = Finding(BAD_SERVERS, message, where, "remove it, or complete it")
             raise InvalidInput("the MCP servers cannot be read", findings=[finding])
-        if entry.get("disabled") is not True:
-            fields = {field: entry[field] for field in _FIELDS if entry.get(field)}
-            servers.append({"id": re.sub(r"[^A-Za-z0-9_-]+", "-", name), **_with_secrets(fields, secrets)})
-    sections: dict[str, Any] = {"tools": {"mcp": servers}}
-    return {**sections, "env": {"secrets": [{"key": name} for name in secrets]}} if secrets else sections
-
-
-def left_out(document: Document) -> list[str]:
-    """Return what the sections of a client's file do not have of it, in words."""
-    found = []
-    for name, entry in document.value[str(_section_of(document.value))].items():
-        if entry.get("disabled") is True:
-            found.append(f"the server '{name}' is switched off")
+        if entry.get("disabled") is True or entry.get("enabled") is False:
+            variables.notes.append(f"left out: the server '{name}' is switched off")
             continue
-        found += [f"'{field}' of the server '{name}'" for field in entry if field not in (*_FIELDS, *_OURS)]
+        identity = _unused(_NOT_IN_IDS.sub("-", name).strip("-") or "server", {one["id"] for one in servers})
+        servers.append({"id": identity, **_Server(name, entry, variables).fields()})
+    sections: dict[str, Any] = {"tools": {"mcp": servers}}
+    if variables.secrets:
+        sections["env"] = {"secrets": [{"key": name} for name in variables.secrets]}
+    return sections, variables
+
+
+def _named(entries: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield each server with its place and its name; some clients have a list."""
+    if isinstance(entries, list):
+        for index, entry in enumerate(entries):
+            yield str(index), str(json_object(entry).get("name") or index), entry
+        return
+    for name, entry in entries.items():
+        yield name, name, entry
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
     return found
 
 
-def _section_of(value: Mapping[str, Any]) -> str | None:
-    return next((name for name in SECTIONS if isinstance(value.get(name), Mapping)), None)
+class _Server:
+    """One entry of a file."""
+
+    def __init__(self, name: str, entry: Mapping[str, Any], variables: Variables) -> None:
+        self._name, self._entry, self._variables = name, entry, variables
+
+    def fields(self) -> dict[str, Any]:
+        """Return the server as a workflow has it."""
+        self._note_others()
+        command, address = _command_of(self._entry), _address_of(self._entry)
+        kind = str(self._entry.get("type") or self._entry.get("transport") or "").lower()
+        if command and not (address and kind not in ("", "stdio")):
+            found = self._program(command)
+        else:
+            found = self._address(str(address), kind)
+        tools = {word: list(names) for key, word in _FILTERS.items() if isinstance(names := self._entry.get(key), list)}
+        return {**found, **({"tools": tools} if tools else {})}
+
+    def _program(self, words: list[Any]) -> dict[str, Any]:
+        of_command = json_object(self._entry.get("command")).get("env")  # Zed
+        env = self._texts(self._entry.get("env") or self._entry.get("environment") or of_command, "env")
+        command, *arguments = mapped_texts(words, str)
+        self._check_folder()
+        if is_script(command, arguments):
+            at = arguments.index("-c") + 1
+            script = [self._variables.for_shell(one, env) for one in arguments[at : at + 1]]
+            arguments = [*arguments[:at], *script, *map(self._open("args"), arguments[at + 1 :])]
+        else:
+            arguments = list(map(self._open("args"), arguments))
+        parts: dict[str, Any] = {"command": self._open("command")(command), "args": arguments, "env": env}
+        return {word: part for word, part in parts.items() if part}
+
+    def _address(self, address: str, kind: str) -> dict[str, Any]:
+        if kind == "sse" or ("httpUrl" not in self._entry and address.rstrip("/").endswith("/sse")):
+            self._variables.to_do.append(
+                f"the server '{self._name}' speaks the older SSE transport, which is not spoken here: write its address"
+                " of streamable HTTP, often the same with /mcp at its end, as `url`"
+            )
+        headers = self._entry.get("headers") or json_object(self._entry.get("requestInit")).get("headers")
+        parts = {"url": self._open("url")(address), "headers": self._texts(headers, "headers")}
+        return {word: part for word, part in parts.items() if part}
+
+    def _open(self, part: str) -> Any:
+        where = f"`{part}` of the server '{self._name}'"
+        return lambda text: self._variables.in_open_place(_with_home(text), where)
+
+    def _texts(self, texts: Any, part: str) -> dict[str, str]:
+        """Return `env` or `headers` as texts; one that is null or optional is left out."""
+        found: dict[str, str] = {}
+        for name, text in json_object(texts).items():
+            plain = None if text is None else mapped_texts(text, str)
+            where = f"'{name}' in `{part}` of the server '{self._name}'"
+            if isinstance(plain, str) and (filled := self._variables.in_secret_place(plain, where)) is not None:
+                found[str(name)] = filled
+        return found
+
+    def _check_folder(self) -> None:
+        folder = self._entry.get("cwd")
+        if not isinstance(folder, str):
+            return
+        where = f"'cwd' of the server '{self._name}'"
+        plain = self._variables.in_open_place(_with_home(folder), where)
+        if plain.rstrip("/") not in ("", "."):
+            self._variables.to_do.append(
+                f"{where} is {plain}: a server runs in the workflow's folder; write the paths in its `args` in full"
+            )
+
+    def _note_others(self) -> None:
+        """Note what has no place in a workflow."""
+        for key in self._entry:
+            if key in _KNOWN or key in _SILENT or key in _FILTERS:
+                continue
+            what = f"'{key}' of the server '{self._name}'"
+            if key in _NEEDED:
+                self._variables.to_do.append(f"{what} is not read: write what it gives under `env` or `headers`")
+            else:
+                self._variables.notes.append(f"left out: {what}")
 
 
-def _with_secrets(value: Any, secrets: dict[str, None]) -> Any:
-    """Return a value whose variables are references to secrets, and add the names of these."""
-    if isinstance(value, str):
-        for found in _VARIABLE.finditer(value):
-            secrets.setdefault(_name(found))
-        return _VARIABLE.sub(lambda found: f"${{secrets.{_name(found)}}}", value)
-    if isinstance(value, Mapping):
-        return {key: _with_secrets(item, secrets) for key, item in value.items()}
-    return [_with_secrets(item, secrets) for item in value] if isinstance(value, list) else value
+def _command_of(entry: Mapping[str, Any]) -> list[Any]:
+    """Return the words of a command line: some clients have them in one list, one text or an object."""
+    command: Any = entry.get("command")
+    arguments: Any = entry.get("args")
+    if isinstance(command, Mapping):  # Zed
+        command, arguments = command.get("path") or command.get("command"), command.get("args", arguments)
+    words = command if isinstance(command, list) else [command] if isinstance(command, str) and command else []
+    if not isinstance(command, list) and words and not arguments and " " in words[0] and not Path(words[0]).exists():
+        words = _split(words[0])
+    return [*words, *(arguments if isinstance(arguments, list) else _split(arguments or ""))]
 
 
-def _name(found: re.Match[str]) -> str:
-    return re.sub(r"\W+", "_", found[1])
+def _split(text: Any) -> list[str]:
+    try:
+        return shlex.split(str(text))
+    except ValueError:
+        return [str(text)]
+
+
+def _address_of(entry: Mapping[str, Any]) -> str | None:
+    return next((entry[word] for word in _ADDRESSES if isinstance(entry.get(word), str) and entry[word]), None)
+
+
+def _with_home(text: str) -> str:
+    return str(Path.home()) + text[1:] if text == "~" or text.startswith("~/") else text
+
+
+def _secrets_in_the_open(sections: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what to do about each secret that a command line or an address would show."""
+    for server in sections["tools"]["mcp"]:
+        for part in ("command", "args", "url"):
+            for name in re.findall(r"\$\{secrets\.([^{}]+)\}", str(server.get(part, ""))):
+                place = "headers" if part == "url" else "env"
+                yield (
+                    f"`{part}` of the server '{server['id']}' would show the secret {name} to others:"
+                    f" give it in `{place}`, and remove it from `{part}`"
+                )
+
+
+def _section_of(value: Mapping[str, Any]) -> tuple[str, ...] | None:
+    for path in SECTIONS:
+        found = _part_at(value, path)
+        if isinstance(found, Mapping) and (path != ("mcp",) or any(_is_server(one) for one in found.values())):
+            return path
+        if isinstance(found, list) and path == ("mcpServers",):
+            return path
+    return None
+
+
+def _is_server(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and bool(_command_of(entry) or _address_of(entry))
+
+
+def _part_at(value: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        value = json_object(value).get(name)
+    return value

@@ -12,7 +12,7 @@ from strands_cli.cli.commands.running import require_trust_in
 from strands_cli.cli.commands.tools.tool_list import flat_line
 from strands_cli.cli.output import print_json, print_result, say
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import UsageError
+from strands_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -80,27 +80,32 @@ def import_servers(
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the sections as JSON.")] = False,
-) -> None:
+) -> int:
     """Print the MCP servers of another client's file as sections of a workflow; variables and keys become secrets.
+
+    The exit code is 3 if something is left to do before the sections are valid, which stderr names.
 
     Example: strands tools import claude_desktop_config.json > servers.yaml
     """
     import yaml
 
-    from strands_cli.workflow.parts import has_client_servers, left_out, sections_of_client, without_literal_secrets
+    from strands_cli.workflow.parts import has_client_servers, imported_servers
     from strands_cli.workflow.yaml import read_document
 
     document = read_document(file)
     if not has_client_servers(document):
         raise UsageError(f"{file} has no `mcpServers`", fix="name a file of MCP servers of another client")
-    sections, literal = without_literal_secrets(sections_of_client(document))
+    found = imported_servers(document)
     if as_json:
-        print_json(sections)
+        print_json(found.sections)
     else:
-        print_result(yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
-    for name, place in literal.items():
+        print_result(yaml.safe_dump(dict(found.sections), sort_keys=False, allow_unicode=True))
+    for name, place in found.hidden.items():
         say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
-    for secret in sections.get("env", {}).get("secrets", ()):
+    for secret in found.sections.get("env", {}).get("secrets", ()):
         say(one_line(f"the secret {secret['key']} comes from the environment: export {secret['key']}=..."))
-    for what in left_out(document):
-        say(one_line(f"left out: {what}"))
+    for note in found.notes:
+        say(one_line(note))
+    for what in found.to_do:
+        say(one_line(f"to do: {what}"))
+    return ExitCode.INVALID if found.to_do else ExitCode.OK

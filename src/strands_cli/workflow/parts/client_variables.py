@@ -1,0 +1,169 @@
+"""Variables in files of MCP servers of other clients: what each means in a workflow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from strands_cli.canonical_json import json_object
+
+# `${NAME}`, `${env:NAME}`, `${input:id}`, each perhaps with `:-default`, and `$NAME`, as Gemini CLI and shells have it.
+_VARIABLE = re.compile(
+    r"\$\{(?P<kind>env|input|config|command|secrets):(?P<of>[^{}:]*)(?::?-(?P<or>[^{}]*))?\}"
+    r"|\$\{(?P<name>[^{}:]+?)(?::?[-=](?P<default>[^{}]*))?\}"
+    r"|(?<![\w$\\])\$(?P<plain>[A-Z][A-Z0-9_]+)\b"
+)
+# The folder in which the person works, in the words of the clients; a server runs in the folder of the workflow.
+_FOLDERS = frozenset(
+    {"workspaceFolder", "workspaceRoot", "cwd", "PWD", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "__dirname"}
+    | {"projectRoot", "PROJECT_ROOT", "workspace_root", "ZED_WORKTREE_ROOT", "fileWorkspaceFolder"}
+)
+_HOMES = frozenset({"userHome", "HOME", "USERPROFILE", "homedir"})
+_SEPARATORS = frozenset({"pathSeparator", "/"})
+_OF_ENVIRONMENT = re.compile(r"(?!file|relativeFile|selectedText|lineNumber)[\w.-]+")
+_IS_SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|\bpat\b", re.IGNORECASE)
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
+
+
+@dataclass(slots=True)
+class Variables:
+    """What the variables of one file come to.
+
+    Attributes:
+        folder: The folder of the file.
+        environ: The variables of this process: one in a command line or an address is filled in at the import.
+        asked: The `inputs` of VS Code by their ids.
+        secrets: The names of secrets that the sections need.
+        notes: What a person should know.
+        to_do: What is left to do before the sections are valid.
+    """
+
+    folder: Path
+    environ: Mapping[str, str]
+    asked: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    secrets: dict[str, None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    to_do: list[str] = field(default_factory=list)
+
+    def in_secret_place(self, text: str, where: str) -> str | None:
+        """Return a text of `env` or `headers`, where a variable is a secret; None where it is optional and absent."""
+        found = _VARIABLE.fullmatch(text)
+        if found is not None and _default(found) == "" and _well_known(found, self.folder) is None:
+            self.notes.append(f"{where} is optional and left out; to give it, write ${{secrets.{_name(found)}}}")
+            return None
+
+        def fill(found: re.Match[str]) -> str:
+            if (known := _well_known(found, self.folder)) is not None:
+                return known
+            default = self._default_of(found)
+            if default:
+                self.notes.append(f"{where} is {default!r}, the default of the file; {found[0]} is not read")
+                return default
+            if found["kind"] in ("config", "command") or not _is_name(found):
+                self.to_do.append(f"{where} has {found[0]}, which only the other client knows: write its value")
+                return found[0].replace("$", "")
+            self.secrets.setdefault(_name(found))
+            return f"${{secrets.{_name(found)}}}"
+
+        return _VARIABLE.sub(fill, text)
+
+    def in_open_place(self, text: str, where: str) -> str:
+        """Return a text of a command line or an address, where others can read what is filled in."""
+
+        def fill(found: re.Match[str]) -> str:
+            if (known := _well_known(found, self.folder)) is not None:
+                return known
+            if found["plain"] and not found["name"]:
+                return found[0]
+            name, default = _name(found), self._default_of(found)
+            if found["kind"] not in ("config", "command") and _is_name(found):
+                value = self.environ.get(name) if found["kind"] != "input" and not _IS_SECRET.search(name) else None
+                if (value := value or default) is not None:
+                    self.notes.append(f"{where} has {value!r} for {found[0]}")
+                    return value
+                if _IS_SECRET.search(name):
+                    self.secrets.setdefault(name)
+                    return f"${{secrets.{name}}}"
+            self.to_do.append(f"{where} has {found[0]}: write its value there" + _or_export(found, name))
+            return found[0].replace("$", "")
+
+        return _VARIABLE.sub(fill, text)
+
+    def for_shell(self, text: str, env: dict[str, str]) -> str:
+        """Return a script of a shell, which gets its variables from its environment; `env` gets their secrets."""
+
+        def fill(found: re.Match[str]) -> str:
+            known = _well_known(found, self.folder)
+            if known is not None or not _is_name(found) or found["kind"] not in (None, "env", "input"):
+                return known if known is not None else found[0]
+            name = _name(found)
+            if _default(found) is None:
+                self.secrets.setdefault(name)
+                env.setdefault(name, f"${{secrets.{name}}}")
+                return f"${name}"
+            return found[0]
+
+        return _VARIABLE.sub(fill, text)
+
+    def _default_of(self, found: re.Match[str]) -> str | None:
+        """Return the default that a variable has where it is, or that its input has."""
+        if (default := _default(found)) is not None or found["kind"] != "input":
+            return default
+        asked = self.asked.get(found["of"], {})
+        default = asked.get("default")
+        return str(default) if default not in (None, "") and asked.get("password") is not True else None
+
+
+def asked_in(inputs: Any) -> dict[str, Mapping[str, Any]]:
+    """Return what VS Code asks a person for, by id."""
+    listed = inputs if isinstance(inputs, list) else []
+    return {str(one.get("id")): one for one in map(json_object, listed) if one}
+
+
+def is_script(command: Any, arguments: list[Any]) -> bool:
+    """Return whether a shell runs the word after `-c`."""
+    return Path(str(command)).name in _SHELLS and "-c" in arguments[:2]
+
+
+def mapped_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value whose texts are changed; numbers and booleans become the texts that JSON has for them."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [mapped_texts(one, change) for one in value if one is not None]
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _default(found: re.Match[str]) -> str | None:
+    return found["or"] if found["kind"] else found["default"]
+
+
+def _name(found: re.Match[str]) -> str:
+    return re.sub(r"\W+", "_", found["of"] or found["name"] or found["plain"] or "")
+
+
+def _is_name(found: re.Match[str]) -> bool:
+    """Return whether it can be the name of a variable of the environment, and none of an editor: `fileBasename`."""
+    name = found["of"] or found["name"] or found["plain"] or ""
+    return (
+        bool(found["kind"]) or re.fullmatch(r"(?!file|relativeFile|selectedText|lineNumber)[\w.-]+", name) is not None
+    )
+
+
+def _well_known(found: re.Match[str], folder: Path) -> str | None:
+    """Return the text of a variable that each client has, or None."""
+    name = found["name"] or found["plain"] or (found["of"] if found["kind"] == "env" else "") or ""
+    if name in _FOLDERS:
+        return "."
+    if name in _HOMES:
+        return str(Path.home())
+    if name == "workspaceFolderBasename":
+        return (folder.parent if folder.name in (".vscode", ".cursor") else folder).absolute().name
+    return "/" if name in _SEPARATORS else None
+
+
+def _or_export(found: re.Match[str], name: str) -> str:
+    return f", or export {name}=VALUE before the import" if found["kind"] in (None, "env") and _is_name(found) else ""
