@@ -40,7 +40,7 @@ def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
         message = f"the tool '{record.name}' of '{record.distribution}' cannot be read: {error}"
         seen.findings.append(Finding(UNREADABLE_SOURCE, message, where))
         return replace(record, status="broken", reason=message)
-    if found.name not in (None, record.name) and found.kind in ("module", "function"):
+    if found.name not in (None, record.name) and found.kind in ("module", "function", "agent_tool"):
         where = Where(found.file, found.line)
         message = f"the entry point is named '{record.name}', but its tool is named '{found.name}'"
         seen.findings.append(Finding(MANIFEST_UNTRUE, message, where, "give both the same name"))
@@ -63,7 +63,7 @@ def read_source(module: str, attribute: str | None, package: Package) -> SourceT
     Raises:
         SourceError: The source is not Python.
     """
-    return read_tool(module, attribute, reader_of(package))
+    return read_tool(module, attribute, reader_of(package), with_inputs=True)
 
 
 def tools_in(module: str, package: Package) -> list[ModuleTool]:

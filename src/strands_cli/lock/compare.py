@@ -128,12 +128,16 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
         message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
         found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
     found += _compare_publishers(old, new)
-    found += _compare_files(new.name, *_comparable(old, new))
+    changed_files = _compare_files(new.name, *_comparable(old, new))
+    found += changed_files
     if old.requires:  # a lock of an earlier version has no requirements, so that none is unlisted
         found += _compare_requirements(new.name, old.requires, new.requires)
     found += compare_documents(new.name, old.documents, new.documents)
     known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
-    return found + compare_tools(new.name, known, new.tools)
+    now = new.tools
+    if not changed_files and old.files:
+        now = {name: _as_told_before(known.get(name), tool) for name, tool in now.items()}
+    return found + compare_tools(new.name, known, now)
 
 
 def compare_documents(
@@ -266,6 +270,13 @@ def _compare_tool(owner: str, name: str, old: LockedTool | None, new: LockedTool
     elif old.after_load != new.after_load:
         message = f"what '{name}' of {owner} is was known {_when(old)}, now it is {_when(new)}"
         yield Difference(owner, message, tool=name, field="known_after_load", old=old.after_load, new=new.after_load)
+
+
+def _as_told_before(old: LockedTool | None, new: LockedTool) -> LockedTool:
+    """Return a tool without the fields that an earlier strands-cli did not read from the same files."""
+    later = {"description", "input_schema", "output_schema"} - (old.fields.keys() if old else set())
+    told = {name: value for name, value in new.fields.items() if name not in later}
+    return old if old is not None and told == old.fields and old.after_load == new.after_load else new
 
 
 def _when(tool: LockedTool) -> str:

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from strands_cli.catalog.source.function_input import with_input
 from strands_cli.catalog.source.module_names import ModuleNames
-from strands_cli.catalog.source.signatures import read_signature
 from strands_cli.catalog.source.source_module import (
     ReadModule,
     SourceModule,
-    decorator_name,
     from_class,
     from_spec,
     open_module,
@@ -111,26 +110,7 @@ class _Reader:
         return ModuleTool(self.source.module, node.name, tool, unknown, computed)
 
     def _function(self, node: Function, decorator: ast.expr) -> tuple[SourceTool, tuple[str, ...], tuple[str, ...]]:
-        tool = self.source.from_function(node, decorator)
-        unknown: list[str] = []
-        computed: tuple[str, ...] = ()
-        below = node.decorator_list[node.decorator_list.index(decorator) + 1 :]
-        above = node.decorator_list[: node.decorator_list.index(decorator)]
-        changing = [*above, *(one for one in below if not keeps_definition(one, self.names))]
-        unknown += [
-            f"@{decorator_name(one)} may change it" for one in changing if decorator_name(one) != "tool_metadata"
-        ]
-        if tool.name is None or tool.description is None:
-            unknown.append("its name or description is code")
-        if tool.input_schema is None:
-            if any(keyword.arg == "inputSchema" for keyword in getattr(decorator, "keywords", ())):
-                unknown.append("its input schema is code")
-            else:
-                signature = read_signature(node, decorator, self.names)
-                tool = replace(tool, input_schema=signature.schema)
-                unknown += signature.unknown
-                computed = signature.computed
-        return tool, tuple(unknown), computed
+        return with_input(self.source.from_function(node, decorator), node, decorator, self.names)
 
     def _of_class(self, node: ast.ClassDef) -> Iterator[ModuleTool]:
         found = from_class(node, self.source)
@@ -159,14 +139,11 @@ class _Reader:
         return ModuleTool(self.source.module, node.name, whole, tuple(unknown), tuple(computed), _needed(node))
 
     def _of_agent_tool(self, node: ast.ClassDef, found: SourceTool) -> ModuleTool:
-        return ModuleTool(
-            self.source.module,
-            node.name,
-            replace(found, name=node.name),
-            ("an AgentTool states its name and its input only after loading",),
-            (),
-            _needed(node),
-        )
+        module, needed = self.source.module, _needed(node)
+        if None not in (found.name, found.description, found.input_schema):
+            return ModuleTool(module, node.name, found, (), (), needed)
+        unknown = ("an AgentTool states its name and its input only after loading",)
+        return ModuleTool(module, node.name, replace(found, name=node.name), unknown, (), needed)
 
     def _specified(self) -> Iterator[ModuleTool]:
         """Yield the tools of `TOOL_SPEC` and `TOOL_SPECS`."""

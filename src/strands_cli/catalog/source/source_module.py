@@ -29,6 +29,8 @@ class SourceError(Exception):
 
 # Returns a module's file and source by its dotted name, or None.
 ReadModule = Callable[[str], "tuple[str, bytes] | None"]
+# Returns a tool of a module with the input of its function.
+WithInput = Callable[["SourceModule", SourceTool, Function, ast.expr], SourceTool]
 
 
 def open_module(module: str, read_module: ReadModule) -> SourceModule | None:
@@ -60,6 +62,8 @@ class SourceModule:
     def __init__(self, module: str, file: str, tree: ast.Module) -> None:
         self.module = module
         self.file = file
+        # Makes the input of a function's parameters part of its tool, where that is wanted.
+        self.with_input: WithInput | None = None
         self.tree = tree
         self.doc = docstring_of(tree).split("\n\n")[0].replace("\n", " ") or None
         self.tool_names = {"tool"} | {
@@ -148,7 +152,8 @@ class SourceModule:
         known = all(decorator_name(one) in {*self.tool_names, "tool_metadata"} for one in node.decorator_list)
         spec = {"name": name, "description": description, "inputSchema": keywords.get("inputSchema"), **_metadata(node)}
         certain = known and _has_literal_metadata(node)
-        return replace(from_tool_spec(spec, "function"), certain=certain, file=self.file, line=node.lineno)
+        tool = replace(from_tool_spec(spec, "function"), certain=certain, file=self.file, line=node.lineno)
+        return self.with_input(self, tool, node, decorator) if self.with_input else tool
 
     def _named_texts(self, decorator: ast.expr) -> dict[str, str]:
         """Return the keywords whose value is the name of a text that never changes."""
@@ -194,9 +199,31 @@ def from_class(node: ast.ClassDef, source: SourceModule) -> SourceTool:
         return replace(found, kind="class", members=tuple(methods), certain=certain)
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     if "AgentTool" in bases:
-        declared = from_tool_spec(_metadata(node), "agent_tool")
-        return replace(declared, file=found.file, line=found.line, description=found.description)
+        declared = from_tool_spec({**_own_spec(node, source), **_metadata(node)}, "agent_tool")
+        description = declared.description or found.description
+        # An instance may answer otherwise, so its manifest is made by loading it.
+        return replace(declared, file=found.file, line=found.line, description=description, certain=False)
     return replace(found, kind="provider") if "ToolProvider" in bases else found
+
+
+def _own_spec(node: ast.ClassDef, source: SourceModule) -> dict[str, Any]:
+    """Return what an `AgentTool` states literally in `tool_spec`, under the name that it states in `tool_name`."""
+    spec, name = (literal(_stated(node, word, source)) for word in ("tool_spec", "tool_name"))
+    return {**spec, "name": name} if isinstance(spec, dict) else {}
+
+
+def _stated(node: ast.ClassDef, word: str, source: SourceModule) -> ast.expr | None:
+    """Return the value of an attribute of a class, or what its property of that name only returns."""
+    value: ast.expr | None = None
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == word:
+            body = [one for one in part.body if not isinstance(one, ast.Expr)]
+            value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+        elif word in _bound_names(part):
+            value = part.value if isinstance(part, (ast.Assign, ast.AnnAssign)) else None
+    if isinstance(value, ast.Name):
+        return source.value(value.id) if is_fixed(source.tree, value.id) else None
+    return value
 
 
 def _metadata(node: Function | ast.ClassDef) -> dict[str, Any]:
