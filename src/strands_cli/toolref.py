@@ -129,7 +129,8 @@ def _parse_native(text: str, rest: str) -> ToolRef:
     name, dot, member = path.partition(".")
     for part in (name, member) if dot else (name,):
         if not _NAME.fullmatch(part) and not (dot and part == member == FAMILY):
-            raise ToolRefError(f"{part!r} in {text!r} is not a tool name (letters, digits, '_' and '-', at most 64)")
+            form = "letters, digits, '_' and '-'" if dot and part == member else "lower-case letters, digits and '_'"
+            raise ToolRefError(f"{part!r} in {text!r} is not a tool name ({form}, at most 64)")
     specifier = _specifier(text, version) if at else None
     return ToolRef("native", name, member=member or None, specifier=specifier, distribution=distribution or None)
 

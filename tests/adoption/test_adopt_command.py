@@ -136,7 +136,7 @@ def test_tools_are_added_kept_and_taken_out(acme: Folder) -> None:
     ("arguments", "code", "shown"),
     [
         (["acme-tolls"], 3, "acme-tools"),
-        (["quite-other"], 3, "strands plugin adopt quite-other --install"),
+        (["quite-other"], 3, "strands list-tools"),
         (["acme-tools"], 2, "--all"),
         (["acme-tools", "--all", "--tool", "bye"], 2, "--tool"),
         (["acme-tools", "--tool", "by"], 3, "--tool bye"),

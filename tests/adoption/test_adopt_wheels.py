@@ -17,7 +17,7 @@ from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.adopted import AdoptedFile, read_adopted
 from strands_cli.catalog.definitions import CONTRACT, MANIFEST_FORMAT, parse_manifest
 from strands_cli.catalog.distributions import search_path
-from strands_cli.plugins.adopt import Survey, adopt, survey
+from strands_cli.plugins.adopt import Imports, Survey, adopt, survey
 from strands_cli.plugins.check import check_declared
 
 pytestmark = pytest.mark.wheels
@@ -47,7 +47,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def surveys(site: Path) -> dict[str, Survey]:
     """Return what there is to adopt of each distribution, each in a catalog of its own names."""
     catalog = discover_catalog([str(site), *search_path()])
-    return {name: survey(name, catalog, AdoptedFile(), imports=name in IMPORTED) for name in NAMES}
+    return {
+        name: survey(name, catalog, AdoptedFile(), imports=Imports() if name in IMPORTED else None) for name in NAMES
+    }
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,7 @@ def adopted(site: Path, surveys: dict[str, Survey], tmp_path_factory: pytest.Tem
     path = folder / "strands-cli" / "strands-adopted.json"
     catalog = discover_catalog([str(site), *search_path()])
     for name, found in surveys.items():
-        chosen = survey(name, catalog, read_adopted(path)[0], imports=name in IMPORTED).adoptable
+        chosen = survey(name, catalog, read_adopted(path)[0], imports=Imports() if name in IMPORTED else None).adoptable
         assert len(chosen) == len(found.adoptable)
         adopt(path, name, chosen, catalog.seen, adds=False)
     return folder

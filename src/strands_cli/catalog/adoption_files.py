@@ -58,4 +58,6 @@ def _declared_now(record: ToolRecord) -> Finding:
 
 def _outdone(record: ToolRecord, owner: str) -> ToolRecord:
     reason = f"the installed {owner} has a tool '{record.name}', which no adoption replaces; adopt it by another name"
-    return replace(record, status="broken", reason=reason)
+    called = record.adopted.called if record.adopted else record.name
+    fix = f"strands plugin adopt {record.distribution} --tool {called}=OTHER_NAME"
+    return replace(record, status="broken", reason=reason, fix=fix)

@@ -144,6 +144,18 @@ class Catalog:
 
         return require(self, ref)
 
+    def fix_of(self, record: ToolRecord) -> str | None:
+        """Return how to make a tool usable, in the same words wherever its fault is reported; None if it is usable."""
+        from strands_cli.catalog.resolution import fix_of
+
+        return fix_of(record, self.seen)
+
+    def way_to_install(self, distribution: str) -> str:
+        """Return how to get a distribution that is not installed: from an index of the person's own, or none."""
+        from strands_cli.catalog.remedies import install_distribution
+
+        return install_distribution(distribution, self.elsewhere)
+
     @staticmethod
     def _sound(records: list[ToolRecord]) -> list[ToolRecord]:
         # A broken claimant does not make a sound tool ambiguous.

@@ -38,15 +38,18 @@ def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     except SourceError as error:
         where = Where(module_file(package, record.module) or record.path, error.line)
         message = f"the tool '{record.name}' of '{record.distribution}' cannot be read: {error}"
-        seen.findings.append(Finding(UNREADABLE_SOURCE, message, where))
-        return replace(record, status="broken", reason=message)
+        return _broken(record, Finding(UNREADABLE_SOURCE, message, where), seen)
     if found.name not in (None, record.name) and found.kind in ("module", "function", "agent_tool"):
         where = Where(found.file, found.line)
         message = f"the entry point is named '{record.name}', but its tool is named '{found.name}'"
-        seen.findings.append(Finding(MANIFEST_UNTRUE, message, where, "give both the same name"))
-        return replace(record, status="broken", reason=message)
+        return _broken(record, Finding(MANIFEST_UNTRUE, message, where, "give both the same name"), seen)
     seen.findings += found.check_words(record.distribution)
     return filled(record, found)
+
+
+def _broken(record: ToolRecord, finding: Finding, seen: Scan) -> ToolRecord:
+    seen.findings.append(finding)
+    return replace(record, status="broken", reason=finding.message, fix=finding.fix)
 
 
 def name_of(module: str, attribute: str | None, package: Package) -> str | None:

@@ -43,7 +43,7 @@ MISSING_MODULE = Code(
     "Reinstall the distribution, or correct the entry point.",
 )
 
-_VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
+_VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[(.*)\]\s*)?")
 
 
 def build_records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
@@ -83,7 +83,7 @@ class _Builder:
     def __init__(self, distribution: Distribution, seen: Scan) -> None:
         self.distribution = distribution
         self.seen = seen
-        self.manifests: dict[str, tuple[Manifest | None, str | None]] = {}  # by folder, each with its fault
+        self.manifests: dict[str, tuple[Manifest | None, Finding | None]] = {}  # by folder, each with its fault
         # (entry, name) of each entry point, and (entry, None): the members of a class or suite have other names.
         self.declared: set[tuple[str, str | None]] = set()
 
@@ -106,7 +106,16 @@ class _Builder:
             return self._misnamed(bare, self._line(entry_point))
         if package is None or not self._has_module(package, module):
             return self._moduleless(bare, self._line(entry_point))
-        return self._described(bare, package)
+        described = self._described(bare, package)
+        return self._with_extras(described, value[3]) if value and value[3] else described
+
+    def _with_extras(self, record: ToolRecord, extras: str) -> ToolRecord:
+        """Return a record that needs what the extras of its entry point (`module [extra]`) need."""
+        from strands_cli.catalog.distributions import unmet  # few entry points have extras
+
+        wanted = [f"{record.distribution}[{extra}]" for extra in "".join(extras.split()).split(",") if extra]
+        missing = [one for one in unmet({"distributions": wanted}, self.seen) if "pip install" in one]
+        return record if record.status == "broken" else _lacking(record, [*record.missing, *missing])
 
     def check_leftovers(self) -> None:
         """Report tools that a manifest lists and no entry point declares: they are never loaded."""
@@ -138,8 +147,9 @@ class _Builder:
         )
 
     def _broken(self, record: ToolRecord, code: Code, message: str, where: Where, fix: str | None = None) -> ToolRecord:
-        self.seen.findings.append(Finding(code, message, where, fix))
-        return replace(record, status="broken", reason=message)
+        finding = Finding(code, message, where, fix)
+        self.seen.findings.append(finding)
+        return replace(record, status="broken", reason=message, fix=finding.fix)
 
     def _misnamed(self, record: ToolRecord, where: Where) -> ToolRecord:
         proper = re.sub(r"[^a-z0-9_]+", "_", record.name.lower()).strip("_")
@@ -163,7 +173,7 @@ class _Builder:
     def _described(self, record: ToolRecord, package: Package) -> ToolRecord:
         manifest, fault = self._manifest(package, record.module)
         if fault is not None:
-            return replace(record, status="broken", reason=fault)
+            return replace(record, status="broken", reason=fault.message, fix=fault.fix)
         if manifest is None:
             return self._required(_from_source(record, package, self.seen))
         matching = [tool for tool in manifest.tools if _plain(tool["entry"]) == record.entry]
@@ -176,7 +186,7 @@ class _Builder:
             return self._required(_joined(record, matching, manifest))
         return self._undescribed(record, package, manifest, bool(matching))
 
-    def _manifest(self, package: Package, module: str) -> tuple[Manifest | None, str | None]:
+    def _manifest(self, package: Package, module: str) -> tuple[Manifest | None, Finding | None]:
         folder = manifest_directory(package, module)
         if folder is None:
             return None, None
@@ -184,18 +194,19 @@ class _Builder:
             self.manifests[folder] = self._read_manifest(f"{folder}{os.sep}{FILE_NAME}")
         return self.manifests[folder]
 
-    def _read_manifest(self, file: str) -> tuple[Manifest | None, str | None]:
+    def _read_manifest(self, file: str) -> tuple[Manifest | None, Finding | None]:
         try:
             raw = read_file(file, MAX_BYTES)
         except OSError as error:
             message = f"the manifest cannot be read ({error.strerror})"
-            self.seen.findings.append(Finding(BAD_MANIFEST, message, Where(file)))
-            return None, message
+            finding = Finding(BAD_MANIFEST, message, Where(file))
+            self.seen.findings.append(finding)
+            return None, finding
         if raw is None:
             return None, None
         manifest, findings = parse_manifest(raw, file, self.distribution.name)
         self.seen.findings.extend(findings)
-        fault = next((found.message for found in findings if found.severity == "error"), None)
+        fault = next((found for found in findings if found.severity == "error"), None)
         return manifest, fault if manifest is None else None
 
     def _other_contract(self, record: ToolRecord, manifest: Manifest) -> ToolRecord:

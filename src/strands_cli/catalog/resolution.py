@@ -127,8 +127,8 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
 
 def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Finding:
     if record.status == "broken":
-        fix = adopt_again(record) if record.adopted else _origin_of(record, seen).how_to_repair(record.distribution)
-        return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {record.reason}", None, fix)
+        message = f"'{ref}' is installed but cannot be used: {record.reason}"
+        return Finding(TOOL_BROKEN, message, None, fix_of(record, seen))
     if ref.specifier and not (record.version and is_within(record.version, ref.specifier)):
         message = f"'{ref}' asks for {ref.specifier}, but {record.distribution} {record.version or '?'} is installed"
         get = _origin_of(record, seen).how_to_get(record.distribution, ref.specifier)
@@ -137,6 +137,15 @@ def _checked(ref: ToolRef, record: ToolRecord, seen: Scan) -> ToolRecord | Findi
     if ref.member:
         return _member(ref, record)
     return _met(ref, record)
+
+
+def fix_of(record: ToolRecord, seen: Scan) -> str | None:
+    """Return how to make a tool usable, in the same words wherever it is reported; None where it is usable."""
+    if record.status != "broken":
+        return meet(record.missing) if record.missing else None
+    if record.fix is not None:
+        return record.fix
+    return adopt_again(record) if record.adopted else _origin_of(record, seen).how_to_repair(record.distribution)
 
 
 def _origin_of(record: ToolRecord, seen: Scan) -> Origin:

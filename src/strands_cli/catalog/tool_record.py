@@ -9,7 +9,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.errors import Code
+from strands_cli.errors import Code, Finding
 from strands_cli.phrases import counted
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY
@@ -19,6 +19,8 @@ TOOL_CONFLICT = Code(
     "Two distributions provide a tool with this name.",
     "Qualify it: native:DISTRIBUTION/NAME, or uninstall one of them.",
 )
+
+DEPRECATED_TOOL = Code("deprecated-tool", "A tool that its author has deprecated.", "Use the tool that replaces it.")
 
 # The fields of a record that its JSON has as they are, in their order.
 _SHOWN = (
@@ -92,6 +94,7 @@ class ToolRecord:
         parent: For a member, the name of the entry point that provides it.
         registered_by: The hook plugin that returned the record; None for a tool that the distribution declares.
         adopted: The adoption that made it a tool; None for one that its distribution or a hook plugin declares.
+        fix: How to end the fault of a broken tool, the same wherever it is reported; None for what `remedies` knows.
     """
 
     name: str
@@ -123,6 +126,7 @@ class ToolRecord:
     parent: str | None = None
     registered_by: str | None = None
     adopted: Adopted | None = None
+    fix: str | None = None
 
     @classmethod
     def from_source(cls, source: str | Mapping[str, Any]) -> ToolRecord:
@@ -145,6 +149,16 @@ class ToolRecord:
             entry, name = str(sys._getframe(1).f_globals["__name__"]), str(source.get("name") or "")
         module, _, attribute = entry.partition(":")
         return cls(name, "", None, entry, name, module, attribute or None, "")
+
+    @property
+    def deprecations(self) -> list[Finding]:
+        """Return the warning about a tool that its author has deprecated."""
+        if not self.deprecated:
+            return []
+        instead = self.deprecated.get("replacement")
+        message = f"'{self.name}' is deprecated since {self.deprecated.get('since', 'an earlier version')}"
+        fix = f"use {instead}" if instead else "ask its author what replaces it"
+        return [Finding(DEPRECATED_TOOL, message, None, fix, "warning")]
 
     @property
     def ref_name(self) -> str:

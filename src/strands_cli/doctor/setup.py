@@ -57,7 +57,8 @@ def check_tools(catalog: Catalog) -> Iterator[Check]:
     bad = [record for record in catalog.tools if not record.usable]
     for record in bad:
         message = f"'{record.name}' of {record.distribution}: {record.status}, {record.reason}"
-        yield Check("tools", "failed" if record.status == "broken" else "warning", message)
+        fix = catalog.fix_of(record)
+        yield Check("tools", "failed" if record.status == "broken" else "warning", message, fix)
     if len(bad) < len(catalog.tools):
         yield Check("tools", "ok", f"{len(catalog.tools) - len(bad)} can be used (strands list-tools)")
         if needed := sorted({one for record in catalog.tools if record.usable for one in _conditions(record)}):

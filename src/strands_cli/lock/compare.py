@@ -136,7 +136,7 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
     known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
     now = new.tools
     if not changed_files and old.files:
-        now = {name: _as_told_before(known.get(name), tool) for name, tool in now.items()}
+        now = {name: _without_later_fields(known.get(name), tool) for name, tool in now.items()}
     return found + compare_tools(new.name, known, now)
 
 
@@ -272,7 +272,7 @@ def _compare_tool(owner: str, name: str, old: LockedTool | None, new: LockedTool
         yield Difference(owner, message, tool=name, field="known_after_load", old=old.after_load, new=new.after_load)
 
 
-def _as_told_before(old: LockedTool | None, new: LockedTool) -> LockedTool:
+def _without_later_fields(old: LockedTool | None, new: LockedTool) -> LockedTool:
     """Return a tool without the fields that an earlier strands-cli did not read from the same files."""
     later = {"description", "input_schema", "output_schema"} - (old.fields.keys() if old else set())
     told = {name: value for name, value in new.fields.items() if name not in later}

@@ -197,7 +197,8 @@ def _changes(name: str, request: Request, load: Decision, call: Decision) -> lis
     by, own = call.by, _name_for_options(name, request)
     if load.effect == "deny" and load.by is None:
         rule = f"a rule of a policy file, `allow: {request.custom}`"
-        return [f"STRANDS_CUSTOM_TOOL_ALLOWLIST={request.custom}, or {rule}, would let it be imported"]
+        named = f"{request.custom}@{request.custom_folder}" if request.custom_folder else request.custom
+        return [f"STRANDS_CUSTOM_TOOL_ALLOWLIST={named}, or {rule}, would let it be imported"]
     if call.effect == "deny" and by is not None:
         return [f"nothing overrules a deny: it holds until {by.origin} is changed"]
     if call.effect == "ask" and is_managed(call):

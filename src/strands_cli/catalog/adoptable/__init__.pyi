@@ -7,3 +7,4 @@ from strands_cli.catalog.adoptable.owner_search import adoptable_distributions a
 from strands_cli.catalog.adoptable.owner_search import find_owner as find_owner
 from strands_cli.catalog.adoptable.python_files import PythonFile as PythonFile
 from strands_cli.catalog.adoptable.python_files import python_files as python_files
+from strands_cli.catalog.adoptable.tool_makers import makers_of_tools as makers_of_tools

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, python_files
 from strands_cli.catalog.distributions import Scan
@@ -24,6 +25,7 @@ TWO_OF_ONE_NAME = Code(
 )
 
 MAX_TOOLS = 1_000
+PROGRESS_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,11 @@ class AdoptableTools:
 
 
 def find_adoptable(
-    distribution: str, seen: Scan, only: str | None = None, named: Collection[str] = ()
+    distribution: str,
+    seen: Scan,
+    only: str | None = None,
+    named: Collection[str] = (),
+    tell: Callable[[str], None] = lambda _line: None,
 ) -> AdoptableTools:
     """Return the tools of an installed distribution.
 
@@ -56,6 +62,7 @@ def find_adoptable(
         distribution: Its normalised name, which is among `seen.records`.
         only: A tool's name; modules that do not contain it are not parsed.
         named: Names and entries of tools that are there also if there are more than `MAX_TOOLS` before.
+        tell: Takes a line on the progress, every few seconds.
     """
     files = python_files(distribution, seen)
     findings: list[Finding] = []
@@ -63,7 +70,11 @@ def find_adoptable(
         message = f"'{distribution}' has more than {MAX_MODULES:,} modules; the others are not looked through"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, severity="warning"))
     tools: list[ModuleTool] = []
-    for file in files[:MAX_MODULES]:
+    said = time.monotonic()
+    for number, file in enumerate(files[:MAX_MODULES]):
+        if time.monotonic() > said + PROGRESS_SECONDS:
+            said = time.monotonic()
+            tell(f"read {number:,} of {len(files):,} modules of {distribution}, {len(tools):,} tools so far")
         tools += _tools_in(file, distribution, seen, only, findings)
         if len(tools) > MAX_TOOLS and not named:
             break

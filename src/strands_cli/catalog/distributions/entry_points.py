@@ -128,6 +128,9 @@ def parse_entry_points(
     """Return the entry points of the group; a file that does not contain the group's name is not parsed."""
     wanted = group.encode()
     if wanted not in raw and wanted not in raw.replace(b"\0", b""):
+        if group == GROUP and (line := _garbage(raw)):
+            message = f"the entry_points.txt of '{name}' is damaged, so what it declares is unknown"
+            findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, line), severity="warning"))
         return ()
     if len(raw) > MAX_ENTRY_POINTS_BYTES:
         message = f"the entry_points.txt of '{name}' is larger than {MAX_ENTRY_POINTS_BYTES:,} bytes"
@@ -145,6 +148,23 @@ def parse_entry_points(
     return tuple(_group_lines(text, name, file, findings, group))
 
 
+def _garbage(raw: bytes) -> int | None:
+    """Return the line where a file that does not have the group is surely damaged, so that it may have had it.
+
+    A line without a section is; other faults count only in a file that may be one of ours.
+    """
+    first = raw.lstrip()[:1]
+    if first in b"[#" and b"strands" not in raw:
+        return None
+    for number, written in enumerate(raw.splitlines(), start=1):
+        line = written.strip()
+        if line and line[:1] != b"#":
+            is_header = line[:1] == b"[" and line[-1:] == b"]"
+            if not is_header and (first not in b"[#" or b"=" not in line):
+                return number
+    return None
+
+
 def _group_lines(text: str, name: str, file: str, findings: list[Finding], group: str) -> list[EntryPoint]:
     section = None
     found = []
@@ -154,10 +174,17 @@ def _group_lines(text: str, name: str, file: str, findings: list[Finding], group
             continue
         if line.startswith("[") and line.endswith("]"):
             section = line.strip("[]")
+            if section != group and "".join(section.split()).lower() == group:
+                message = (
+                    f"a section in the entry_points.txt of '{name}' is written {line[:80]!r}, which is another name"
+                )
+                findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, number)))
             continue
         key, equals, value = line.partition("=")
-        if not equals and section is not None:
-            message = f"a line in the entry_points.txt of '{name}' has no '=': {line[:80]!r}"
+        is_lost = section is None and group == GROUP and text[0] != "\ufeff"
+        if is_lost or (not equals and section is not None):
+            fault = "is in no section" if equals else "has no '='"
+            message = f"a line in the entry_points.txt of '{name}' {fault}: {line[:80]!r}"
             findings.append(Finding(BAD_ENTRY_POINTS, message, Where(file, number)))
         elif section == group:
             found.append(EntryPoint(key.strip(), value.strip(), number))

@@ -1,6 +1,7 @@
 from strands_cli.catalog.source.absent_names import lacks_tool as lacks_tool
 from strands_cli.catalog.source.module_tools import ModuleTool as ModuleTool
 from strands_cli.catalog.source.module_tools import tools_of_module as tools_of_module
+from strands_cli.catalog.source.no_tool import why_no_tool as why_no_tool
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES as MAX_SOURCE_BYTES
 from strands_cli.catalog.source.source_module import ReadModule as ReadModule
 from strands_cli.catalog.source.source_module import SourceError as SourceError

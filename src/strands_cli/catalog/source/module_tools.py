@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from strands_cli.catalog.source.function_input import with_input
 from strands_cli.catalog.source.module_names import ModuleNames
@@ -97,11 +98,13 @@ class _Reader:
             root = root.value
         if not isinstance(root, ast.Name):
             return False
-        return any(
-            alias.asname == root.id or (alias.asname is None and alias.name.partition(".")[0] == root.id)
-            for node in ast.walk(self.source.tree)
-            for alias in _imported_from_sdk(node)
-        )
+        return root.id in self._from_sdk
+
+    @cached_property
+    def _from_sdk(self) -> set[str]:
+        """The names that the module's imports give to parts of the SDK."""
+        aliases = [alias for node in ast.walk(self.source.tree) for alias in _imported_from_sdk(node)]
+        return {alias.asname or alias.name.partition(".")[0] for alias in aliases}
 
     def _of_function(self, node: Function, decorator: ast.expr) -> ModuleTool:
         tool, unknown, computed = self._function(node, decorator)

@@ -161,6 +161,8 @@ def _follow(module: str, attribute: str, open_named: OpenNamed, hops: int) -> So
     made = node.value if isinstance(node, ast.Assign) else None
     maker = source.definition(made.func.id) if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else None
     if isinstance(maker, ast.ClassDef) and is_bound_once(source.tree, attribute):
-        return from_class(maker, source)
+        found = from_class(maker, source)
+        if found.kind == "agent_tool":
+            return found
     line = getattr(node, "lineno", None)
     return SourceTool(file=source.file, line=line, members=None)

@@ -31,5 +31,7 @@ def _judged(record: ToolRecord, catalog: Catalog, rules: Sequence[Rule]) -> Tool
     for one in record.members or (record,):
         decision = decide(rules, request_of(installed_tool(one, catalog, f"native:{one.ref_name}")))
         if decision.effect == "deny":
-            return replace(record, status="broken", reason=f"a project adopts it, and that is denied: {decision.rule}")
+            reason = f"a project adopts it, and that is denied: {decision.rule}"
+            fix = f"have the rule changed, if it should not match: strands explain policy native:{record.name}"
+            return replace(record, status="broken", reason=reason, fix=fix)
     return record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.catalog import Catalog, ToolRecord
@@ -12,10 +13,11 @@ from strands_cli.config import Settings
 from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where
 from strands_cli.hooks import HookContext
 from strands_cli.planning.planned_tools import AnyTool, InstalledTool, PythonTool, request_of, secrets_in
+from strands_cli.planning.resolve.tool_families import require_family
 from strands_cli.policy import conditional_rules, decide, grant_of
 from strands_cli.policy.naming import names_custom
 from strands_cli.policy.rules import Rule
-from strands_cli.toolref import ToolRef, ToolRefError
+from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
 if TYPE_CHECKING:
     from strands_cli.hooks import Hooks
@@ -60,6 +62,10 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
         raise UsageError(str(error), fix="see the names: strands list-tools") from error
     if ref.kind == "custom":
         return python_tool(ref, name)
+    if ref.kind == "native" and ref.member == FAMILY:
+        family = require_family(ref, catalog)
+        names = ", ".join(one.ref_name for one in family)
+        raise InvalidInput(f"'{name}' holds several tools: {names}", fix=f"name one: native:{family[0].ref_name}")
     record = catalog.resolve(ref)
     if record.members:
         names = ", ".join(member.ref_name for member in record.members)
@@ -146,9 +152,28 @@ def is_granted(tool: AnyTool, rules: Sequence[Rule], settings: Settings) -> bool
         return True
     if tool.decision.grant is not None:
         return True
-    if any(names_custom(pattern, tool.reference) for pattern in settings.custom_tools):
+    if any(_is_listed(entry, tool) for entry in settings.custom_tools):
         return True
     return grant_of(rules, request_of(tool)) is not None
+
+
+def with_place(tool: PythonTool, settings: Settings) -> PythonTool:
+    """Return custom Python with the entry of the allowlist that names its folder too, so that nothing is asked."""
+    entry = next((one for one in settings.custom_tools if "@" in one and _is_listed(one, tool)), None)
+    if entry is None or tool.decision.effect == "deny":
+        return tool
+    return replace(tool, decision=replace(tool.decision, grant=f"STRANDS_CUSTOM_TOOL_ALLOWLIST={entry}"))
+
+
+def _is_listed(entry: str, tool: PythonTool) -> bool:
+    """Return whether an entry of the allowlist, `REFERENCE` or `REFERENCE@FOLDER`, means this Python."""
+    pattern, at, folder = entry.partition("@")
+    if not names_custom(pattern, tool.reference):
+        return False
+    place = Path(folder).expanduser()
+    return not at or (
+        tool.folder is not None and place.is_absolute() and Path(tool.folder).is_relative_to(place.resolve())
+    )
 
 
 def denial_of(tool: AnyTool, where: Where | None) -> Finding:
@@ -166,4 +191,5 @@ def how_to_grant(tool: PythonTool, rules: Sequence[Rule] = ()) -> str:
     for rule in rules:
         if rule.effect == "allow" and rule.level in ("managed", "user") and names_custom(rule.tools, tool.reference):
             return f"read it, then say in {rule.origin} where it may be: `folder: {tool.folder}`"
-    return f"read it, then allow it: export STRANDS_CUSTOM_TOOL_ALLOWLIST={shlex.quote(tool.reference)}"
+    named = f"{tool.reference}@{tool.folder}" if tool.folder else tool.reference
+    return f"read it, then allow it: export STRANDS_CUSTOM_TOOL_ALLOWLIST={shlex.quote(named)}"

@@ -29,6 +29,9 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Seq
         return Finding(TOOL_CONFLICT, message, where, f"write {names}")
     families = sorted({str(record.family) for record in known})
     fix = suggest(ref.name, families, f"families here: {', '.join(families) or 'none'}")
+    if elsewhere := sorted({record.distribution for record in known if record.family == ref.name}):
+        names = " or ".join(f"'native:{owner}/{ref.name}.*'" for owner in elsewhere)
+        fix = f"did you mean {names}?"
     return Finding(UNKNOWN_TOOL, f"no installed tool has the family '{ref.name}' of '{ref}'", where, fix)
 
 

@@ -35,6 +35,7 @@ from strands_cli.planning.resolve.single_tool import (
     is_denied_by_policy,
     is_granted,
     python_tool,
+    with_place,
 )
 from strands_cli.planning.resolve.tool_families import family_of
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError, with_prefix_corrected
@@ -298,7 +299,7 @@ class ToolResolver:
     def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         context = self.context
         tool = replace(python_tool(ref, entry.tool, entry), folder=self._folder_of(str(ref.module)))
-        planned = self.context.decide(tool, where)
+        planned = with_place(self.context.decide(tool, where), context.settings)
         is_decided = is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings)
         corrected = None if is_decided else with_prefix_corrected(entry.tool)
         if corrected and not is_found(str(ref.module), self._python_folders()):
@@ -374,11 +375,7 @@ class ToolResolver:
                 f"'{entry.tool}' is the name of an older collection; '{record.name}' of {record.distribution} is used"
             )
             self.context.report(LEGACY_TOOL, message, where, f"write native:{record.ref_name}", "warning")
-        if record.deprecated:
-            instead = record.deprecated.get("replacement")
-            message = f"'{record.name}' is deprecated since {record.deprecated.get('since', 'an earlier version')}"
-            fix = f"use {instead}" if instead else "ask its author what replaces it"
-            self.context.report(LEGACY_TOOL, message, where, fix, "warning")
+        self.context.findings += [replace(one, where=where) for one in record.deprecations]
         self.context.check_config(record, entry.config, where)
         if not record.members:
             return (self._installed(record, entry, where, entry.as_),)

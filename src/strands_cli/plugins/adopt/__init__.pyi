@@ -6,6 +6,7 @@ from strands_cli.plugins.adopt.adoption_policy import SOURCE as SOURCE
 from strands_cli.plugins.adopt.adoption_policy import denying_rules as denying_rules
 from strands_cli.plugins.adopt.adoption_policy import names_of_others as names_of_others
 from strands_cli.plugins.adopt.candidates import Candidate as Candidate
+from strands_cli.plugins.adopt.candidates import Imports as Imports
 from strands_cli.plugins.adopt.candidates import Survey as Survey
 from strands_cli.plugins.adopt.candidates import survey as survey
 from strands_cli.plugins.adopt.choice import Choice as Choice

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.catalog.adoptable import AdoptableTools, find_adoptable
@@ -18,8 +19,16 @@ from strands_cli.plugins.check import MISSING_CAPABILITIES, MISSING_HINT, check_
 from strands_cli.quick_dataclass import dataclass
 
 MAX_IMPORTS = 50
+ALL_IMPORTS_SECONDS = 120.0
 # Not a fault of a tool that somebody else made: it is shown as its safety, and every call asks.
 _EXPECTED = (MISSING_HINT, MISSING_CAPABILITIES)
+
+
+class Imports(NamedTuple):
+    """The time limits of importing modules: for each one, and for all of them."""
+
+    seconds: float = IMPORT_SECONDS
+    total: float = ALL_IMPORTS_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,11 @@ class Candidate:
     problem: str | None = None
     imported: bool = False
     remarks: tuple[str, ...] = ()
+
+    @property
+    def is_private(self) -> bool:
+        """Return whether its authors mark it as their own helper, which has to be named to be taken."""
+        return self.called.startswith("_") or self.entry.partition(":")[2].startswith("_")
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -88,9 +102,9 @@ def survey(
     catalog: Catalog,
     adopted: AdoptedFile,
     *,
-    imports: bool = False,
-    seconds: float = IMPORT_SECONDS,
+    imports: Imports | None = None,
     named: Collection[str] = (),
+    tell: Callable[[str], None] = lambda _line: None,
 ) -> Survey:
     """Find the tools of an installed distribution and give each a name.
 
@@ -98,12 +112,12 @@ def survey(
         distribution: Its normalised name.
         catalog: What is installed, for names that are taken.
         adopted: The file that will have the tools; names that it gives them are kept.
-        imports: Whether to import what the source does not show, in a child process.
-        seconds: The time limit for importing a module.
-        named: Names and entries of tools that are looked for also among more than are listed.
+        imports: The limits of importing what the source does not show, in child processes; None imports nothing.
+        named: Names and entries of tools that are looked for also among more than are listed; only they are imported.
+        tell: Takes a line on the progress.
     """
-    found = find_adoptable(distribution, catalog.seen, named=named)
-    loaded = _loaded(found, seconds) if imports else {}
+    found = find_adoptable(distribution, catalog.seen, named=named, tell=tell)
+    loaded = _loaded(found, imports, named, tell) if imports else {}
     names = _Names(found, catalog, adopted)
     candidates = [_candidate(one, loaded.get(one.entry), names, distribution) for one in found.tools]
     return Survey(found, tuple(candidates), found.findings)
@@ -144,18 +158,27 @@ def _faults(candidate: Candidate, distribution: str) -> Iterator[Finding]:
                 yield finding
 
 
-def _loaded(found: AdoptableTools, seconds: float) -> dict[str, SourceTool | str]:
+def _loaded(
+    found: AdoptableTools, limits: Imports, named: Collection[str], tell: Callable[[str], None]
+) -> dict[str, SourceTool | str]:
     """Import the modules with tools that the source does not show; by entry."""
     wanted: dict[str, list[str | None]] = {}
+    ends = time.monotonic() + limits.total
     for one in found.tools:
-        if one.unknown and not one.needs:
+        is_named = not named or {one.entry, one.attribute, one.tool.name} & set(named)
+        if one.unknown and not one.needs and is_named:
             wanted.setdefault(one.module, []).append(one.attribute)
     loaded: dict[str, SourceTool | str] = {}
     for index, (module, attributes) in enumerate(wanted.items()):
-        if index < MAX_IMPORTS:
-            answers = load_limited(found.site, module, attributes, seconds)
+        answers: list[SourceTool | str]
+        left = ends - time.monotonic()
+        if index >= MAX_IMPORTS:
+            answers = [f"more than {MAX_IMPORTS} modules would have to be imported; name it"] * len(attributes)
+        elif left <= 0:
+            answers = [f"the {limits.total:g} seconds for all imports were over before it; name it"] * len(attributes)
         else:
-            answers = [f"more than {MAX_IMPORTS} modules would have to be imported"] * len(attributes)
+            tell(f"importing module {index + 1} of {len(wanted)}: {module}")
+            answers = load_limited(found.site, module, attributes, min(limits.seconds, left))
         entries = [f"{module}:{attribute}" if attribute else module for attribute in attributes]
         loaded |= dict(zip(entries, answers, strict=True))
     return loaded
@@ -170,14 +193,14 @@ class _Names:
         others = {name for key, one in adopted.distributions.items() if key != found.distribution for name in one.tools}
         installed = {record.name for record in catalog.tools if record.distribution != found.distribution}
         self.taken = others | installed | set(self.kept.values())
-        self.prefix = _word(found.distribution.removeprefix("strands-").removesuffix("-strands"))
+        self.prefix = word_of(found.distribution.removeprefix("strands-").removesuffix("-strands"))
 
     def give(self, called: str, one: ModuleTool) -> str:
         """Return the name, which no other tool gets."""
         if one.entry in self.kept:
             return self.kept[one.entry]
-        own = _word(called)
-        module = _word(one.module.rpartition(".")[2])
+        own = word_of(called)
+        module = word_of(one.module.rpartition(".")[2])
         choices = [
             own,
             f"{self.prefix}_{own}",
@@ -189,7 +212,7 @@ class _Names:
         return name
 
 
-def _word(text: str) -> str:
+def word_of(text: str) -> str:
     """Return a text as a tool name: `A2AClient` as `a2a_client`."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
     word = re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")

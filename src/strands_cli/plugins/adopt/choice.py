@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from strands_cli.catalog.definitions import TOOL_NAME
 from strands_cli.errors import Code, Finding, InvalidInput, suggest
-from strands_cli.plugins.adopt.candidates import Candidate, Survey
+from strands_cli.plugins.adopt.candidates import Candidate, Survey, word_of
 from strands_cli.quick_dataclass import dataclass
 
 NOT_ADOPTABLE = Code(
@@ -90,7 +90,7 @@ def _fault(survey: Survey, choice: Choice, found: Sequence[Candidate]) -> Findin
         return Finding(NOT_ADOPTABLE, message, None, fix)
     if choice.alias is not None and not TOOL_NAME.fullmatch(choice.alias):
         message = f"{choice.alias[:80]!r} is not a tool name (lower-case letters, digits and '_')"
-        return Finding(NOT_ADOPTABLE, message, None, f"--tool {choice.named}={found[0].name}")
+        return Finding(NOT_ADOPTABLE, message, None, f"--tool {choice.named}={word_of(choice.alias)}")
     return None
 
 

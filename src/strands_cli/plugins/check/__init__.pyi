@@ -12,6 +12,7 @@ from strands_cli.plugins.check.manifest_writer import render as render
 from strands_cli.plugins.check.manifest_writer import write_manifests as write_manifests
 from strands_cli.plugins.check.plugin_checks import MANIFEST_MISSING as MANIFEST_MISSING
 from strands_cli.plugins.check.plugin_checks import PluginCheck as PluginCheck
+from strands_cli.plugins.check.plugin_checks import check_installed as check_installed
 from strands_cli.plugins.check.plugin_checks import check_plugin as check_plugin
 from strands_cli.plugins.check.plugin_checks import check_twins as check_twins
 from strands_cli.plugins.check.project import UNKNOWN_DISTRIBUTION as UNKNOWN_DISTRIBUTION

@@ -35,14 +35,15 @@ SLOW_SECONDS = 1.0
 
 
 def check_import(
-    project: PluginProject, module: str, attribute: str | None, seconds: float
+    project: PluginProject, name: str, reference: tuple[str, str | None], seconds: float
 ) -> tuple[LoadedApart | None, list[Finding]]:
     """Import one entry point and return its tools (None if the import fails) and the findings about the import."""
-    where = Where(str(project.source))
+    where, (module, attribute) = Where(str(project.source)), reference
     try:
         loaded = load_apart(project.source, module, attribute, seconds)
     except LoadFailure as failure:
-        return None, [Finding(IMPORT_HANGS if failure.timed_out else IMPORT_FAILED, str(failure), where)]
+        message = f"the entry point '{name}': {failure}"
+        return None, [Finding(IMPORT_HANGS if failure.timed_out else IMPORT_FAILED, message, where)]
     return loaded, list(_effects(loaded, module, where))
 
 

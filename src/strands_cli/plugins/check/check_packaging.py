@@ -87,9 +87,15 @@ def _version_fault(text: str) -> str | None:
 
 def has_build_hook(project: PluginProject) -> bool:
     """Return whether the build generates the manifest, so that it need not be committed."""
+    return hook_options(project) is not None
+
+
+def hook_options(project: PluginProject) -> Mapping[str, Any] | None:
+    """Return the options of the build hook that generates the manifest; None without it."""
     hatch = _at(project.settings, "tool", "hatch", "build")
-    targets = [hatch, *(_at(hatch, "targets", name) for name in ("wheel", "sdist"))]
-    return any(BUILD_HOOK in _at(target, "hooks") for target in targets)
+    targets = [*(_at(hatch, "targets", name) for name in ("wheel", "sdist")), hatch]
+    found = [_at(target, "hooks", BUILD_HOOK) for target in targets if BUILD_HOOK in _at(target, "hooks")]
+    return found[0] if found else None
 
 
 def check_packaged(project: PluginProject, manifest: Path) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from strands_cli.catalog.definitions import (
 )
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.files import Package, manifest_directory, module_file
-from strands_cli.catalog.source import CATALOGUE, SourceError, SourceTool, read_tool
+from strands_cli.catalog.source import CATALOGUE, SourceError, SourceTool, read_tool, why_no_tool
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
@@ -34,6 +34,7 @@ MANIFEST_DRIFT = Code(
     "Generate it again with: strands plugin manifest --write",
 )
 
+MAX_DRIFTS = 10
 # Where the code does not state these, they are taken from the existing manifest.
 AUTHORED = CATALOGUE
 
@@ -59,10 +60,10 @@ def make_manifests(
                 message = f"the definition of '{name}' cannot be read from its source: it must be imported"
                 file = Path(module_file(package, module) or project.directory)
                 raise unusable(message, file, import_fix)
-            described = _imported(project, module, attribute)
+            described = _imported(project, name, module, attribute)
         entries = manifest_entries(name, value, described, project)
         tools.setdefault(manifest_file(package, module), []).extend(entries)
-    return {file: _document(project, found, read_manifest(file)) for file, found in tools.items()}
+    return {file: made_document(project, found, read_manifest(file)) for file, found in tools.items()}
 
 
 def check_manifests(project: PluginProject) -> list[Finding]:
@@ -74,7 +75,26 @@ def check_manifests(project: PluginProject) -> list[Finding]:
             continue
         findings += parse_manifest(file.read_bytes(), str(file), normalise(project.name))[1]
         findings += [drifted(file, *difference) for difference in manifest_differences(read_manifest(file), wanted)]
-    return [with_place(finding, project) for finding in findings]
+    return [with_place(finding, project) for finding in first_drifts(findings)]
+
+
+def first_drifts(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings, of each tool's differences from the code only the first ones, and the number of the others."""
+    counts: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        where = finding.where
+        if finding.code != MANIFEST_DRIFT or where is None:
+            yield finding
+            continue
+        same = counts.setdefault((where.file, "/".join((where.pointer or "").split("/")[:3])), [])
+        same.append(finding)
+        if len(same) <= MAX_DRIFTS:
+            yield finding
+    for (file, pointer), same in counts.items():
+        if len(same) > MAX_DRIFTS:
+            yield drift(
+                f"the manifest differs from the code in {len(same) - MAX_DRIFTS:,} more fields", Path(file), pointer
+            )
 
 
 def drifted(file: Path, pointer: str, old: Any, new: Any) -> Finding:
@@ -123,11 +143,16 @@ def manifest_file(package: Package, module: str) -> Path:
     return Path(manifest_directory(package, module) or "") / FILE_NAME
 
 
-def read_entry(project: PluginProject, package: Package, module: str, attribute: str | None) -> SourceTool:
+def read_entry(
+    project: PluginProject, package: Package, module: str, attribute: str | None, *, with_inputs: bool = False
+) -> SourceTool:
     """Read an entry point's source.
 
+    Args:
+        with_inputs: Whether a function's parameters are read too.
+
     Raises:
-        InvalidInput: It is not Python.
+        InvalidInput: It is not Python, or it surely names no tool.
     """
 
     def read_module(name: str) -> tuple[str, bytes] | None:
@@ -135,17 +160,20 @@ def read_entry(project: PluginProject, package: Package, module: str, attribute:
         return (file, Path(file).read_bytes()) if file else None
 
     try:
-        return read_tool(module, attribute, read_module)
+        if reason := why_no_tool(module, attribute, read_module):
+            message = f"the entry point {module}{f':{attribute}' if attribute else ''} is not a tool: {reason[0]}"
+            raise unusable(message, Path(module_file(package, module) or project.directory), line=reason[1])
+        return read_tool(module, attribute, read_module, with_inputs=with_inputs)
     except SourceError as error:
         file = Path(module_file(package, module) or project.directory)
         raise unusable(str(error), file, line=error.line) from None
 
 
-def _imported(project: PluginProject, module: str, attribute: str | None) -> SourceTool:
+def _imported(project: PluginProject, name: str, module: str, attribute: str | None) -> SourceTool:
     try:
         return load_apart(project.source, module, attribute).tool
     except LoadFailure as failure:
-        raise unusable(str(failure), project.directory) from None
+        raise unusable(f"the entry point '{name}': {failure}", project.declared_in) from None
 
 
 def manifest_entries(name: str, value: str, found: SourceTool, project: PluginProject) -> list[dict[str, Any]]:
@@ -181,7 +209,8 @@ def _entry(name: str, reference: str, found: SourceTool) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _document(project: PluginProject, tools: list[dict[str, Any]], committed: Mapping[str, Any]) -> dict[str, Any]:
+def made_document(project: PluginProject, tools: list[dict[str, Any]], committed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest of these tools, with what the code does not state from the committed one."""
     known = committed.get("tools")
     authored = {
         (tool.get("entry"), tool.get("name")): {key: tool[key] for key in AUTHORED if key in tool}

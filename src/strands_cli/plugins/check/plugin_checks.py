@@ -24,7 +24,7 @@ from strands_cli.catalog.definitions import (
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.files import Package, module_file
 from strands_cli.catalog.source import SourceTool
-from strands_cli.errors import Code, Finding, InvalidInput, Where
+from strands_cli.errors import Code, Finding, InvalidInput, Where, has_errors
 from strands_cli.plugins.check.check_import import check_import
 from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
 from strands_cli.plugins.check.check_tool import check_declared
@@ -32,6 +32,7 @@ from strands_cli.plugins.check.manifest_writer import (
     AUTHORED,
     WRITE_MANIFEST,
     drift,
+    first_drifts,
     manifest_entries,
     manifest_file,
     read_entry,
@@ -39,6 +40,7 @@ from strands_cli.plugins.check.manifest_writer import (
     with_place,
 )
 from strands_cli.plugins.check.project import PluginProject, package_of
+from strands_cli.plugins.check.undescribed import NOT_CHECKED, Undescribed, check_undescribed
 
 if TYPE_CHECKING:
     from strands_cli.plugins.check.workflow_checks import FolderCheck
@@ -53,6 +55,11 @@ MANIFEST_MISSING = Code(
     "manifest-missing",
     "A plugin has no strands_tools.json, so most of it is unknown without an import.",
     "Generate it with: strands plugin manifest --write",
+)
+NAME_INSTALLED = Code(
+    "name-installed",
+    "A new plugin has the name of an installed distribution, which installing it replaces.",
+    "Give it another name.",
 )
 NO_PY_TYPED = Code(
     "no-py-typed",
@@ -69,6 +76,7 @@ class PluginCheck:
     seconds: float | None
     findings: list[Finding] = field(default_factory=list)
     manifests: dict[Path, Manifest | None] = field(default_factory=dict)
+    undescribed: dict[Path, list[Undescribed]] = field(default_factory=dict)
     folders: FolderCheck | None = None
     tests: list[TestOutcome] = field(default_factory=list)
 
@@ -76,6 +84,11 @@ class PluginCheck:
     def tools(self) -> list[str]:
         """The names of the tools in valid manifests, sorted."""
         return sorted({tool["name"] for manifest in self.manifests.values() if manifest for tool in manifest.tools})
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there are workflows, agents or skills."""
+        return self.folders is not None and bool(self.folders.workflows or self.folders.agents or self.folders.skills)
 
 
 def check_plugin(
@@ -96,12 +109,16 @@ def check_plugin(
             check.findings += _check_entry_point(check, name, value)
         except InvalidInput as error:
             check.findings += error.findings
+    _check_undescribed(check)
     for file, manifest in check.manifests.items():
         check.findings += _check_leftovers(project, file, manifest)
     check.findings += check_twins(project) if twins else ()
     if project.folders:
         _check_data(check, tests=tests)
-    check.findings = [with_place(finding, project) for finding in check.findings]
+    if not (check.tools or check.has_data or has_errors(check.findings)):
+        message = f"'{project.name}' has neither tools nor workflows, agents or skills, so nothing was checked"
+        check.findings.append(Finding(NOT_CHECKED, message, Where(str(project.declared_in))))
+    check.findings = [with_place(finding, project) for finding in first_drifts(check.findings)]
     return check
 
 
@@ -135,13 +152,24 @@ def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Fi
     file = manifest_file(package, module)
     if file not in check.manifests:
         yield from _check_manifest(check, package, file)
-    found = read_entry(project, package, module, attribute)
+    is_described = file.is_file()
+    found = read_entry(project, package, module, attribute, with_inputs=not is_described)
     if check.seconds is not None:
-        loaded, findings = check_import(project, module, attribute, check.seconds)
+        loaded, findings = check_import(project, name, (module, attribute), check.seconds)
         yield from findings
         found = loaded.tool if loaded else found
     yield from found.check_words(project.name)
+    if not is_described:
+        check.undescribed.setdefault(file, []).append(Undescribed(name, value, found))
     yield from _check_fresh(check, file, (name, value), found)
+
+
+def _check_undescribed(check: PluginCheck) -> None:
+    """Check the tools whose package has no manifest, and require that there was something to check."""
+    for file, points in check.undescribed.items():
+        manifest, findings = check_undescribed(check.project, file, points, imported=check.seconds is not None)
+        check.manifests[file] = manifest
+        check.findings += findings
 
 
 def defines(source: str, name: str) -> bool:
@@ -239,6 +267,17 @@ def _check_leftovers(project: PluginProject, file: Path, manifest: Manifest | No
 
 def _plain(value: str) -> str:
     return "".join(value.split()).partition("[")[0]
+
+
+def check_installed(name: str) -> Iterator[Finding]:
+    """Yield a warning for a new project whose distribution is installed: installing the project would replace it."""
+    from strands_cli.catalog.distributions import scan_installed
+
+    copies = scan_installed().records.get(normalise(name))
+    if copies:
+        message = f"'{name}' is installed already; installing this project replaces it"
+        fix = f"take another name: strands plugin new my_{normalise(name).rpartition('-')[2]}"
+        yield Finding(NAME_INSTALLED, message, Where(copies[0][1]), fix, severity="warning")
 
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,11 @@ def read_project(directory: Path) -> PluginProject:
     except (OSError, ValueError) as error:
         raise unusable(f"pyproject.toml cannot be read: {error}", file) from None
     project = _table(settings.get("project"))
-    declared = _table(project.get("entry-points"))
+    poetry = _table(_table(settings.get("tool")).get("poetry"))
+    declared = {**_table(poetry.get("plugins")), **_table(project.get("entry-points"))}
+    if "name" in poetry and "name" not in project:  # the form of Poetry before 2
+        project = {"name": poetry["name"], "version": poetry.get("version"), **project}
+        settings = {**settings, "project": project}
     points = _table(declared.get(GROUP))
     folders = {group: found for group in GROUPS if (found := _table(declared.get(group)))}
     if not isinstance(project.get("name"), str) or not (points or folders):
@@ -83,9 +87,28 @@ def read_project(directory: Path) -> PluginProject:
         if wrong := [name for name, value in every.items() if not isinstance(value, str)]:
             form = "package.module" if every is points else "package:folder"
             raise unusable(f"the entry point '{wrong[0]}' is not text", file, f'write {wrong[0]} = "{form}"')
-    source = directory / "src"
-    source = source if source.is_dir() else directory
+    modules = [value for every in (points, *folders.values()) for value in every.values()]
+    source = _source_of(directory, settings, modules)
     return PluginProject(directory, project["name"], points, source, settings, folders=folders)
+
+
+def _source_of(directory: Path, settings: Mapping[str, Any], references: Iterable[str]) -> Path:
+    """Return the directory that the packages of a project are imported from: one that its build names, src, or it."""
+    tool = _table(settings.get("tool"))
+    poetry, backend = _table(tool.get("poetry")), _table(_table(tool.get("uv")).get("build-backend"))
+    named = [one.get("from") for one in poetry.get("packages") or () if isinstance(one, dict)]
+    named += [backend.get("module-root"), _table(_table(tool.get("setuptools")).get("package-dir")).get("")]
+    wheel = _table(_table(_table(_table(tool.get("hatch")).get("build")).get("targets")).get("wheel"))
+    named += [str(Path(one).parent) for one in wheel.get("packages") or () if isinstance(one, str)]
+    roots = [directory / name for name in (*(one for one in named if isinstance(one, str)), "src")]
+    roots = [root for root in roots if root.is_dir() and root.resolve().is_relative_to(directory.resolve())]
+    tops = {"".join(reference.split()).partition(":")[0].partition(".")[0] for reference in references}
+    has = [
+        root
+        for root in (*roots, directory)
+        if any((root / f"{top}.py").is_file() or (root / top).is_dir() for top in tops)
+    ]
+    return (has or [*roots, directory])[0]
 
 
 def find_installed(name: str) -> PluginProject:

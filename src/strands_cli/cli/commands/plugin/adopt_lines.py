@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, first_of
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _MOST = 12
+_MOST_LEFT = 5
+_MOST_REASONS = 6
 
 
 def heading(found: Survey) -> Iterator[str]:
@@ -42,6 +44,8 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
         yield f"  {number}. {one.name}{alias}: {_line(one.tool.description or _unnamed(one))}"
         for name, schema in _inputs(one):
             yield f"     {name}: {_line(_input(schema))}"
+        if one.is_private:
+            yield "     private: its name begins with '_'; only --tool takes it"
         record = one.record(found.found)
         yield f"     safety: {_line(describe_permissions(record), 300)}{_asks(one)}"
         if one.entry in denied:
@@ -50,6 +54,35 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
     for one in shown:
         if one.problem is not None:
             yield f"  -  {_line(one.called)} ({_line(one.entry)}): {_line(one.problem, 300)}"
+
+
+def left_out_lines(found: Survey, chosen: Sequence[Candidate], denied: Mapping[str, str]) -> Iterator[str]:
+    """Yield how many tools were left out, for each reason with the first of them."""
+    taken = {one.entry for one in chosen}
+    left: dict[str, list[str]] = {}
+    for one in found.candidates:
+        if one.entry not in taken:
+            left.setdefault(_reason(one, denied), []).append(_line(one.called))
+    if left:
+        yield f"{sum(map(len, left.values()))} of {counted(len(found.candidates), 'tool')} left out:"
+    reasons = sorted(left.items(), key=lambda item: -len(item[1]))
+    for reason, names in reasons[:_MOST_REASONS]:
+        yield f"  {len(names)} {reason}: {first_of(names, _MOST_LEFT)}"
+    if others := [name for _, names in reasons[_MOST_REASONS:] for name in names]:
+        yield f"  {len(others)} for other reasons: {first_of(others, _MOST_LEFT)}"
+
+
+def _reason(one: Candidate, denied: Mapping[str, str]) -> str:
+    problem = one.problem or ""
+    if "--import" in problem:
+        return "not shown by the source (try --import)"
+    if "its code must make it" in problem:
+        return "made by code with arguments (write a small plugin: strands plugin new)"
+    if problem:
+        return f"not usable ({_line(problem, 60)})"
+    if one.entry in denied:
+        return "denied by policy"
+    return "private (name one to take it: --tool NAME)" if one.is_private else "not chosen"
 
 
 def _unnamed(one: Candidate) -> str:

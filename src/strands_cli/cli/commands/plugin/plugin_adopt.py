@@ -12,7 +12,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import INDEX, JSON, with_run_options
-from strands_cli.cli.commands.plugin.adopt_lines import as_json_object, candidate_lines, heading
+from strands_cli.cli.commands.plugin.adopt_lines import as_json_object, candidate_lines, heading, left_out_lines
 from strands_cli.cli.commands.running import json_on_failure
 from strands_cli.cli.output import print_json, print_result, say, say_findings, write_error
 from strands_cli.errors import (
@@ -27,7 +27,7 @@ from strands_cli.errors import (
     has_errors,
     suggest,
 )
-from strands_cli.phrases import first_of
+from strands_cli.phrases import counted, first_of
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ ADOPTION_DENIED = Code(
 )
 
 MOST_SHOWN = 8
+MOST_LISTED = 20
 
 PROJECT = Annotated[bool, typer.Option("--project", help="The file of this folder, beside its workflows.")]
 
@@ -92,7 +93,7 @@ def adopt(
     Example: strands plugin adopt strands-hubspot --tool hubspot
     """
     known: dict[str, Any] = {"distribution": distribution, "version": None, "file": None, "imported": False}
-    known |= {"adopted": [], "tools": [], "patch": None, "findings": []}
+    known |= {"adopted": [], "left_out": [], "tools": [], "patch": None, "findings": []}
     with json_on_failure(known if chosen_by.as_json else None):
         if chosen_by.take_all and chosen_by.tools:
             raise UsageError("--all and --tool cannot be combined", fix="pass one of them")
@@ -107,14 +108,14 @@ def adopt(
 def _adopt(named: str, options: AdoptOptions, known: dict[str, Any]) -> str:
     """Adopt, note in `known` what is found out of it, and return what was done."""
     from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.adopt import Choice, choose, names_of_others, read_for_change, survey, write_patch
+    from strands_cli.plugins.adopt import Choice, Imports, choose, names_of_others, read_for_change, survey, write_patch
     from strands_cli.plugins.adopt import adopt as write_adoption
 
     path, tools = adoption_file(project=options.project), options.tools or []
     distribution, catalog = _installed(named, discover_catalog(), options)
     adopted = read_for_change(path)
     words = [Choice.parse(text).named for text in tools]
-    found = survey(distribution, catalog, adopted, imports=options.load, named=words)
+    found = survey(distribution, catalog, adopted, imports=Imports() if options.load else None, named=words, tell=say)
     known |= {"distribution": distribution, "version": found.found.version, "file": str(path)}
     _require_tools(found)
     denied = _denied(found, catalog)
@@ -134,10 +135,14 @@ def _adopt(named: str, options: AdoptOptions, known: dict[str, Any]) -> str:
         return written
     done = write_adoption(path, distribution, chosen, catalog.seen, adds=bool(tools))
     known["adopted"] = sorted(one.name for one in chosen)
+    known["left_out"] = [as_json_object(one, denied) for one in found.candidates if one not in chosen]
     known["imported"] = any(one.imported for one in chosen)
     if gone := sorted(set(done.before) - set(done.names)):
         say(f"no longer adopted: {', '.join(gone)}")
-    return f"adopted {_refs(known['adopted'])} of {distribution} {found.found.version or '?'} in {path}"
+    for line in left_out_lines(found, chosen, denied):
+        say(line)
+    count = f"{len(chosen)} of {counted(len(found.candidates), 'tool')}"
+    return f"adopted {count} of {distribution} {found.found.version or '?'} in {path}: {_refs(known['adopted'])}"
 
 
 def _refs(names: Sequence[str]) -> str:
@@ -199,16 +204,25 @@ def _install(named: str, indexes: list[str] | None, *, yes: bool) -> None:
 
 def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
     from strands_cli.catalog.adoptable import adoptable_distributions
+    from strands_cli.config import load_settings
+    from strands_cli.indexes import with_indexes
 
     message = f"the distribution '{name}' is not installed"
-    fix = suggest(name, adoptable_distributions(catalog.seen), f"strands plugin adopt {name} --install")
+    # Any person can register a name in an index, so that only the names of the person's own indexes are proposed.
+    way = with_indexes(catalog, load_settings().user_config).way_to_install(name)
+    fix = suggest(name, adoptable_distributions(catalog.seen), way)
     return InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
 
 
 def _require_tools(found: Survey) -> None:
     if not found.candidates:
-        message = f"'{found.found.distribution}' has no Strands tools in its source"
-        fix = "see what is installed: strands plugin list"
+        from strands_cli.catalog.adoptable import makers_of_tools
+
+        distribution, fix = found.found.distribution, "see what is installed: strands plugin list"
+        message = f"'{distribution}' has no Strands tools in its source"
+        if makers := makers_of_tools(found.found.files):
+            message = f"'{distribution}' makes its tools when its code is called, by {first_of(makers, 5)}"
+            fix = f"write a small plugin that calls it: strands plugin new {distribution}-tools"
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix), *found.findings])
 
 
@@ -232,8 +246,8 @@ def _proposed(found: Survey, before: Iterable[AdoptedTool], options: AdoptOption
     Raises:
         InvalidInput: One was adopted by importing it, which is not done again without `--import`.
     """
-    entries = [one.entry for one in found.adoptable if one.entry not in denied]
     again = {tool.entry for tool in before}
+    entries = [one.entry for one in _offered(found, denied) if not one.is_private or one.entry in again]
     hidden = [one for one in found.candidates if one.entry in again and "--import" in (one.problem or "")]
     if hidden and not options.take_all and options.patch is None:
         message = f"'{hidden[0].name}' was adopted by importing it, and its source does not show it"
@@ -241,6 +255,10 @@ def _proposed(found: Survey, before: Iterable[AdoptedTool], options: AdoptOption
         raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
     kept = [entry for entry in entries if entry in again]
     return entries if options.take_all or options.patch is not None or not kept else kept
+
+
+def _offered(found: Survey, denied: dict[str, str]) -> list[Candidate]:
+    return [one for one in found.adoptable if one.entry not in denied]
 
 
 def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
@@ -254,11 +272,12 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
 
     if not proposed:
         return []
+    every = [one.entry for one in _offered(found, denied) if not one.is_private]
     if not is_interactive():
-        again = "--yes for those that were adopted, " if len(proposed) < len(found.adoptable) else ""
+        again = "--yes for those that were adopted, " if len(proposed) < len(every) else ""
         raise UsageError("there is no terminal to ask which tools to adopt", fix=f"pass {again}--all, or --tool NAME")
     names = {one.entry: one.name for one in found.candidates}
-    default = "all" if len(proposed) == len(found.adoptable) else ", ".join(names[entry] for entry in proposed)
+    default = "all" if len(proposed) == len(every) else ", ".join(names[entry] for entry in proposed)
     write_error(f"adopt which? (numbers or names, `all`, `none`) [{default}] ")
     answer = sys.stdin.readline()
     if not answer.strip():
@@ -269,7 +288,7 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
     if [word.lower() for word in words] in (["none"], ["n"], ["no"]):
         raise Interrupted("nothing was changed")
     if [word.lower() for word in words] in (["all"], ["y"], ["yes"]):
-        return [one.entry for one in found.adoptable if one.entry not in denied]
+        return every
     return words
 
 
@@ -325,11 +344,13 @@ def unadopt(
         known["file"] = str(path)
         file = read_for_change(path)
         there = {*file.distributions, *(name for one in file.distributions.values() for name in one.tools)}
+        names = [name.removeprefix("native:") for name in names]
         unknown = [name for name in names if name.rpartition("/")[2] not in there]
         if unknown:
+            listed = first_of(sorted(there), MOST_LISTED) or "nothing"
             raise UsageError(
                 f"'{unknown[0]}' is not adopted in {path}",
-                fix=suggest(unknown[0], sorted(there), f"it has: {', '.join(sorted(there)[:20]) or 'nothing'}"),
+                fix=suggest(unknown[0], sorted(there), f"it has: {listed}"),
             )
         known["removed"] = take_out(path, names)
     if as_json:

@@ -44,14 +44,14 @@ def new(
         return
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.check import check_twins, read_project
+    from strands_cli.plugins.check import check_installed, check_twins, read_project
     from strands_cli.plugins.scaffold import SAMPLE, NewPlugin, make_plugin, name_plugin
 
     wanted = NewPlugin(name_plugin(name), form.value, author, description)
     made = make_plugin(wanted, directory)
     if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
         say(f"the tool is called '{wanted.name.tool}'")
-    findings = list(check_twins(read_project(made)))
+    findings = [*check_installed(made.name), *check_twins(read_project(made))]
     if as_json:
         files = sorted(str(path) for path in made.rglob("*") if path.is_file())
         found = [finding.as_dict() for finding in findings]

@@ -118,6 +118,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
     installation = read_installation(request, Path.cwd())
     say_findings(installation.warnings())
     planned = app.plan_tool(name, installation, locked=request.locked)
+    say_findings(planned.record.deprecations)
     is_locked = installation.policy.lock_required_by(asked=request.locked) is not None
     progress = Progress()
     with typed_call() as person:

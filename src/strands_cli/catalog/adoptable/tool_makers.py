@@ -1,0 +1,46 @@
+"""Functions that make tools when they are called: their tools cannot be adopted, but a small plugin can call them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from strands_cli.catalog.adoptable.python_files import PythonFile
+from strands_cli.catalog.files import read_file
+from strands_cli.catalog.source import MAX_SOURCE_BYTES
+
+MOST = 50
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def makers_of_tools(files: Iterable[PythonFile]) -> list[str]:
+    """Return up to `MOST` functions and methods, as `module:name`, that have `@tool` functions inside."""
+    found: list[str] = []
+    for file in files:
+        try:
+            raw = read_file(file.path, MAX_SOURCE_BYTES)
+            tree = ast.parse(raw) if raw and b"strands" in raw and b"tool" in raw else None
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # reported where its tools are looked for
+        found += [f"{file.module}:{name}" for name in _makers(tree, "")] if tree else []
+        if len(found) >= MOST:
+            break
+    return found[:MOST]
+
+
+def _makers(node: ast.AST, prefix: str) -> Iterator[str]:
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.ClassDef):
+            yield from _makers(part, f"{prefix}{part.name}.")
+        elif isinstance(part, _FUNCTIONS):
+            if any(_is_tool(inner) for inner in ast.walk(part) if inner is not part):
+                yield f"{prefix}{part.name}"
+        elif isinstance(part, ast.stmt):
+            yield from _makers(part, prefix)
+
+
+def _is_tool(node: ast.AST) -> bool:
+    if not isinstance(node, _FUNCTIONS):
+        return False
+    called = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+    return any("tool" in (getattr(one, "id", None), getattr(one, "attr", None)) for one in called)
