@@ -355,8 +355,8 @@ async def _execute(
     from strands_cli.engine.ports import Ports, SystemClock
     from strands_cli.engine.run_start import recorded
     from strands_cli.engine.stored_runs import session_facts, while_held
-    from strands_cli.engine.waiting import tell_of_questions
-    from strands_cli.errors import WaitingForPerson
+    from strands_cli.engine.waiting import explain_stop, store_permissions
+    from strands_cli.errors import StrandsCliError
     from strands_cli.events import RunWarning
     from strands_cli.outputs import ArtifactWriter
     from strands_cli.planning import require_runnable
@@ -383,10 +383,10 @@ async def _execute(
         stack.callback(journal.close)
         is_visit = journal.get("status") == "completed"  # it changes nothing
         journal.put(**session_facts(None if is_visit else request.beside, common.worker))
-        # Set only now: the first facts of the journal contain no secret, and must stay as planned.
-        journal.redactor = redactor
+        store_permissions(journal, request)
+        journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
-        of_many = (common.budget, common.provider_limits, journal.place.directory is None)
+        of_many = (common.budget, common.provider_limits, journal.place.directory is None, request.fail_on_denied)
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
         replaces = planned.spec.outputs.overwrite
         write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
@@ -394,7 +394,7 @@ async def _execute(
             with recorded(request, journal, warn):
                 work = execute(planned, ports, journal.run_id, emit, redacted_writer(write, redactor))
                 result = await while_held(journal, work)
-        except WaitingForPerson:
-            await tell_of_questions(planned, journal, redactor)
+        except StrandsCliError as error:
+            await explain_stop(error, planned, journal, redactor)
             raise
         return redactor.record(result)

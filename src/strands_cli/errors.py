@@ -184,7 +184,7 @@ class FileAtFault(RunFailed):
 
 
 class CallDenied(RunFailed):
-    """A step that is one call of a tool failed, since policy or a plugin denied it, or no person could be asked."""
+    """Calls without which a run has not done its work were denied: by policy, a plugin, or without a person."""
 
     exit_code = ExitCode.DENIED
 

@@ -228,6 +228,12 @@ class ArtifactWritten(Event):
     size: int
 
 
+# The marks in the detail of a denied call: that a person could have allowed it, and what `--allow` takes for it.
+NO_PERSON, ALLOWED_BY = "no_person", "allowed_by"
+# What denies calls in place of a person.
+DENY = "--deny"
+
+
 @dataclass(frozen=True, slots=True)
 class Denials:
     """Calls of one tool that were denied for one reason, beside all calls of it in the run.
@@ -258,7 +264,7 @@ class RunFinished(Event):
 
 
 def never_asked(denials: Sequence[Denials]) -> list[str]:
-    """Return the tools of which no call was made, and one or more for want of a person."""
+    """Return the tools of which no call was made, and one or more without a person's answer."""
     denied: Counter[str] = Counter()
     for one in denials:
         denied[one.tool] += one.denied

@@ -250,8 +250,8 @@ def test_a_record_is_let_go_of_after_every_refusal(wording: Wording) -> None:
     for choices in ({}, {"tools": [double], "budgets": {"max_calls": 3}}):
         with pytest.raises(StrandsCliError):
             Workflow.resume(run, **choices)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="allow"):
-        Workflow.resume(run, tools=[double], allow=["x"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="model"):
+        Workflow.resume(run, tools=[double], model="x")  # type: ignore[call-arg]
     with pytest.raises(RunRecordError) as raised:
         Workflow.resume("20000101-000000-ffffff")
     wording(raised.value)

@@ -21,7 +21,15 @@ from strands_cli import Workflow
 from strands_cli.api import Answer, Event, Question, RunResult
 from strands_cli.catalog import discover_catalog
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.errors import InvalidInput, NotEquipped, RunFailed, StrandsCliError, UsageError, WaitingForPerson
+from strands_cli.errors import (
+    CallDenied,
+    InvalidInput,
+    NotEquipped,
+    RunFailed,
+    StrandsCliError,
+    UsageError,
+    WaitingForPerson,
+)
 from strands_cli.events import (
     HumanAnswered,
     ModelText,
@@ -455,8 +463,8 @@ def test_a_given_tool_that_hides_an_installed_one_is_reported(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("choices", "outcome"),
     [
-        ({}, "--allow shout"),
-        ({"answer": lambda question: None}, "--allow shout"),
+        ({"deny": True}, "--allow shout"),
+        ({"answer": lambda question: True, "deny": True}, "--allow shout"),
         ({"answer": lambda question: False}, "program"),
         ({"answer": lambda question: "No"}, "program"),
         ({"answer": lambda question: True}, "HEY"),
@@ -474,6 +482,16 @@ def test_a_given_tool_passes_the_same_gate(choices: Any, outcome: str) -> None:
     else:
         with pytest.raises(RunFailed, match=outcome):
             workflow.run(tools=[shout], **choices)
+
+
+@pytest.mark.parametrize("choices", [{}, {"answer": lambda question: None}])
+def test_a_call_without_an_answer_waits_as_a_gate_does_and_may_be_allowed_later(choices: Any) -> None:
+    workflow = calling(call("shout", {"text": "hey"}))
+    with pytest.raises(WaitingForPerson) as raised:
+        workflow.run(tools=[shout], **choices)
+    with pytest.raises(CallDenied, match="--deny"):
+        Workflow.resume(raised.value.run_id, tools=[shout], deny=True)
+    assert Workflow.resume(raised.value.run_id, tools=[shout], allow=["shout"]).response == "HEY"
 
 
 def test_what_the_workflow_denies_no_program_allows() -> None:

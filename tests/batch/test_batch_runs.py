@@ -150,15 +150,28 @@ def test_denied_calls_are_reported_and_wait_where_questions_may(rows: Rows) -> N
     calls = [{"tool": "native:note", "input": {"text": "{{ topic }}"}}]
     rows.flow(calls)
     rows.csv("bees")
-    ran = rows.batch()
+    ran = rows.batch("--deny")
     assert ran.code == 21, ran.err
-    assert rows.lines()[0]["error"]["exit_code"] == 21
+    (line,) = rows.lines()
+    assert (line["status"], line["error"]["exit_code"]) == ("failed", 21)
     assert "--allow note" in ran.err
-    ran = rows.batch("--detach", "-o", "detached.jsonl")
+    ran = rows.batch("-o", "waiting.jsonl")
     assert ran.code == 19, "another batch, since more may happen in it"
-    (line,) = rows.lines("detached.jsonl")
+    (line,) = rows.lines("waiting.jsonl")
     assert rows.strands("approve", line["run"]).code == 0
     assert rows.batch("--allow", "note", "-o", "allowed.jsonl").code == 0
+
+
+def test_rows_that_wait_go_on_with_what_a_resumed_batch_allows_or_denies(rows: Rows) -> None:
+    rows.folder.tool("note", "return answer('noted')", annotations={"readOnlyHint": False})
+    rows.flow([{"tool": "native:note", "input": {"text": "{{ topic }}"}}])
+    rows.csv("bees", "ants")
+    assert rows.batch().code == 19
+    assert rows.strands("batch", "resume", "last").code == 19, "nothing new is allowed"
+    denied = rows.strands("batch", "resume", "last", "--deny", "--json", "-o", OUT)
+    assert (denied.code, denied.document["rows"]["failed"]) == (21, 2)
+    assert rows.strands("batch", "retry", "last", "--failed", "--allow", "note").code == 0
+    assert [line["status"] for line in rows.lines(OUT)] == ["completed", "completed"]
 
 
 def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:

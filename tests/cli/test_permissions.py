@@ -25,7 +25,7 @@ def test_an_option_allows_the_arguments_it_names_and_the_decision_is_written_wit
     turns = {"steps.0": [{"calls": calls}, {"text": "done"}]}
     folder.workflow([{"agent": "writer", "input": "go"}], turns, agents=agents)
     allow = "native:file_write(path=docs/**)"
-    ran = folder.strands("run", "flow.yaml", "--allow", allow, "--events", "events.jsonl")
+    ran = folder.strands("run", "flow.yaml", "--allow", allow, "--deny", "--events", "events.jsonl")
     assert ran.code == 0, ran.err
     assert [event["effect"] for event in events(folder)] == ["allow", "deny", "deny"]
     assert events(folder)[0]["rule"] == f"--allow {allow}"
@@ -44,7 +44,7 @@ def test_a_call_that_only_reads_by_its_arguments_is_not_asked_about(folder: Fold
     agents = {"writer": {"prompt": "You write.", "tools": ["native:store"]}}
     turns = {"steps.0": [{"calls": calls}, {"text": "done"}]}
     folder.workflow([{"agent": "writer", "input": "go"}], turns, agents=agents)
-    ran = folder.strands("run", "flow.yaml", "--events", "events.jsonl")
+    ran = folder.strands("run", "flow.yaml", "--deny", "--events", "events.jsonl")
     assert ran.code == 0, ran.err
     assert [event["effect"] for event in events(folder)] == ["allow", "deny", "deny"]
     assert "(read_only_when)" in events(folder)[0]["rule"]

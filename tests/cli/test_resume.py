@@ -302,7 +302,7 @@ def test_the_older_words_for_resume_do_the_same(folder: Folder, wording: Wording
 
 def test_a_gate_that_waited_too_long_takes_its_default_at_resume(folder: Folder) -> None:
     folder.workflow([{**GATE, "timeout_seconds": 1, "default": "hold"}])
-    assert folder.strands("run", "flow.yaml").code == 19
+    assert folder.strands("run", "flow.yaml", "--detach").code == 19
     with sqlite3.connect(folder.runs / run_id(folder) / "journal.sqlite") as database:
         database.execute("UPDATE effects SET started_at = started_at - 60")
     database.close()

@@ -248,6 +248,8 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
             "host": None,
             "allow": ["file_*"],
             "yes": False,
+            "deny": False,
+            "fail_on_denied": False,
             "detach": False,
             "out_dir": "there",
             "force": True,

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from strands_cli.engine.journal import Answer, Question, unanswered
+from strands_cli.engine.waiting import NoPerson
 from strands_cli.errors import UsageError
 
 # What a program may answer: the text; yes or no; None for "not now"; or an `Answer`.
@@ -21,8 +22,9 @@ _YES_OR_NO = {"y": "yes", "yes": "yes", "n": "no", "no": "no"}
 class ProgramHuman:
     """The program that runs a workflow, as the engine's port `Human`."""
 
-    def __init__(self, answer: AnswerQuestion | None) -> None:
+    def __init__(self, answer: AnswerQuestion | None, *, denies: bool = False) -> None:
         self._answer = answer
+        self._denies = denies
         self._misfits: dict[str, int] = {}
 
     async def ask(self, question: Question) -> Answer:
@@ -31,8 +33,8 @@ class ProgramHuman:
         Raises:
             UsageError: The function raises, returns an unknown type, or repeatedly returns answers that do not fit.
         """
-        if self._answer is None:
-            return unanswered(question)
+        if self._answer is None or (self._denies and question.kind == "approval"):
+            return await NoPerson(denies=self._denies).ask(question)
         if question.problem is not None:
             self._require_progress(question)
         try:

@@ -14,6 +14,10 @@ class StoredRunChoices(TypedDict, total=False):
     context: Mapping[str, Any]
     out_dir: str | Path
     force: bool
+    allow: Sequence[str]
+    yes: bool
+    deny: bool
+    fail_on_denied: bool
     record: str | Path | None
     runs_dir: str | Path | None
     store: str | None
@@ -24,5 +28,3 @@ class RunChoices(StoredRunChoices, total=False):
     provider: str | None
     model: str | None
     host: str | None
-    allow: Sequence[str]
-    yes: bool

@@ -22,7 +22,6 @@ from strands_cli.api.run_following import (
     run_with_listener,
 )
 from strands_cli.engine import RunResult, require_rehearsed
-from strands_cli.engine.journal import Human
 from strands_cli.engine.run_start import read_correction
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.events import Event, RunWarning
@@ -248,8 +247,7 @@ class Workflow:
     ) -> RunResult:
         """Continue a stored run inside a running event loop; arguments and errors are those of `resume`."""
         limits = {name: str(limit) for name, limit in (budgets or {}).items()}
-        human = ProgramHuman(answer)
-        return await run_with_listener(on_event, lambda emit: _resume(run_id, human, emit, limits, choices, spec))
+        return await run_with_listener(on_event, lambda emit: _resume(run_id, answer, emit, limits, choices, spec))
 
     @classmethod
     def rerun(
@@ -293,9 +291,8 @@ class Workflow:
         **choices: Unpack[StoredRunChoices],
     ) -> RunResult:
         """Start such a run inside a running event loop; arguments and errors are those of `rerun`."""
-        human = ProgramHuman(answer)
         return await run_with_listener(
-            on_event, lambda emit: _rerun(run_id, from_key, inputs or {}, human, emit, choices)
+            on_event, lambda emit: _rerun(run_id, from_key, inputs or {}, answer, emit, choices)
         )
 
     @classmethod
@@ -326,7 +323,7 @@ class Workflow:
                 request = new_request(inputs, choices, python_tools)
                 planned = self._planned(request, choices)
                 require_trust_in_package(planned)
-                return await app.run(planned, request, ProgramHuman(answer), emit)
+                return await app.run(planned, request, ProgramHuman(answer, denies=request.deny), emit)
 
     async def _plan_with_tools(self, inputs: Mapping[str, Any] | None, choices: RunChoices) -> Plan:
         async with opened_python_tools(choices, lambda event: None) as python_tools:
@@ -339,7 +336,7 @@ class Workflow:
 
 async def _resume(
     run_id: str,
-    human: Human,
+    answer: AnswerQuestion | None,
     emit: Emit,
     budgets: Mapping[str, str],
     choices: StoredRunChoices,
@@ -353,7 +350,7 @@ async def _resume(
                 if spec is not None:
                     await _correct(journal, spec, emit, changes, choices.get("catalog"))
                 planned, request = app.plan_resume(journal, changes, budgets=budgets, catalog=choices.get("catalog"))
-                return await app.resume(planned, journal, request, human, emit)
+                return await app.resume(planned, journal, request, ProgramHuman(answer, denies=request.deny), emit)
 
 
 async def _correct(
@@ -371,7 +368,12 @@ async def _correct(
 
 
 async def _rerun(
-    run_id: str, from_key: str, inputs: Mapping[str, Any], human: Human, emit: Emit, choices: StoredRunChoices
+    run_id: str,
+    from_key: str,
+    inputs: Mapping[str, Any],
+    answer: AnswerQuestion | None,
+    emit: Emit,
+    choices: StoredRunChoices,
 ) -> RunResult:
     with reasons_in_traceback():
         async with opened_python_tools(choices, emit) as python_tools:
@@ -380,4 +382,4 @@ async def _rerun(
                 require_same_directory(journal)
                 new = app.plan_rerun(journal, from_key, changes, catalog=choices.get("catalog"))
             require_trust_in_package(new.planned)
-            return await app.rerun(new, human, emit)
+            return await app.rerun(new, ProgramHuman(answer, denies=new.request.deny), emit)

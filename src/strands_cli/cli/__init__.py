@@ -50,7 +50,7 @@ def _answer(arguments: list[str]) -> int:
     if work is not None:
         from strands_cli.cli.output import exit_code_of_call
 
-        return exit_code_of_call(work)
+        return exit_code_of_call(work, arguments)
     from strands_cli.cli.program import run_program
 
     return run_program(arguments)

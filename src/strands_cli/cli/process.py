@@ -18,6 +18,8 @@ from strands_cli.errors import HungUp, Interrupted, StrandsCliError, Terminated
 
 Result = TypeVar("Result")
 STOP_GRACE_S = 5.0
+# How many files a run has open at once before its first step, at least.
+FIRST_FILES = 10
 _STOPS: dict[int, type[StrandsCliError]] = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
 if sys.platform != "win32":
     _STOPS[signal.SIGHUP] = HungUp
@@ -45,6 +47,7 @@ def run_to_end(
         Terminated: SIGTERM.
         HungUp: SIGHUP.
     """
+    _require_files()
     stopped: list[int] = []
     with _handlers(stopped, before_notice) as on_stop, asyncio.Runner() as runner:
         loop = runner.get_loop()
@@ -60,6 +63,20 @@ def run_to_end(
                 if not stopped:
                     raise
                 raise _STOPS[stopped[0]]("the run was stopped") from None
+
+
+def _require_files() -> None:
+    """Check that a run can open its first files: half an event loop would print a traceback of its own.
+
+    Raises:
+        OSError: This process may not open so many files.
+    """
+    opened: list[int] = []
+    try:
+        opened += (os.open(os.devnull, os.O_RDONLY) for _ in range(FIRST_FILES))
+    finally:
+        for number in opened:
+            os.close(number)
 
 
 def _stop(number: int, stopped: list[int], on_stop: list[Callable[[], Any]], before: Callable[[], bytes]) -> None:

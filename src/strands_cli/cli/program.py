@@ -43,6 +43,6 @@ def strands(
 
 def run_program(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    code = exit_code_of_call(lambda: program(args=arguments, prog_name="strands", standalone_mode=False))
+    code = exit_code_of_call(lambda: program(args=arguments, prog_name="strands", standalone_mode=False), arguments)
     do_what_is_left()
     return code

@@ -33,13 +33,19 @@ def question_lines(question: Mapping[str, Any], *, details: bool = False) -> lis
     if isinstance(call, Mapping):
         shown = _details(call) if details else _arguments(call)
     else:
-        shown = itertools.chain(str(question.get("context") or "").splitlines(), _known(question.get("words") or ()))
+        texts = str(question.get("context") or "").splitlines()
+        shown = itertools.chain(texts, _known(question.get("words") or ()), _default(question))
     return [first, *(f"  {line}" for line in [*more, *shown])]
 
 
 def _known(words: Sequence[str]) -> Iterator[str]:
     if words:
         yield f"answers that the workflow knows: {one_line(', '.join(words))}"
+
+
+def _default(question: Mapping[str, Any]) -> Iterator[str]:
+    if question.get("default") is not None and question.get("timeout_s") is not None:
+        yield f"after {question['timeout_s']:g} s without an answer: {one_line(question['default'])}"
 
 
 def _arguments(call: Mapping[str, Any]) -> Iterator[str]:

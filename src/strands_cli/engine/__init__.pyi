@@ -1,5 +1,4 @@
 from strands_cli.engine.correction_trial import require_rehearsed as require_rehearsed
-from strands_cli.engine.denials import NO_PERSON as NO_PERSON
 from strands_cli.engine.nested_runs import render as render
 from strands_cli.engine.nested_runs import run_agent as run_agent
 from strands_cli.engine.nested_runs import run_workflow as run_workflow

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from strands_cli.engine.journal import Row
-from strands_cli.events import Denials
-
-# The mark in the detail of a denied call that a person could have allowed.
-NO_PERSON = "no_person"
+from strands_cli.errors import CallDenied
+from strands_cli.events import NO_PERSON, Denials, never_asked
+from strands_cli.phrases import joined
 
 
 def denials_of(rows: Iterable[Row]) -> tuple[Denials, ...]:
@@ -24,6 +23,23 @@ def denials_of(rows: Iterable[Row]) -> tuple[Denials, ...]:
     return tuple(
         Denials(tool, rule, number, calls[tool], no_person) for (tool, rule, no_person), number in denied.items()
     )
+
+
+def require_done(denials: Sequence[Denials], *, fail_on_denied: bool) -> None:
+    """Check that denied calls do not mean that the work of a run was not done.
+
+    They mean it where no call of a tool was made and a person could have allowed one, and with `fail_on_denied` always.
+
+    Raises:
+        CallDenied: They do; its fix is added where the store of the run is known.
+    """
+    failing = list(dict.fromkeys(one.tool for one in denials)) if fail_on_denied else never_asked(denials)
+    if failing:
+        which = "calls" if fail_on_denied else "every call"
+        rules = "; ".join(f"{one.tool}: {one.rule}" for one in denials if one.tool in failing)
+        error = CallDenied(f"denied: {which} of {joined(failing)} ({rules})")
+        error.brief = f"{which} of {joined(failing)} {'were' if fail_on_denied else 'was'} denied"
+        raise error
 
 
 def has_denial(rows: Iterable[Row]) -> bool:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.artifacts import WRITTEN, written_of
-from strands_cli.engine.denials import denials_of
+from strands_cli.engine.decisions import open_questions
+from strands_cli.engine.denials import denials_of, require_done
 from strands_cli.engine.effects import EffectSpec, NeedsDecision
 from strands_cli.engine.end_names import end_names
 from strands_cli.engine.patterns import PATTERNS
 from strands_cli.engine.ports import Ports, Traced
 from strands_cli.engine.run import Run
-from strands_cli.errors import CannotStore, RunRecordError, StrandsCliError, WaitingForPerson
-from strands_cli.events import ArtifactWritten, Denials, Event, RunFinished, RunStarted, RunStatus, Usage
+from strands_cli.errors import CannotStore, RunRecordError, StrandsCliError, WaitingForPerson, exit_code_of
+from strands_cli.events import (
+    ArtifactWritten,
+    Denials,
+    Event,
+    RunFinished,
+    RunStarted,
+    RunStatus,
+    Usage,
+    never_asked,
+)
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -62,6 +71,9 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
     _store_start(run)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
+        denials = denials_of(ports.journal.rows("tool"))
+        run.budget.is_frozen &= not never_asked(denials)  # as earlier versions stored it, it was complete
+        require_done(denials, fail_on_denied=ports.fail_on_denied)
         artifacts = await _finish_artifacts(run, names, write_artifacts)
     except BaseException as error:
         if isinstance(error, StrandsCliError):
@@ -69,15 +81,16 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
         status, reason = _ending(error)
         try:
             if not run.budget.is_frozen:
-                ports.journal.put(**_end_facts(run, status, reason))
+                ports.journal.put(**_end_facts(run, status, reason), exit_code=int(exit_code_of(error)))
         except RunRecordError as lost:
             # The error that is raised says it; but one that is only cancelled work does not.
             reason = lost.message if isinstance(error, asyncio.CancelledError) else reason
-        _report_end(run, span, status, reason)
+        _report_end(run, span, status, reason, _denials_in(run))
         raise
     if not run.budget.is_frozen:
-        await ports.journal.store(**_end_facts(run, "completed", None), response=names["last_response"])
-    denials = _report_end(run, span, "completed", None)
+        facts = {**_end_facts(run, "completed", None), "exit_code": 0}
+        await ports.journal.store(**facts, response=names["last_response"])
+    _report_end(run, span, "completed", None, denials)
     return RunResult(
         run_id=run.id,
         status="completed",
@@ -168,14 +181,19 @@ def _end_facts(run: Run, status: RunStatus, reason: str | None) -> dict[str, Any
     return {"status": status, "reason": reason, **ended}
 
 
-def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None) -> tuple[Denials, ...]:
-    """Send the event that a run has ended; return its denied calls."""
-    denials: tuple[Denials, ...] = ()
-    with contextlib.suppress(RunRecordError):  # the error that is raised says it
-        denials = denials_of(run.ports.journal.rows("tool"))
+def _denials_in(run: Run) -> tuple[Denials, ...]:
+    """Return the denied calls of a run that did not complete; those that wait now are none."""
+    try:
+        waiting = {row.key.removesuffix("/approval") for row in open_questions(run.ports.journal)}
+        return denials_of(row for row in run.ports.journal.rows("tool") if row.key not in waiting)
+    except RunRecordError:  # the error that is raised says it
+        return ()
+
+
+def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None, denials: tuple[Denials, ...]) -> None:
+    """Send the event that a run has ended."""
     budget = run.budget
     calls = {"model_calls": budget.model_calls, "tool_calls": budget.tool_calls}
     span.ended(status, budget.usage, reason, cost_usd=budget.cost, **calls)
     spent = (budget.usage, budget.model_calls, budget.tool_calls)
     run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost, denials))
-    return denials

@@ -218,7 +218,7 @@ class Run:
             raise RunFailed(effect.failure)
         # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
         scope.may_have_rows = effect.is_repeated
-        scope.retries_call = isinstance(step, CallStep) and effect.failure is not None
+        scope.retries_call = isinstance(step, CallStep) and effect.retries
         self._count_step(scope)
         part = is_part(scope)
         try:

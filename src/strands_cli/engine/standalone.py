@@ -124,11 +124,11 @@ class StandaloneRun:
         Raises:
             RunFailed: The tool's own question has no answer, and outside a run it cannot wait.
         """
-        answer = await self._person.ask(question) if self._person is not None else Answer("nobody")
+        answer = await self._person.ask(question) if self._person is not None else Answer("nobody", by="")
         if answer.outcome == "answered":
             return answer
         if question.kind != "interrupt":
-            return Answer("nobody")
+            return Answer("nobody", by="")
         raise RunFailed(
             f"{question.prompt}; there is no answer, and outside a run a call cannot wait for one",
             fix="call it at a terminal, or in a workflow: its run waits for the answer",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.errors import UsageError
 from strands_cli.outputs import DEFAULT_OUT
 from strands_cli.quick_dataclass import dataclass
 
@@ -60,7 +61,7 @@ def option(default: Any, *flags: str, help: str, **more: Any) -> Any:  # noqa: A
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The choices about a run that are made outside the workflow file.
+    """The choices about a run that are made outside the workflow file; `yes` and `deny` exclude each other.
 
     Attributes:
         variables: Inputs as text, coerced to their declared types.
@@ -72,6 +73,8 @@ class RunRequest:
         host: The base URL of the server of all models.
         allow: Names or globs of tools that need no approval.
         yes: Whether every call that would ask is allowed.
+        deny: Whether every call that would ask is denied, and the run continues without it.
+        fail_on_denied: Whether any denied call fails the run.
         detach: Whether questions wait instead of prompting.
         record: The file that gets the model's turns as a recording.
         runs_dir: The directory of journals.
@@ -139,9 +142,33 @@ class RunRequest:
         help="Allow a tool without asking (name, glob).",
         metavar="TOOL",
         is_stored=True,
+        help_again="Allow a tool without asking, from now on (name, glob).",
+        again=True,
     )
     yes: bool = option(
-        False, "--yes", "-y", heading=PERMISSIONS, help="Allow every tool call that would ask.", is_stored=True
+        False,
+        "--yes",
+        "-y",
+        heading=PERMISSIONS,
+        help="Allow every tool call that would ask.",
+        is_stored=True,
+        again=True,
+    )
+    deny: bool = option(
+        False,
+        "--deny",
+        heading=PERMISSIONS,
+        help="Deny every tool call that would ask; the run continues without it.",
+        is_stored=True,
+        again=True,
+    )
+    fail_on_denied: bool = option(
+        False,
+        "--fail-on-denied",
+        heading=PERMISSIONS,
+        help="Fail with exit code 21 if any tool call was denied.",
+        is_stored=True,
+        again=True,
     )
     detach: bool = option(
         False,
@@ -216,6 +243,19 @@ class RunRequest:
     beside: Path = field(default_factory=Path.cwd)
     as_written: bool = False
     tell: Callable[[str], None] = log_line
+
+    def changed(self, changes: Mapping[str, Any]) -> RunRequest:
+        """Return the request with what is chosen when its run continues; tools to allow are added to the earlier."""
+        changes = dict(changes)
+        if allow := changes.get("allow"):
+            changes["allow"] = tuple(dict.fromkeys([*self.allow, *allow]))
+        if changes.get("yes") or changes.get("deny"):
+            changes = {"yes": False, "deny": False, **changes}
+        return replace(self, **converted(changes))
+
+    def __post_init__(self) -> None:
+        if self.yes and self.deny:
+            raise UsageError("--yes allows the calls that --deny denies", fix="omit one of them")
 
     def to_stored(self) -> dict[str, Any]:
         """Return the fields that a journal stores, as JSON values."""

@@ -17,6 +17,7 @@ class Decision:
     """Policy's decision: the effect, its reason as text, and the deciding rule or hook plugin, if there is one.
 
     `no_person` is true where a person could have allowed a call, and none was there to be asked.
+    `allowed_by` is the name by which `--allow` allows it then; None where only a person can.
     `grant` is the reason of a hook plugin that may allow, and allows the import of custom Python.
     """
 
@@ -26,6 +27,7 @@ class Decision:
     plugin: str | None = field(default=None, compare=False)
     no_person: bool = field(default=False, compare=False)
     grant: str | None = field(default=None, compare=False)
+    allowed_by: str | None = field(default=None, compare=False)
 
     @property
     def asks_for_the_tool(self) -> bool:

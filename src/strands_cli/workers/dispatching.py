@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.engine.journal import Answer
 from strands_cli.engine.stored_runs import opened_run
+from strands_cli.engine.waiting import NoPerson
 from strands_cli.errors import HoldLost, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 from strands_cli.events import RunWarning
 from strands_cli.phrases import first_of
@@ -21,7 +21,6 @@ from strands_cli.workers.worker_events import Report, WorkerEvent
 if TYPE_CHECKING:
     from strands_cli.agents import SharedRuns
     from strands_cli.engine import RunResult
-    from strands_cli.engine.journal import Question
     from strands_cli.engine.ports import RunStore, StoredJournal
     from strands_cli.events import Event, RunStatus
     from strands_cli.planning import RunRequest
@@ -39,14 +38,6 @@ FIRST_DELAY_S, MOST_DELAY_S, QUICK_RETURNS = 1.0, 60.0, 8
 # How long a worker does not plan a run again that it has refused.
 REFUSED_S = 300.0
 MOST_REFUSED = 10_000
-
-
-class AskedLater:
-    """Lets every question wait, so that no worker is occupied by one."""
-
-    async def ask(self, question: Question) -> Answer:
-        """Return that the question waits, or that no person can be asked where it cannot."""
-        return Answer("waiting" if question.may_wait else "nobody")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +186,9 @@ class Dispatcher:
             if isinstance(event, RunWarning):
                 self._work.report(WorkerEvent("warning", f"{journal.run_id}: {event.message}", journal.run_id))
 
-        return await app.resume(planned, journal, request, AskedLater(), emit, shared=self._work.shared)
+        return await app.resume(
+            planned, journal, request, NoPerson(denies=request.deny), emit, shared=self._work.shared
+        )
 
     async def _ended(self, ticket: Ticket, end: RunResult | BaseException, began: float) -> Ticket | None:
         """Report how a dispatch has ended, and return the ticket with which the run waits again."""

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
+from strands_cli.engine.decisions import open_questions
+from strands_cli.engine.journal import stored_question
 from strands_cli.engine.stored_runs import summary_of
-from strands_cli.errors import BudgetExceeded, ExitCode, RunFailed, StrandsCliError, exit_code_of
-from strands_cli.events import Denials, Event, RunFinished, RunStarted, RunWarning, StepFinished, never_asked
+from strands_cli.errors import BudgetExceeded, CallDenied, ExitCode, RunFailed, StrandsCliError, exit_code_of
+from strands_cli.events import Event, RunFinished, RunStarted, RunWarning, StepFinished
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from strands_cli.engine import RunResult
     from strands_cli.engine.effects import Budget
     from strands_cli.engine.ports import StoredJournal
@@ -59,17 +59,10 @@ class RowWatch:
         calls = {"steps": self._steps, "model_calls": end.model_calls, "tool_calls": end.tool_calls}
         return Spent(end.usage, end.cost_usd or 0.0, int(end.cost_usd is None), **calls, seconds=end.seconds)
 
-    def completed(self, result: RunResult, output: Any, *, fail_on_denied: bool) -> RowOutcome:
+    def completed(self, result: RunResult, output: Any) -> RowOutcome:
         """Return the outcome of a run that has completed."""
-        failing = _failing(result.denials, fail_on_denied=fail_on_denied)
         return RowOutcome(
-            "completed",
-            ExitCode.DENIED if failing else ExitCode.OK,
-            self.spent,
-            response=result.response,
-            output=output,
-            artifacts=result.artifacts,
-            denied=failing,
+            "completed", spent=self.spent, response=result.response, output=output, artifacts=result.artifacts
         )
 
     def stopped(self, error: BaseException) -> RowOutcome:
@@ -77,16 +70,13 @@ class RowWatch:
         if isinstance(error, BudgetExceeded) and error.message.startswith(_OF_BATCH):
             return self.interrupted()
         status: RunStatus = self.finished.status if self.finished is not None else "failed"
-        return RowOutcome(status, exit_code_of(error), self.spent, error=error_of(error))
+        denials = self.finished.denials if self.finished is not None and isinstance(error, CallDenied) else ()
+        denied = list(dict.fromkeys(one.tool for one in denials))
+        return RowOutcome(status, exit_code_of(error), self.spent, error=error_of(error), denied=denied)
 
     def interrupted(self) -> RowOutcome:
         """Return the outcome of a run that was asked to stop."""
         return RowOutcome("interrupted", ExitCode.INTERRUPTED, self.spent)
-
-
-def _failing(denials: Iterable[Denials], *, fail_on_denied: bool) -> list[str]:
-    denials = list(denials)
-    return list(dict.fromkeys(one.tool for one in denials)) if fail_on_denied else never_asked(denials)
 
 
 def error_of(error: BaseException) -> dict[str, Any]:
@@ -118,18 +108,34 @@ def outcome_in(journal: StoredJournal) -> RowOutcome | None:
         return RowOutcome(status, ExitCode.WAITING, spent_in(journal), error=error, questions=questions)
     summary = summary_of(journal)
     if status != "completed":
-        error = {"message": reason or status, "exit_code": int(RunFailed.exit_code)}
-        return RowOutcome(status, RunFailed.exit_code, _spent(summary.spent), error=error)
-    failing = never_asked(summary.denials)
+        code = int(journal.get("exit_code") or RunFailed.exit_code)
+        error = {"message": reason or status, "exit_code": code}
+        denied = list(dict.fromkeys(one.tool for one in summary.denials)) if code == ExitCode.DENIED else []
+        return RowOutcome(status, code, _spent(summary.spent), error=error, denied=denied)
     return RowOutcome(
         "completed",
-        ExitCode.DENIED if failing else ExitCode.OK,
-        _spent(summary.spent),
+        spent=_spent(summary.spent),
         response=summary.response,
         output=structured_output(journal),
         artifacts=summary.artifacts,
-        denied=failing,
     )
+
+
+def goes_on_alone(journal: StoredJournal, *, is_widened: bool, now: float) -> bool:
+    """Return whether a run that waits may go on without a person's answer.
+
+    Args:
+        is_widened: Whether other calls are allowed, or denied, than when it began to wait.
+        now: The time, by which a default may be due.
+    """
+    for row in open_questions(journal):
+        question = stored_question(row)
+        if is_widened and question.kind == "approval":
+            return True
+        limit_s = question.timeout_s if question.default is not None else None
+        if limit_s is not None and now - row.started_at >= limit_s:
+            return True
+    return False
 
 
 def spent_in(journal: StoredJournal) -> Spent:

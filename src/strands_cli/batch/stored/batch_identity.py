@@ -51,6 +51,9 @@ class PlannedBatch:
         """The id: the name, and what differs if the workflow, its files, models, tools or common inputs do."""
         request, planned = self.request, self.planned
         meaning = {name: str(getattr(request, name)) for name in _MEANING}
+        meaning |= (
+            {"deny": "True"} if request.deny else {}
+        )  # batches that began before there was a choice keep their id
         # By their texts alone: a project that is moved has the same batches.
         files = sorted(digest_of(text) for text in planned.files.values())
         return f"{self.name}-{digest_of({'plan': planned.digest, 'files': files, 'options': meaning})[:8]}"

@@ -30,11 +30,12 @@ WantsRun = Callable[["BatchRow"], bool]
 def is_unfinished(row: BatchRow) -> bool:
     """Return whether a row is run by every command that continues its batch.
 
-    A row that waits is, where one of its questions is answered by its default after some time.
+    A row that waits is, where one of its questions may be answered by now: by its default, or by what is allowed.
     """
     if row.outcome is None or row.outcome.status in ("running", "interrupted"):
         return True
-    return any(one.get("timeout_s") is not None for one in row.outcome.questions)
+    asked = row.outcome.questions
+    return any(one.get("timeout_s") is not None or one.get("kind") == "approval" for one in asked)
 
 
 def has_failed(row: BatchRow) -> bool:

@@ -50,7 +50,6 @@ class BatchSession:
         source: The name of that file.
         wants: Which rows are run.
         again: Whether rows that have failed are run again.
-        fail_on_denied: Whether any denied call counts.
         encode: Makes the line of a result.
         listen: Is called for each row that has ended or waits.
         fix: How the batch goes on when its budget is spent; `{limit}` is the name of the limit.
@@ -70,7 +69,6 @@ class BatchSession:
     source: str = ""
     wants: WantsRun = is_unfinished
     again: bool = False
-    fail_on_denied: bool = False
     encode: Callable[[Any], str] | None = None
     listen: Callable[[BatchRow], None] = lambda row: None
     fix: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,11 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from strands_cli import app
 from strands_cli.agents import assemble
 from strands_cli.batch.journal import providers_of
-from strands_cli.batch.rows import RowWatch, outcome_in, questions_in, structured_output
-from strands_cli.engine.journal import Answer, Question, unanswered
-from strands_cli.engine.run_start import raised_budgets, require_same, stored_request, without_own_artifacts
+from strands_cli.batch.rows import RowWatch, goes_on_alone, outcome_in, questions_in, structured_output
+from strands_cli.engine.run_start import (
+    raised_budgets,
+    require_same,
+    stored_request,
+    without_own_artifacts,
+)
 from strands_cli.engine.stored_runs import opened_run
 from strands_cli.engine.turns import ProviderLimits, read_provider_limits
+from strands_cli.engine.waiting import NoPerson, store_permissions
 from strands_cli.errors import CannotStore, RunRecordError
 from strands_cli.planning import require_runnable
 from strands_cli.planning.watch import workspace_of
@@ -77,10 +83,6 @@ class RowSession(Protocol):
         """What takes warnings of runs."""
 
     @property
-    def fail_on_denied(self) -> bool:
-        """Whether any denied call counts."""
-
-    @property
     def again(self) -> bool:
         """Whether rows that have failed are run again."""
 
@@ -101,17 +103,6 @@ class OpenEngine(Protocol):
         """
 
 
-class NoPerson:
-    """Answers the questions of rows: a question waits where it may, and an approval is denied unless all may wait."""
-
-    def __init__(self, *, detach: bool) -> None:
-        self._detach = detach
-
-    async def ask(self, question: Question) -> Answer:
-        """Return that the question waits, or that no person can be asked."""
-        return Answer("waiting") if self._detach else unanswered(question)
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class LocalRows:
     """Runs rows in this process, all of them with one plan, one catalog and the same model objects.
@@ -122,7 +113,6 @@ class LocalRows:
         store: Where the runs are.
         shared: What they share.
         tell: Takes warnings of runs.
-        fail_on_denied: Whether any denied call counts.
         again: Whether a row that has failed is run again.
     """
 
@@ -131,7 +121,6 @@ class LocalRows:
     store: RunStore
     shared: SharedRuns
     tell: Callable[[str], None]
-    fail_on_denied: bool = False
     again: bool = False
 
     async def run(self, row: BatchRow, ended: Ended) -> None:
@@ -151,8 +140,8 @@ class LocalRows:
         if journal is None:
             return await self._started(row, watch, missing)
         try:
-            known = outcome_in(journal)
-            if known is not None and not (self.again and known.status == "failed"):
+            known, is_widened = outcome_in(journal), store_permissions(journal, self.request)
+            if known is not None and not self._goes_on(known, journal, is_widened=is_widened):
                 return known
             request = self._request(row, stored_request(journal, {}))
             planned = without_own_artifacts(self._plan(row, request), journal)
@@ -162,9 +151,15 @@ class LocalRows:
         except BaseException:
             journal.close()
             raise
-        human = NoPerson(detach=request.detach)
+        human = NoPerson(denies=self.request.deny)
         result = await app.resume(planned, journal, request, human, watch, shared=self.shared)
         return self._completed(row, result, watch)
+
+    def _goes_on(self, known: RowOutcome, journal: StoredJournal, *, is_widened: bool) -> bool:
+        """Return whether a run that ended or waits is continued."""
+        if known.status == "waiting":
+            return goes_on_alone(journal, is_widened=is_widened, now=time.time())
+        return self.again and known.status == "failed"
 
     def _stored(self, row: BatchRow) -> tuple[StoredJournal | None, RunRecordError | None]:
         """Return the journal of a row's run, held; without one, why it cannot be opened."""
@@ -177,7 +172,7 @@ class LocalRows:
         request = self._request(row, self.request)
         planned = self._plan(row, request)
         require_runnable(planned)
-        human = NoPerson(detach=request.detach)
+        human = NoPerson(denies=self.request.deny)
         try:
             result = await app.run(planned, request, human, watch, run_id=row.run_id, shared=self.shared)
         except CannotStore:
@@ -189,7 +184,8 @@ class LocalRows:
 
     def _request(self, row: BatchRow, request: RunRequest) -> RunRequest:
         """Return the request of a row, whose artifacts have a folder of their own."""
-        return dataclasses.replace(request, out_dir=self.request.out_dir / row.run_id, tell=self.tell)
+        out_dir, fails = self.request.out_dir / row.run_id, self.request.fail_on_denied
+        return dataclasses.replace(request, out_dir=out_dir, fail_on_denied=fails, tell=self.tell)
 
     def _plan(self, row: BatchRow, request: RunRequest) -> Plan:
         return app.plan_row(self.planned, {**self.planned.inputs, **row.inputs}, out_dir=request.out_dir)
@@ -198,7 +194,7 @@ class LocalRows:
         output: Any = None
         if any(agent.output_schema is not None for agent in self.planned.agents.values()):
             output = self._read(row, structured_output)
-        return watch.completed(result, output, fail_on_denied=self.fail_on_denied)
+        return watch.completed(result, output)
 
     def _asking(self, row: BatchRow, outcome: RowOutcome) -> RowOutcome:
         """Return an outcome with the questions of a run that waits."""
@@ -232,5 +228,4 @@ async def local_rows(session: RowSession, budget: Budget | None) -> AsyncIterato
         session.batch.redactor = (await shared.secrets(planned)).redactor
         workers = await assemble(planned, workspace_of(planned), shared, request, session.tell)
         await workers.close_with(session.tell)
-        how = (session.fail_on_denied, session.again)
-        yield LocalRows(planned, request, session.store, shared, session.tell, *how)
+        yield LocalRows(planned, request, session.store, shared, session.tell, session.again)

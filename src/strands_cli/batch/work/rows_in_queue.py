@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from strands_cli import app
-from strands_cli.batch.rows import RowOutcome, RowWatch, outcome_in
+from strands_cli.batch.rows import RowOutcome, RowWatch, goes_on_alone, outcome_in
+from strands_cli.engine.waiting import store_permissions
 from strands_cli.errors import RunRecordError
 from strands_cli.queues import Ticket, queue_at
 from strands_cli.workers.submitted import Submission, submittable, wait_again
@@ -64,7 +65,7 @@ class QueuedRows:
     def _submitted(self, row: BatchRow) -> RowOutcome | None:
         """Let a row wait for a worker; return its outcome where it has ended already."""
         known = self._found(row)
-        if known is not None and not (self._session.again and known.status == "failed"):
+        if known is not None and not self._goes_on(row, known):
             return known
         if self._queue.live([row.run_id]):
             return None
@@ -74,6 +75,14 @@ class QueuedRows:
         planned = app.plan_row(self._session.planned, {**self._session.planned.inputs, **row.inputs})
         self._submission.submit(submittable(planned, self._session.request), self._ticket(row))
         return None
+
+    def _goes_on(self, row: BatchRow, known: RowOutcome) -> bool:
+        """Return whether a run that ended or waits is given to a worker again."""
+        if known.status != "waiting":
+            return self._session.again and known.status == "failed"
+        with contextlib.closing(self._session.store.open(row.run_id)) as journal:
+            is_widened = store_permissions(journal, self._session.request)
+            return goes_on_alone(journal, is_widened=is_widened, now=self._session.clock.now())
 
     def _ticket(self, row: BatchRow) -> Ticket:
         return Ticket(row.run_id, self._session.choices.queue)
@@ -92,6 +101,7 @@ class QueuedRows:
                 return None
             if journal.get("ticket") is None:  # it began in the process of the batch
                 journal.put(ticket=self._ticket(row).as_dict(), **self._submission.facts(self._session.planned))
+            store_permissions(journal, self._session.request)
             return wait_again(journal)
 
     def _known(self, row: BatchRow) -> list[str]:

@@ -49,7 +49,6 @@ class Log(StrEnum):
 
 AS_JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 LOG = Annotated[Log, typer.Option("--log", help="Format of stderr: `text` for a person, `json` one object a line.")]
-FAIL_ON_DENIED = Annotated[bool, typer.Option("--fail-on-denied", help="Exit with 21 if any tool call was denied.")]
 VERBOSE = Annotated[bool, typer.Option("--verbose", "-v", help="Show what models say and what the SDK logs.")]
 QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 
@@ -89,7 +88,6 @@ class RunFlags(ShownFlags):
         typer.Option("--report", metavar="FILE", help="Write the run as an HTML page when it ends."),
     ] = None
     log: LOG = Log.TEXT
-    fail_on_denied: FAIL_ON_DENIED = False
     verbose: VERBOSE = False
     quiet: QUIET = False
 
@@ -149,6 +147,8 @@ class Chosen:
         # A run that was detached stays detached, so that its questions wait; but a person at a terminal can be asked.
         if is_interactive():
             changes.setdefault("detach", False)
+        elif changes.get("detach"):  # what waits is not denied, whatever was chosen before
+            changes.setdefault("deny", False)
         place = chosen_place(typed.get("runs_dir"), typed.get("store"))
         return {**changes, "runs_dir": place.directory, "store": place.address or None, "tell": say}
 

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import BudgetExceeded, FileAtFault, RunRecordError, StrandsCliError, WaitingForPerson
 from strands_cli.phrases import first_of
 from strands_cli.run_views import answer_commands, command, questions_of
@@ -14,7 +15,7 @@ from strands_cli.run_views import answer_commands, command, questions_of
 MANY = 10
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.store_place import StorePlace
@@ -25,13 +26,23 @@ def explain_ending(error: StrandsCliError, place: StorePlace, run_id: str) -> li
     try:
         with _opened(place, run_id) as journal:
             if isinstance(error, WaitingForPerson):
-                error.fix = "\n        ".join(answer_commands(journal)) or error.fix
-                return questions_of(journal)
+                questions = questions_of(journal)
+                ways = [*answer_commands(journal), *_after_time(questions, run_id, place)]
+                error.fix = "\n        ".join(ways) or error.fix
+                return questions
             if isinstance(error, BudgetExceeded):
                 error.fix = "\n       ".join([_larger(error, run_id, place), *_done(journal)])
     except RunRecordError:  # the error reports the broken journal already
         pass
     return []
+
+
+def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: StorePlace) -> Iterator[str]:
+    """Yield the command that takes the default of a gate, with the time after which it does so."""
+    timed = [one for one in questions if one.get("default") is not None and one.get("timeout_s") is not None]
+    for one in sorted(timed, key=lambda one: float(one["timeout_s"]))[:1]:
+        answer = one_line(f"after {one['timeout_s']:g} s it answers {one['key']}: {one['default']}")
+        yield f"{command('resume', run_id, store=place)}   # {answer}"
 
 
 @contextlib.contextmanager

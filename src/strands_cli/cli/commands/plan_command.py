@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TEXT, _INPUT = 120, 400
 
 
-@with_run_options(without=("detach", "record", "runs_dir"))
+@with_run_options(without=("detach", "fail_on_denied", "record", "runs_dir"))
 def plan(
     *,
     spec: SPEC,

@@ -8,14 +8,23 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
-from strands_cli.cli.output.results import OutputClosed, result_lost, without_secrets
+from strands_cli.cli.output.results import (
+    OutputClosed,
+    expect_document,
+    lacks_document,
+    print_json,
+    result_lost,
+    without_secrets,
+)
 from strands_cli.errors import (
+    ArtifactError,
     ExitCode,
     Finding,
     Interrupted,
+    NotEquipped,
     StrandsCliError,
     UsageError,
     WaitingForPerson,
@@ -119,8 +128,13 @@ def say_findings(findings: Iterable[Finding]) -> None:
         say(str(finding))
 
 
-def exit_code_of_call(work: Callable[[], Any]) -> int:
-    """Run the work of a command line and return its exit code; nothing else in the CLI maps errors to codes."""
+def exit_code_of_call(work: Callable[[], Any], arguments: Sequence[str] = ()) -> int:
+    """Run the work of a command line and return its exit code; nothing else in the CLI maps errors to codes.
+
+    A command line with `--json` that fails prints one document about its error, unless the work has printed one.
+    """
+    options = list(arguments)[: list(arguments).index("--")] if "--" in arguments else arguments
+    expect_document(is_wanted="--json" in options)
     try:
         code = int(work() or 0)
     except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
@@ -147,9 +161,15 @@ def report_error(error: BaseException) -> int:
         discard_output(sys.stdout)
         error = result_lost(error)
     if isinstance(error, FileNotFoundError) and not _has_current_directory():
-        say("error: the current directory has been deleted\n  fix: cd to one that exists")
-        return ExitCode.USAGE
+        error = UsageError("the current directory has been deleted", fix="cd to one that exists")
+    if _lacks_files(error):
+        fix = "let the process have more, such as `ulimit -n 1024`, and run the command again"
+        if isinstance(error, StrandsCliError):
+            error.fix = fix
+        else:
+            error = NotEquipped(f"this process may not open more files: {error}", fix=fix)
     if isinstance(error, StrandsCliError):
+        _print_missing_document(error)
         _say_error(error)
         return error.exit_code
     return _report_typer_error(error)
@@ -179,8 +199,27 @@ def _report_typer_error(error: BaseException) -> int:
         return report_error(UsageError(message, fix=f"did you mean {meant}" if meant else _fix(message) or usage))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return report_error(Interrupted("interrupted"))
+    _print_missing_document(error)
     _report_our_fault(error)
     return exit_code_of(error)
+
+
+def _lacks_files(error: BaseException | None) -> bool:
+    """Return whether an error follows from the limit on open files, of the process or of the system."""
+    seen: set[int] = set()  # an error may be its own context, where it is raised again from one that it caused
+    while error is not None and id(error) not in seen:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _print_missing_document(error: BaseException) -> None:
+    """Print the document of an error where one is expected; a stdout that is closed or full is reported elsewhere."""
+    if lacks_document():
+        with contextlib.suppress(OutputClosed, ArtifactError):
+            print_json({"error": error_document(error)})
 
 
 def _asks_for_json(error: BaseException, context: Any) -> bool:
@@ -234,6 +273,7 @@ def error_document(error: BaseException) -> dict[str, Any]:
     """Return an error as the part `error` of a JSON document."""
     known = isinstance(error, StrandsCliError)
     return {
+        "code": exit_code_of(error).name.lower().replace("_", "-"),
         "message": error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}",
         "exit_code": int(exit_code_of(error)),
         "fix": error.fix if isinstance(error, StrandsCliError) else None,

@@ -16,6 +16,21 @@ JSON_FORMAT = 1
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
+# Whether the command line wants a JSON document, and none has been printed.
+_lacks_document = False
+
+
+def expect_document(*, is_wanted: bool) -> None:
+    """Set whether one JSON document is still to be printed."""
+    global _lacks_document
+    _lacks_document = is_wanted
+
+
+def lacks_document() -> bool:
+    """Return whether the command line wants a JSON document, and none has been printed."""
+    return _lacks_document
+
+
 def print_result(text: str) -> None:
     """Print a command's result for a person or a pipe, foreign characters escaped."""
     _write_result(printable(text).rstrip("\n") + "\n")
@@ -45,6 +60,7 @@ def print_json(document: Mapping[str, Any], *, is_ours: bool = True) -> None:
     One of ours has the version of its form: within a version fields are added, and none is renamed, removed or given
     another type (docs/reference/json.md). JSON Schema and SARIF have forms of their own.
     """
+    expect_document(is_wanted=False)
     document = {"format": JSON_FORMAT, **document} if is_ours else document
     # Without indentation the C encoder does the work, which saves 10 ms for 1,000 tools.
     _write_result(json_text(document, indent=2 if sys.stdout.isatty() else None) + "\n")

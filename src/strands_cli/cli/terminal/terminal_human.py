@@ -11,6 +11,7 @@ from strands_cli.cli.output import logs_json, real_stderr, say
 from strands_cli.cli.question_layout import document_of, question_lines
 from strands_cli.cli.terminal.keyboard import Keyboard
 from strands_cli.engine.journal import Answer, Question, misfit, unanswered
+from strands_cli.engine.waiting import NoPerson
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.run_view import View
@@ -25,19 +26,21 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and real_stderr().isatty() and not logs_json()
 
 
-def choose_human(*, detach: bool) -> TerminalHuman:
-    """Return what answers questions; with `--detach` they wait even at a terminal."""
-    return TerminalHuman("later" if detach else "terminal" if is_interactive() else "nobody")
+def choose_human(*, detach: bool = False, deny: bool = False) -> TerminalHuman:
+    """Return what answers questions; with `--detach` they wait even at a terminal, with `--deny` calls are denied."""
+    return TerminalHuman("later" if detach else "terminal" if is_interactive() else "nobody", denies=deny)
 
 
 class TerminalHuman:
     """Shows one question at a time on stderr and reads the answer from the keyboard.
 
-    `keyboard` and `view` are set before the run begins. `refusal` says what a no means.
+    `keyboard` and `view` are set before the run begins. `refusal` says what a no means. A human that `denies` denies
+    calls without a question.
     """
 
-    def __init__(self, mode: Mode, *, refusal: str = "no call") -> None:
+    def __init__(self, mode: Mode, *, refusal: str = "no call", denies: bool = False) -> None:
         self.mode = mode
+        self.denies = denies
         self._refusal = refusal
         self.view: View | None = None
         self.keyboard = Keyboard()
@@ -45,10 +48,8 @@ class TerminalHuman:
 
     async def ask(self, question: Question) -> Answer:
         """Ask until the answer fits; return that it waits, or that no person is present, where that is so."""
-        if self.mode == "later":
-            return Answer("waiting")
-        if self.mode == "nobody":
-            return unanswered(question)
+        if self.mode != "terminal" or (self.denies and question.kind == "approval"):
+            return await NoPerson(denies=self.denies, stays=self.mode == "nobody", tell=self._say).ask(question)
         async with self._one_at_a_time:
             if self.view is not None:
                 self.view.pause()
@@ -84,6 +85,9 @@ class TerminalHuman:
             if answer is not None:
                 return Answer("answered", answer, is_typed=True)
             say(f"  {_wanted(question, typed.strip())}")
+
+    def _say(self, line: str) -> None:
+        (say if self.view is None else self.view.line)(line)
 
     def _choices(self, question: Question) -> str:
         """Return what the answers to a yes-or-no question mean."""

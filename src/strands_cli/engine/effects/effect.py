@@ -16,6 +16,8 @@ from strands_cli.events import Usage
 
 # The mark in the detail of a row that only a person can decide on.
 UNDECIDED = "undecided"
+# The mark in the detail of a row that is made again after a failure, until it ends.
+RETRIES = "retries"
 # How many finished calls a row has replaced: they were made, and so they count.
 REPLACED = "replaced"
 
@@ -53,6 +55,7 @@ class Effect:
         waiting_since: When an earlier process stored that it waits.
         waits_for: The detail of that row.
         failure: Why the effect failed earlier with the same input.
+        retries: Whether it failed so, also where an attempt after that waits or was cut off.
 
     Raises:
         RunRecordError: The journal holds a result for another input.
@@ -71,10 +74,13 @@ class Effect:
         self.waiting_since: float | None = None
         self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
+        self.retries = known is not None and known.digest == digest and _failed_before(known)
         if known is not None and not (spec.retried and _is_error(known)):
             self._compare(known, digest)
         attempt = known.attempt + 1 if known else 1
         self._kept: dict[str, Any] = _replaced_by_next(known) if known is not None and self.recorded is None else {}
+        if self.retries and spec.kind == "step":
+            self._kept[RETRIES] = True
         self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._kept)
 
     def _compare(self, known: Row, digest: str) -> None:
@@ -175,6 +181,10 @@ def _replaced_by_next(row: Row) -> dict[str, int]:
     """Return, for the detail of the next attempt, how many finished calls of its key it replaces."""
     number = int(row.detail.get(REPLACED, 0)) + (row.status == "done")
     return {REPLACED: number} if number else {}
+
+
+def _failed_before(row: Row) -> bool:
+    return row.status == "failed" or (row.status == "started" and bool(row.detail.get(RETRIES)))
 
 
 def _is_error(row: Row) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from strands_cli.engine.effects.asked_questions import default_if_late, detail_of, recorded_answer, with_time_left
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec
 from strands_cli.engine.journal import Answer, Question, misfit
-from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, HumanAnswered, HumanAsked, RunWarning, Usage
+from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
+from strands_cli.events import NO_PERSON, Event, HumanAnswered, HumanAsked, RunWarning, Usage
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
@@ -291,12 +292,20 @@ class StepScope:
     def numbered_effect(self, number: int, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
         """Open the tool call with this number, and reserve its place in the budgets."""
         key = f"{self.key}/tool.{number}.{name}"
-        effect = self._run.effect(EffectSpec(key, "tool", effect_input, repeatable, self.retries_call))
+        spec = EffectSpec(key, "tool", effect_input, repeatable, self.retries_call)
+        effect = self._run.effect(spec)
+        if effect.recorded is not None and effect.recorded.detail.get(NO_PERSON) and not self._has_followed(key):
+            effect = self._run.effect(dataclasses.replace(spec, retried=True))
         if effect.recorded is None:
             self._begin_call("tool")
         for tally in self._tallies:
             tally.tool_calls += 1
         return effect
+
+    def _has_followed(self, key: str) -> bool:
+        """Return whether a model has been asked after a call of this step, so that it knows the result."""
+        rows = [row.key for row in self._run.rows_below(self.key)]
+        return any(one.startswith(f"{self.key}/model.") for one in rows[rows.index(key) + 1 :])
 
     def count_nested(self, key: str) -> None:
         """Count what was spent inside a call whose result the journal has."""
@@ -337,25 +346,25 @@ class StepScope:
         """
         effect = self._run.effect(EffectSpec(question.key, "human", effect_input))
         if effect.recorded is not None:
-            return _recorded_answer(question, Answer("answered", **effect.recorded.output))
+            return recorded_answer(question, Answer("answered", **effect.recorded.output))
         grant = question.call.grant if question.call is not None else ""
         if grant and effect.waiting_since is None and grant in self._run.grants:
             return Answer("answered", "yes", grants=grant)
         effect.keep(kind=question.kind, prompt=question.prompt)
         if self.before_asking is not None:
             await self.before_asking()
-        answer = _default_if_late(question, effect.waiting_since, self.now())
+        answer = default_if_late(question, effect.waiting_since, self.now())
         asked_at = self.now()
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
-            answer = await self._fitting_answer(question)
+            answer = await self._fitting_answer(with_time_left(question, effect.waiting_since, self.now()))
         if answer.outcome == "waiting" and not question.may_wait:
-            return Answer("nobody")
-        # A question that waits already continues to wait: resuming the run without a person does not answer it.
-        must_wait = question.kind != "approval" or effect.waiting_since is not None
-        if answer.outcome == "waiting" or (answer.outcome == "nobody" and must_wait):
+            return Answer("nobody", by="")
+        if answer.outcome == "nobody" and effect.waiting_since is not None and question.kind == "approval":
+            await effect.fail("denied without a person")  # it waits no longer
+        if answer.outcome == "waiting" or (answer.outcome == "nobody" and question.kind != "approval"):
             await effect.start()
-            await effect.wait(_detail_of(question))
+            await effect.wait(detail_of(question))
             raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
         if answer.outcome == "answered":
             await effect.start(since=asked_at)
@@ -371,26 +380,3 @@ class StepScope:
         while answer.outcome == "answered" and (problem := misfit(answer.text, question)) is not None:
             answer = await self._run.human.ask(dataclasses.replace(question, problem=problem))
         return answer
-
-
-def _recorded_answer(question: Question, answer: Answer) -> Answer:
-    """Return a recorded answer; a rejected gate fails its step."""
-    if question.kind == "gate" and answer.reason is not None:
-        raise RunFailed(f"{question.key} was rejected by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
-    return answer
-
-
-def _default_if_late(question: Question, waiting_since: float | None, now: float) -> Answer | None:
-    """Return the default of a question that has waited longer than it may."""
-    if waiting_since is None or question.timeout_s is None or question.default is None:
-        return None
-    late = now - waiting_since >= question.timeout_s
-    return Answer("answered", question.default, by="default") if late else None
-
-
-def _detail_of(question: Question) -> dict[str, Any]:
-    """Return what the journal stores of a question, for a later answer."""
-    names = ("kind", "prompt", "context", "pattern", "default", "timeout_s")
-    call = {"call": dataclasses.asdict(question.call)} if question.call is not None else {}
-    words = {"words": list(question.words), "only_words": question.only_words} if question.words else {}
-    return {name: getattr(question, name) for name in names} | words | call

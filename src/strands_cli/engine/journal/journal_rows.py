@@ -209,7 +209,8 @@ class Answer:
 
     An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied. `is_typed` says that a
     person typed it at a terminal, which a call needs if a managed policy file asks. `grants` is the `call.grant` of the
-    question where the answer is meant for every call of that tool in the run.
+    question where the answer is meant for every call of that tool in the run. Where no person is asked, `by` is what
+    denies the call in their place, `--deny`, or empty.
     """
 
     outcome: Literal["answered", "waiting", "nobody"]
@@ -231,8 +232,8 @@ class Answer:
 
 
 def unanswered(question: Question) -> Answer:
-    """Return the answer where no person is present: a step's question can wait, an approval is decided at once."""
-    return Answer("nobody" if question.kind == "approval" else "waiting")
+    """Return the answer of a person who has none: every question waits that can."""
+    return Answer("waiting") if question.may_wait else Answer("nobody", by="")
 
 
 class Human(Protocol):

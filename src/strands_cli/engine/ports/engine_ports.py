@@ -73,6 +73,7 @@ class Ports:
     Attributes:
         budget: What many runs spend together; None for a run of its own.
         provider_limits: How often the runs of this process may ask each provider.
+        fail_on_denied: Whether any denied call fails the run.
         keeps_texts: Whether the journal keeps the texts of artifacts: who reads it may be on another machine.
     """
 
@@ -85,3 +86,4 @@ class Ports:
     budget: Budget | None = None
     provider_limits: ProviderLimits = UNLIMITED
     keeps_texts: bool = False
+    fail_on_denied: bool = False

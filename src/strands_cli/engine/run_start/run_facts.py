@@ -13,7 +13,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
 from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
 from strands_cli.phrases import joined
-from strands_cli.planning import RunRequest, converted
+from strands_cli.planning import RunRequest
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.workflow_tools import all_workflows_in
 from strands_cli.workflow.yaml import FileSnapshot
@@ -54,8 +54,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
 def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
     """Return the request of a stored run, with the changes over it; inputs in `changes` replace single ones."""
     stored = RunRequest.from_stored(journal.get("options") or {}, journal.get("inputs") or {})
-    changes = {**changes, "values": {**stored.values, **changes.get("values", {})}}
-    return dataclasses.replace(stored, **converted(changes))
+    return stored.changed({**changes, "values": {**stored.values, **changes.get("values", {})}})
 
 
 def snapshot_of(journal: Journal) -> FileSnapshot:

@@ -1,4 +1,7 @@
-from strands_cli.engine.waiting.question_hooks import tell_of_questions as tell_of_questions
+from strands_cli.engine.waiting.allowed_calls import store_permissions as store_permissions
+from strands_cli.engine.waiting.denied_calls import explain_stop as explain_stop
+from strands_cli.engine.waiting.no_person import MOST_WAIT_S as MOST_WAIT_S
+from strands_cli.engine.waiting.no_person import NoPerson as NoPerson
 from strands_cli.engine.waiting.sendable_questions import CUT_OFF as CUT_OFF
 from strands_cli.engine.waiting.sendable_questions import portable_command as portable_command
 from strands_cli.engine.waiting.sendable_questions import sendable as sendable

@@ -9,6 +9,7 @@ from typing import Any
 
 from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal import Question
+from strands_cli.events import DENY
 from strands_cli.planning.planned_tools import LateTool
 from strands_cli.policy import Decision, PermissionQuestion, is_managed
 from strands_cli.policy.rules import Request
@@ -43,7 +44,9 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
     if answer.outcome == "nobody":
         only_a_person = asked.plugin is not None or call.needs_terminal
         fix = "" if only_a_person else f"; allow it with --allow {shlex.quote(planned.own_name)} or --yes"
-        return Decision("deny", f"{asked.rule}, and no person can be asked{fix}", no_person=True)
+        why = f"{DENY} was chosen" if answer.by == DENY else "no person can be asked"
+        name = None if only_a_person else planned.own_name
+        return Decision("deny", f"{asked.rule}, and {why}{fix}", no_person=True, allowed_by=name)
     if answer.text == "yes" and call.needs_terminal and not answer.is_typed:
         return Decision("deny", f"{asked.rule}, and only a person at a terminal can answer, not a program or a script")
     if answer.text == "yes":

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine import NO_PERSON
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
-from strands_cli.events import ToolCallDecided, ToolCallFinished
+from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallFinished
 from strands_cli.hooks import Hooks
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import WorkflowTool
@@ -141,7 +140,7 @@ class PermissionCheck:
             decision = await self._decide(attempt, request)
             detail |= {"decision": decision.effect, "rule": decision.rule}
             if decision.no_person:
-                detail[NO_PERSON] = True
+                detail |= {NO_PERSON: True} | ({ALLOWED_BY: decision.allowed_by} if decision.allowed_by else {})
             span.decided(decision)
             if decision.effect != "allow":
                 refusal = attempt.refused("denied", f"{attempt.name} was not called: {decision.rule}")

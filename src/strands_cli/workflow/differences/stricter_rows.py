@@ -103,7 +103,7 @@ STRICTER: tuple[Difference, ...] = (
         0,
         "questions",
         "a tool that changes something",
-        "its calls ask, or need `--allow NAME`; where no person can be asked they are denied, and the run continues",
+        "its calls ask, or need `--allow NAME`; where no person can be asked the run waits (`--deny`: it goes on)",
         "",
         "",
         both(

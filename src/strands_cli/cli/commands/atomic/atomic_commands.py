@@ -18,7 +18,6 @@ from strands_cli.cli.commands.file_check import Checked, Format, report_checked
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.running import (
     execute,
-    exit_code_after_denials,
     json_on_failure,
     print_outcome,
     result_document,
@@ -225,7 +224,7 @@ def run(
             print_json({**result_document(planned, ended.result), "output": output})
         else:
             print_outcome(planned, ended, flags)
-    return exit_code_after_denials(ended, flags)
+    return ExitCode.OK
 
 
 def _input_of(typed: str | None, input_file: str | None) -> str:

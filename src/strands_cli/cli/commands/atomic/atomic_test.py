@@ -104,7 +104,9 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
         each = dataclasses.replace(request, runs_dir=runs_dir, store=None)
         for atomic in atomics:
             for one in atomic.tests:
-                outcomes.append(await run_test(atomic, one, each, TerminalHuman("nobody"), _ignore, live=live))
+                outcomes.append(
+                    await run_test(atomic, one, each, TerminalHuman("nobody", denies=True), _ignore, live=live)
+                )
                 if not quiet:
                     _report(outcomes[-1])
 

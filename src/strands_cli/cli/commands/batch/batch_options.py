@@ -12,7 +12,6 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import (
     AS_JSON,
-    FAIL_ON_DENIED,
     LOG,
     QUIET,
     VERBOSE,
@@ -131,7 +130,6 @@ class BatchFlags(ShownFlags):
 
     as_json: AS_JSON = False
     log: LOG = Log.TEXT
-    fail_on_denied: FAIL_ON_DENIED = False
     verbose: VERBOSE = False
     quiet: QUIET = False
 

@@ -76,8 +76,7 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
             require_trust(planned, may_ask=not request.detach)
             if not flags.quiet:
                 say_findings(planned.findings)
-                if not request.detach and not typed.choices.engine:  # at workers every question waits
-                    warn_of_questions(planned)
+                warn_of_questions(planned, request)
             with contextlib.closing(store_at(planned.store)) as store:
                 return _begin(found, read, store, typed)
 

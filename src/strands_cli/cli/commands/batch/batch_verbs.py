@@ -19,7 +19,7 @@ from strands_cli.phrases import counted
 if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore
 
-AGAIN = ("force", "runs_dir", "store", "policy", "no_plugins", "trace_hooks")
+AGAIN = ("allow", "yes", "deny", "fail_on_denied", "force", "runs_dir", "store", "policy", "no_plugins", "trace_hooks")
 
 
 @with_run_options()
@@ -94,11 +94,13 @@ def _planned(
     from strands_cli.batch.work import ResultFile
     from strands_cli.cli.commands.batch.batch_start import for_workers, require_runnable_choices
     from strands_cli.cli.commands.running import in_directory_of
+    from strands_cli.engine.waiting import store_permissions
 
     batch = open_stored(store, name)
     with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
         choices = batch.choices.changed(how)
         planned, loaded, request = plan_stored(batch, changes)
+        store_permissions(batch.journal, request)
         if choices.engine:
             planned = for_workers(planned, request)
         require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, choices)])

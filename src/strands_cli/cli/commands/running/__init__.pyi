@@ -4,7 +4,6 @@ from strands_cli.cli.commands.running.report_file import require_report_place as
 from strands_cli.cli.commands.running.report_file import write_report as write_report
 from strands_cli.cli.commands.running.resume_command import resume as resume
 from strands_cli.cli.commands.running.run_execution import execute as execute
-from strands_cli.cli.commands.running.run_execution import exit_code_after_denials as exit_code_after_denials
 from strands_cli.cli.commands.running.run_execution import json_on_failure as json_on_failure
 from strands_cli.cli.commands.running.run_execution import print_outcome as print_outcome
 from strands_cli.cli.commands.running.run_execution import result_document as result_document

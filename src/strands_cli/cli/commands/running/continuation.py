@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.commands.running.run_change import Change
 from strands_cli.cli.commands.running.run_execution import (
     execute,
-    exit_code_after_denials,
     json_on_failure,
     print_outcome,
 )
@@ -81,7 +80,7 @@ def continue_run(
                 lambda human, emit, _: app.resume(planned, journal, request, human, emit),
             )
         print_outcome(planned, outcome, flags)
-    return exit_code_after_denials(outcome, flags)
+    return ExitCode.OK
 
 
 def place_of(changes: Mapping[str, Any]) -> StorePlace:
@@ -135,7 +134,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
                 lambda human, emit, run_id: app.rerun(new, human, emit, run_id=run_id),
             )
         print_outcome(new.planned, outcome, flags)
-    return exit_code_after_denials(outcome, flags)
+    return ExitCode.OK
 
 
 def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:

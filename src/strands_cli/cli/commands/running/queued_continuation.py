@@ -43,12 +43,15 @@ def wait_for_worker(
         UsageError: The run is given what only this machine has.
         StrandsCliError: It cannot be given what it is given.
     """
+    from strands_cli.engine.run_start import stored_request
+    from strands_cli.engine.waiting import store_permissions
     from strands_cli.queues import queue_at
     from strands_cli.workers.submitted import raise_limits, wait_again
 
     _require_for_workers(changes, change)
     if change.budgets:
         raise_limits(journal, change.budgets)
+    store_permissions(journal, stored_request(journal, changes))
     with closing(queue_at(journal.place)) as queue:
         act()
         ticket = wait_again(journal)

@@ -13,7 +13,7 @@ from strands_cli.cli.commands.running.report_file import leave_report, require_r
 from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import BudgetExceeded, ExitCode, HoldLost, StrandsCliError
+from strands_cli.errors import BudgetExceeded, CallDenied, HoldLost, StrandsCliError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     is_new = known["run"] is None
     if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
-    human = choose_human(detach=request.detach)
+    human = choose_human(detach=request.detach, deny=request.deny)
     notice = notice_of(detached=human.mode != "terminal")
     if not flags.quiet:
         say_findings(planned.findings)
-        if human.mode == "nobody":
-            warn_of_questions(planned)
+        if human.mode != "terminal" or human.denies:
+            warn_of_questions(planned, request)
     with (
         open_view(quiet=flags.quiet, verbose=flags.verbose, limits=planned.spec.runtime.budgets) as view,
         reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
@@ -161,11 +161,11 @@ def explain_stop(error: StrandsCliError, view: View, place: StorePlace, *, is_re
     from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
 
     view.line(f"journal {place.record(view.run_id)}")
-    # The fix of a spent budget is the one command that works: it raises the limit. What was cancelled is not continued.
-    has_own_fix = isinstance(error, BudgetExceeded) or (isinstance(error, HoldLost) and error.is_asked)
+    # The fix of a spent budget, or of denied calls, is the one command that works. What was cancelled is not continued.
+    has_own_fix = isinstance(error, (BudgetExceeded, CallDenied)) or (isinstance(error, HoldLost) and error.is_asked)
     if view.ended in ("failed", "interrupted") and not has_own_fix:
         view.line(how_to_continue(error, view.run_id, place, is_resumed=is_resumed))
-    error.brief = view.brief(error.message)
+    error.brief = view.brief(error.message) or error.brief
     questions = explain_ending(error, place, view.run_id)
     for question in questions:
         view.line("\n".join(waiting_lines(question)))
@@ -175,8 +175,8 @@ def explain_stop(error: StrandsCliError, view: View, place: StorePlace, *, is_re
     return {"questions": questions}
 
 
-def warn_of_questions(planned: Plan) -> None:
-    """Warn before the first call of the tools that would ask when no person can be asked."""
+def warn_of_questions(planned: Plan, request: RunRequest) -> None:
+    """Warn before the first call of the tools that would ask when no person can be asked: calls wait, or are denied."""
     from strands_cli.planning.planned_tools import McpTool, PythonTool
     from strands_cli.planning.resolve import tools_in_lock
     from strands_cli.policy import is_managed
@@ -189,16 +189,18 @@ def warn_of_questions(planned: Plan) -> None:
     for name, tool in asking.items():
         # For example, GET and HEAD of the HTTP tools.
         only_reads = tool.when_reading is not None
-        which = "that change something will be denied" if only_reads else "will be denied"
+        ends = "will be denied" if request.deny else "will wait for a person"
+        which = f"that change something {ends}" if only_reads else ends
         is_server = isinstance(tool, McpTool) and tool.member is None  # rules may cover some of its tools
         if is_server or any(one.effect == "allow" for one in tool.conditional):
-            which = "that no rule allows will be denied"
+            which = f"that no rule allows {ends}"
         if isinstance(tool, PythonTool) and tool.decision.asks_for_the_tool:  # what it declares counts once imported
-            which = "will be denied unless its code declares that they only read"
+            which = f"{ends} unless its code declares that they only read"
         rule = tool.decision.rule
         only_a_person = is_managed(tool.decision) or tool.decision.plugin is not None
         fix = "" if only_a_person else f" (allow: --allow {shlex.quote(tool.own_name)})"
-        message = f"warning: calls of '{name}' {which}: {rule}, and there is no terminal{fix}"
+        why = "--deny was chosen" if request.deny else "no person is asked here"
+        message = f"warning: calls of '{name}' {which}: {rule}, and {why}{fix}"
         say(one_line(message))
 
 
@@ -207,24 +209,6 @@ def repeat_denials(view: View) -> None:
     for one in view.denials:
         times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
         say(one_line(f"denied: {one.tool}{times}: {one.rule}"))
-
-
-def exit_code_after_denials(ended: Ended, flags: RunFlags) -> ExitCode:
-    """Return the exit code of a completed run: 21 where denied calls mean that its work was not done.
-
-    That is so with `--fail-on-denied`, and where no person could be asked about the calls of a tool and none was made.
-    """
-    from strands_cli.cli.terminal import is_interactive
-    from strands_cli.events import never_asked
-
-    failing = list(dict.fromkeys(one.tool for one in ended.result.denials))
-    if not flags.fail_on_denied:
-        failing = [] if is_interactive() else never_asked(ended.result.denials)
-    if not failing:
-        return ExitCode.OK
-    why = "calls were denied" if flags.fail_on_denied else "every call was denied, and no person can be asked"
-    say(one_line(f"error: {', '.join(failing)}: {why}"))
-    return ExitCode.DENIED
 
 
 def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:

@@ -210,7 +210,7 @@ def typed_call() -> Iterator[TerminalHuman]:
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.cli.terminal import Keyboard, choose_human
 
-    person = choose_human(detach=False)
+    person = choose_human()
     with reserved_streams(lambda line: say(f"  | {line}")) as streams:
         person.keyboard = Keyboard(streams.stdin)
         yield person

@@ -1,0 +1,53 @@
+"""How a run continues whose calls were denied: the command that allows them, or lets them wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from strands_cli.engine.journal import Row
+from strands_cli.engine.ports import StoredJournal
+from strands_cli.engine.waiting.question_hooks import tell_of_questions
+from strands_cli.engine.waiting.sendable_questions import portable_command
+from strands_cli.errors import CallDenied, StrandsCliError, WaitingForPerson
+from strands_cli.events import ALLOWED_BY, NO_PERSON
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan import Plan
+    from strands_cli.secrets import Redactor
+
+
+async def explain_stop(error: StrandsCliError, planned: Plan, journal: StoredJournal, redactor: Redactor) -> None:
+    """Add to the error of a run with denied calls how it continues; tell the plugins about questions that wait."""
+    if isinstance(error, CallDenied):
+        error.fix = way_after_denial(journal)
+    elif isinstance(error, WaitingForPerson):
+        await tell_of_questions(planned, journal, redactor)
+
+
+def way_after_denial(journal: StoredJournal) -> str:
+    """Return the command that does what was denied; where only a rule denies it, after a change of that rule.
+
+    A step that has ended is done in a new run, since what follows has read that the call was denied.
+    """
+    denied = [row for row in journal.rows("tool") if row.detail.get("decision") == "deny"]
+    unasked = [row for row in denied if row.detail.get(NO_PERSON)]
+    names = dict.fromkeys(row.detail.get(ALLOWED_BY) for row in unasked)
+    options = [word for name in names if name for word in ("--allow", name)]
+    if any(ALLOWED_BY not in row.detail for row in unasked):  # a person alone can answer, now or later
+        options = [*options, "--detach"]
+    words = [*_continuation(journal, unasked or denied), *options]
+    first = "" if unasked else "change the rule that denies it, then: "
+    return first + portable_command(*words, store=journal.place)
+
+
+def _continuation(journal: StoredJournal, denied: list[Row]) -> Iterator[str]:
+    ended = {row.key for row in journal.rows("step") if row.status == "done"}
+    again = {row.key.partition("/")[0] for row in denied}
+    from_key = next((row.key for row in journal.rows("step") if row.key in again), None)
+    if from_key is None or not ended & again:
+        yield from ("resume", journal.run_id)
+        return
+    yield from ("rerun", journal.run_id, "--from", from_key)
+    if journal.row("artifacts") is not None:
+        yield "--force"
