@@ -51,6 +51,9 @@ class Option:
 INPUTS, MODEL, PERMISSIONS, FILES, HOOKS = "Inputs", "Model", "Permissions", "Files", "Hook plugins"
 
 
+_VAR_HELP = "Give an input; may be repeated. NAME=@FILE: the text of a file; NAME=-: of stdin; @@: an at sign."
+
+
 def option(default: Any, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of every command line
     """Return a dataclass field with its option."""
     metadata = {"option": Option(flags, help, **more)}
@@ -93,10 +96,15 @@ class RunRequest:
     """
 
     variables: Mapping[str, str] = option(
-        {}, "--var", heading=INPUTS, help="Give an input; may be repeated.", metavar="NAME=VALUE", in_python=False
+        {}, "--var", heading=INPUTS, help=_VAR_HELP, metavar="NAME=VALUE", in_python=False
     )
     values: Mapping[str, Any] = option(
-        {}, "--vars-file", heading=INPUTS, help="Inputs from a YAML or JSON file.", metavar="FILE", in_python=False
+        {},
+        "--vars-file",
+        heading=INPUTS,
+        help="Inputs from a YAML or JSON file; `-`: stdin.",
+        metavar="FILE",
+        in_python=False,
     )
     out_dir: Path = option(
         DEFAULT_OUT,

@@ -27,6 +27,7 @@ _ORDER = "order"
 _PART, _AT_ONCE = 500, 256
 # The facts that only the journal of a batch has.
 CHOICES, SOURCE, CURRENT = "batch", "rows_file", "order"
+_LEFT_OUT = "left_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,11 @@ class BatchJournal:
         """How it runs."""
         return BatchChoices.from_stored(self.journal.get(CHOICES) or {})
 
+    @property
+    def left_out(self) -> list[dict[str, Any]]:
+        """The rows of the file that cannot be used and were left out, as lines of the results."""
+        return list(self.journal.get(_LEFT_OUT) or ())
+
     def put_choices(self, choices: BatchChoices) -> None:
         """Store how it runs."""
         self.journal.put(**{CHOICES: choices.to_stored()})
@@ -122,6 +128,8 @@ class BatchJournal:
             rows: The rows.
             source: The name of the file, for people.
         """
+        if rows.left_out != self.left_out:
+            self.journal.put(**{_LEFT_OUT: rows.left_out})
         current = self.journal.get(CURRENT) or {}
         if current.get("digest") == rows.digest:
             return

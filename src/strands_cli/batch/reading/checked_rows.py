@@ -8,7 +8,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.reading.csv_rows import CsvRows
 from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
@@ -31,6 +31,8 @@ class CheckedRows:
 
     Attributes:
         count: How many there are.
+        left_out: The rows that cannot be used, as lines of the results.
+        reported: The first findings about these.
         digest: What differs if any row, or the order, does.
     """
 
@@ -38,6 +40,8 @@ class CheckedRows:
         self._spool = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - closed by `close`
         self._hash = hashlib.sha256()
         self.count = 0
+        self.left_out: list[dict[str, Any]] = []
+        self.reported: list[Finding] = []
 
     def __enter__(self) -> CheckedRows:
         return self
@@ -97,6 +101,8 @@ def read_rows(
     loaded: Loaded,
     request: RunRequest,
     ignored: Iterable[str] = (),
+    *,
+    skips: bool = False,
 ) -> CheckedRows:
     """Return all rows of a file, or of standard input for `-`.
 
@@ -107,17 +113,21 @@ def read_rows(
         loaded: What it was made from.
         request: Has the inputs that are common to all rows.
         ignored: Columns that are not inputs.
+        skips: Whether a row that cannot be used is left out, if another one can be.
 
     Raises:
         UsageError: The file cannot be opened, or its format is not known.
         InvalidInput: Some rows cannot be used; the findings have their places.
     """
-    findings = RowFindings()
+    findings = RowFindings(skips=skips)
     rows = CheckedRows()
     opened: RowSource | None = None
     try:
         opened = open_rows(source, chosen)
         _read(opened, RowCheck(planned, loaded, request, findings, ignored), findings, rows)
+        rows.left_out, rows.reported = list(findings.left_out.values()), findings.of_rows
+        if not rows.count and rows.left_out and not findings.count:
+            findings.add_all(rows.reported, len(rows.left_out))
         if not rows.count and not findings.count:
             findings.add(Finding(NO_ROWS, "there are no rows", TextLines(opened).where(1)))
         findings.require_none(opened.name)
@@ -155,4 +165,6 @@ def _given(opened: RowSource, lines: TextLines, check: RowCheck, findings: RowFi
     found = CsvRows(lines, findings, "\t" if opened.format == "tsv" else ",")
     if found.columns:
         check.require_columns(found.columns, found.place_of_column, lines.where(1))
+        if findings.skips and findings.count:  # no row could be used
+            return
     yield from found

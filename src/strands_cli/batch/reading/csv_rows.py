@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.phrases import counted
 
 QUOTE = '"'
+_SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\r?\n?', re.IGNORECASE)
 # Reads cells between semicolons, as spreadsheets write them where a comma is in numbers, and writes commas.
 _CONVERT = """python3 -c 'import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=";"))'"""
 
@@ -35,11 +37,16 @@ class CsvRows:
         self._lines, self._findings, self._delimiter = lines, findings, delimiter
         self._parts: list[str] = []  # the lines of the record that is being read
         csv.field_size_limit(MAX_ROW_CHARS)
-        self._records = csv.reader(self._fed(), strict=True, delimiter=delimiter)
+        self._fed_lines = self._fed()
+        self._records = csv.reader(self._fed_lines, strict=True, delimiter=delimiter)
         self.columns: tuple[str, ...] = ()
         self._header, self._first = "", 1
         for record in self._each():
-            self.columns = tuple(name.strip() for name in record)
+            if (separator := _SEPARATOR.fullmatch(self._raw[0])) is not None and self._raw[1] == 1:
+                self._delimiter = separator[1]  # Excel's own word about the rest of the file
+                self._records = csv.reader(self._fed_lines, strict=True, delimiter=self._delimiter)
+                continue
+            self.columns = _without_empty_end([name.strip() for name in record])
             self._header, self._first = self._raw
             break
         self._require_delimiter()
@@ -57,13 +64,14 @@ class CsvRows:
         """
         number = 0
         index = {name: place for place, name in enumerate(self.columns)}
-        for record in self._each():
+        for record, raw, first in self._filled():
             number += 1
+            if len(record) > len(self.columns) and not any(record[len(self.columns) :]):
+                record = record[: len(self.columns)]
             if len(record) != len(self.columns):
-                self._findings.add(self._ragged(len(record)))
+                self._findings.add_of_row(number, first, self._ragged(len(record), raw, first))
                 continue
             texts = {name: cell for name, cell in zip(self.columns, record, strict=True) if cell}
-            raw, first = self._raw
             yield GivenRow(number, first, texts, {}, partial(self._place_in, raw, first, index))
 
     def _each(self) -> Iterator[Sequence[str]]:
@@ -78,6 +86,20 @@ class CsvRows:
                 return
             if record:
                 yield record
+
+    def _filled(self) -> Iterator[tuple[Sequence[str], str, int]]:
+        """Yield the records with their texts and lines, up to the last one that is not only separators.
+
+        Spreadsheets leave such rows at the end of a file.
+        """
+        empty: list[tuple[Sequence[str], str, int]] = []
+        for record in self._each():
+            if len(record) > 1 and not any(record):
+                empty.append((record, *self._raw))
+                continue
+            yield from empty
+            empty.clear()
+            yield (record, *self._raw)
 
     def _fed(self) -> Iterator[str]:
         size = 0
@@ -121,8 +143,7 @@ class CsvRows:
         if findings:
             raise InvalidInput("the header cannot be used", findings=findings)
 
-    def _ragged(self, found: int) -> Finding:
-        raw, first = self._raw
+    def _ragged(self, found: int, raw: str, first: int) -> Finding:
         places = list(field_places(raw, first, self._delimiter))
         line, column = places[min(len(self.columns), len(places) - 1)]
         cells, columns = counted(found, "cell"), counted(len(self.columns), "column")
@@ -144,6 +165,13 @@ class CsvRows:
 
     def _place_in(self, raw: str, first: int, index: Mapping[str, int], name: str) -> Where:
         return self._place(raw, first, index[name]) if name in index else self._lines.where(first, 1)
+
+
+def _without_empty_end(names: list[str]) -> tuple[str, ...]:
+    """Return names of columns without the empty ones behind the last name, if any column has a name."""
+    while len(names) > 1 and not names[-1]:
+        names.pop()
+    return tuple(names)
 
 
 def field_places(raw: str, first: int, delimiter: str) -> Iterator[tuple[int, int]]:

@@ -31,20 +31,21 @@ class JsonLineRows:
             try:
                 values = _DECODER.decode(text)
             except json.JSONDecodeError as error:
-                self._refuse(f"the line is not JSON: {error.msg}", error.colno)
+                self._refuse(number, f"the line is not JSON: {error.msg}", error.colno)
             except (ValueError, RecursionError) as error:
-                self._refuse(f"the line cannot be read as JSON: {error}", 1)
+                self._refuse(number, f"the line cannot be read as JSON: {error}", 1)
             else:
                 if isinstance(values, dict):
                     written = {name: one.text for name, one in values.items() if isinstance(one, _Number)}
                     values = WrittenValues(values, written)
                     yield GivenRow(number, line, {}, values, partial(self._place, text, line))
                 else:
-                    self._refuse("the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
+                    self._refuse(number, "the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
 
-    def _refuse(self, what: str, column: int) -> None:
+    def _refuse(self, number: int, what: str, column: int) -> None:
         where = self._lines.where(self._lines.number, column)
-        self._findings.add(Finding(BAD_ROW, what, where, 'write one object a line: {"NAME": VALUE, ...}'))
+        fix = 'write one object a line: {"NAME": VALUE, ...}'
+        self._findings.add_of_row(number, self._lines.number, Finding(BAD_ROW, what, where, fix))
 
     def _place(self, text: str, line: int, name: str) -> Where:
         """Return where a line has a member; for one that it has not, the place of the object."""

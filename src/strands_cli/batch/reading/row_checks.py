@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ UNKNOWN_IGNORED = Code(
     "`--ignore` names a column, or a member of objects, that a file of rows does not have.",
     "Correct the name, or omit `--ignore`.",
 )
+_NUMBER_OF_A_COUNTRY = re.compile(r"[-+]?\d{1,3}(?:[.,'\s\u2019]?\d{3})*(?:[.,]\d+)?")
 # A value of megabytes is not repeated whole.
 _MOST_MESSAGE = 300
 
@@ -85,6 +87,7 @@ class RowCheck:
         self._names = {**self._declared.declared(), **self._declared.values}
         self._refused: set[str] = set()  # names that were reported once
         self._schema = planned.spec.schema_of_inputs
+        self._row: GivenRow | None = None  # the row that is checked
 
     def require_columns(self, columns: Iterable[str], place: Callable[[str], Where], header: Where) -> None:
         """Check the header of a file: its names, and that no required input lacks a column."""
@@ -107,6 +110,7 @@ class RowCheck:
         Args:
             where: The first line.
         """
+        self._row = None
         for name in [one for one in self._ignored if self._found and one not in self._found]:
             listed = f"omit --ignore {shlex.quote(name)}; there are: {first_of(sorted(self._found), 20)}"
             close = did_you_mean(name, self._found)
@@ -115,7 +119,10 @@ class RowCheck:
 
     def checked(self, row: GivenRow) -> CheckedRow | None:
         """Return a row that can run, or None: the findings say why it cannot."""
+        self._row = row
         before = self._findings.count
+        if self._findings.skips:
+            self._refused = set()  # a header that cannot be used has been refused
         texts = {name: text for name, text in row.texts.items() if self._is_usable(name, row.place)}
         values = {name: value for name, value in row.values.items() if self._is_usable(name, row.place)}
         written = {name: text for name, text in getattr(row.values, "written", {}).items() if name in values}
@@ -126,12 +133,13 @@ class RowCheck:
             name = _name_in(fault)
             if name not in self._refused:
                 fix = f"give it a value, or pass --var {name}=VALUE for all rows"
-                fix = fix if fault.code == MISSING_INPUT else "correct the value"
+                fix = fix if fault.code == MISSING_INPUT else _correction(texts.get(name, ""))
                 if without := self._without_ignoring(name):
                     fix = without
                     self._refused.add(name)  # every row lacks it
                 self._add(ROW_INPUT, fault.message, row.place(name), fix)
-        if faults or self._refused or self._findings.count > before:
+        is_left_out = row.number in self._findings.left_out
+        if faults or self._refused or is_left_out or self._findings.count > before:
             return None
         return self._fitting(row, resolved, (*texts, *values))
 
@@ -171,7 +179,18 @@ class RowCheck:
         return f"omit --ignore {shlex.quote(name)}" if name in self._ignored else None
 
     def _add(self, code: Code, message: str, where: Where, fix: str | None) -> None:
-        self._findings.add(Finding(code, shortened(message, _MOST_MESSAGE), where, fix))
+        finding = Finding(code, shortened(message, _MOST_MESSAGE), where, fix)
+        if self._row is None:
+            self._findings.add(finding)
+        else:
+            self._findings.add_of_row(self._row.number, self._row.line, finding)
+
+
+def _correction(text: str) -> str:
+    """Return what to do about a value: spreadsheets write numbers as people of their country do."""
+    if _NUMBER_OF_A_COUNTRY.fullmatch(text.strip()):
+        return "write numbers with a point and no other separator: 1234.5"
+    return "correct the value"
 
 
 def _name_in(fault: Finding) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.phrases import counted
 
@@ -11,15 +13,38 @@ MOST_SHOWN = 20
 class RowFindings:
     """Takes the findings about one file of rows; a file of a million bad rows does not fill the memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, skips: bool = False) -> None:
+        """Begin without findings.
+
+        Args:
+            skips: Whether a row that cannot be used is left out; what is wrong with the file still counts.
+        """
+        self.skips = skips
         self.shown: list[Finding] = []
         self.count = 0
+        self.of_rows: list[Finding] = []
+        self.left_out: dict[int, dict[str, Any]] = {}
+
+    def add_of_row(self, number: int, line: int, finding: Finding) -> None:
+        """Take a finding about one row, which is left out if such rows are skipped."""
+        if not self.skips:
+            self.add(finding)
+            return
+        if len(self.of_rows) < MOST_SHOWN:
+            self.of_rows.append(finding)
+        if number not in self.left_out:
+            error = {"code": str(finding.code), "message": finding.message}
+            self.left_out[number] = {"row": number, "line": line, "status": "left-out", "error": error}
 
     def add(self, finding: Finding) -> None:
         """Take a finding."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(finding)
+
+    def add_all(self, findings: list[Finding], count: int) -> None:
+        """Take the first findings of so many rows, of which none is left."""
+        self.shown, self.count = [*self.shown, *findings], self.count + max(count, len(findings))
 
     def require_none(self, name: str) -> None:
         """Check that there are none.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import io
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,10 @@ RowFormat = Literal["csv", "tsv", "jsonl"]
 FORMATS: tuple[RowFormat, ...] = get_args(RowFormat)
 _FORMAT_OF: dict[str, RowFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 STDIN = "-"
+# How workbooks of spreadsheets begin, and their suffixes.
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+_SUFFIXES_OF_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+_OF_WORKBOOK = "export it: in Excel, File > Save As > CSV UTF-8 (Comma delimited)"
 
 MAX_BYTES = 256 * 1024 * 1024
 MAX_ROWS = 100_000
@@ -76,6 +82,8 @@ def _format_of(source: str, chosen: str | None) -> RowFormat:
     for one in FORMATS:
         if one == known:
             return one
+    if Path(source).suffix.lower() in _SUFFIXES_OF_WORKBOOKS:
+        raise UsageError(f"{source!r} is a workbook, and rows are CSV, text with tabs or JSON Lines", fix=_OF_WORKBOOK)
     fix = f"add --format csv, or one of: {', '.join(FORMATS)}"
     raise UsageError(f"the format of the rows in {source!r} is not known", fix=fix)
 
@@ -96,8 +104,14 @@ class TextLines:
         self.name = source.name
         self.number = 0
         counted = io.BufferedReader(_Counted(source.stream, source.name), 64 * 1024)
-        # The error handler marks bytes that are not UTF-8, so that their place is known.
-        self._text = io.TextIOWrapper(counted, "utf-8-sig", errors="surrogateescape", newline="")
+        begin = counted.peek(4)[:4]
+        if begin in _WORKBOOKS:
+            finding = Finding(ROWS_UNREADABLE, "the file is a workbook, not text", self.where(1, 1), _OF_WORKBOOK)
+            raise InvalidInput("the file of rows is not text in UTF-8", findings=[finding])
+        # Excel writes "Unicode text" so. The error handler marks bytes that are not UTF-8: their place is known then.
+        is_wide = begin[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        encoding, errors = ("utf-16", "replace") if is_wide else ("utf-8-sig", "surrogateescape")
+        self._text = io.TextIOWrapper(counted, encoding, errors=errors, newline="")
 
     def __iter__(self) -> Iterator[str]:
         """Yield the lines.
@@ -128,18 +142,22 @@ class TextLines:
     def _require_text(self, text: str) -> None:
         for column, char in enumerate(text, 1):
             if "\udc80" <= char <= "\udcff" or char == "\0":
-                what, fix = _foreign(char, text, is_first=(self.number, column) == (1, 1))
+                what, fix = _foreign(char, text, self.name)
                 finding = Finding(ROWS_UNREADABLE, what, self.where(self.number, column), fix)
                 raise InvalidInput("the file of rows is not text in UTF-8", findings=[finding])
 
 
-def _foreign(char: str, text: str, *, is_first: bool) -> tuple[str, str | None]:
-    """Return what is wrong with a character that is not text, and how to convert a file in a known encoding."""
-    if (is_first and text[:2] in ("\udcff\udcfe", "\udcfe\udcff")) or (char == "\0" and text[:200].count("\0") > 2):
-        return "the text is UTF-16, not UTF-8", "convert it: iconv -f utf-16 -t utf-8 ROWS > UTF8-ROWS"
+def _foreign(char: str, text: str, name: str) -> tuple[str, str]:
+    """Return what is wrong with a character that is not text, and the command that converts the file."""
+    file = "ROWS" if name == "<stdin>" else shlex.quote(name)
+    new = f"UTF8{Path(name).suffix.lower() or '.csv'}"
+    if char == "\0" and text[:200].count("\0") > 2:
+        order = "be" if text.startswith("\0") else "le"
+        return "the text is UTF-16, not UTF-8", f"convert it: iconv -f utf-16{order} -t utf-8 {file} > {new}"
     if char == "\0":
-        return "the text has a NUL character", "remove it: tr -d '\\000' < ROWS > CLEAN-ROWS"
-    return f"the text is not UTF-8: byte 0x{ord(char) - 0xDC00:02x}", None
+        return "the text has a NUL character", f"remove it: tr -d '\\000' < {file} > {new}"
+    what = f"the text is not UTF-8: byte 0x{ord(char) - 0xDC00:02x}"
+    return what, f"if a program of Windows wrote it: iconv -f windows-1252 -t utf-8 {file} > {new}"
 
 
 class _Counted(io.RawIOBase):

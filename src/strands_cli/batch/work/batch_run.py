@@ -98,6 +98,7 @@ class BatchRun:
     def count(self) -> None:
         """Count what earlier processes have done."""
         self.tally.total = len(self.order)
+        self.tally.left_out = len(self.batch.left_out)
         for digest in self.order.distinct():
             row, times = self.batch.row(digest), len(self.order.places(digest))
             if row.outcome is None:

@@ -41,6 +41,7 @@ class BatchTally:
         failures: Those that failed, by message; what has no place is counted in `other_failures`.
         denied: Rows that completed without calls that were denied for want of a person.
         ended_here: Runs that have ended in this process.
+        left_out: Rows of the file that cannot be used and were left out, which count nowhere else.
     """
 
     total: int = 0
@@ -52,6 +53,7 @@ class BatchTally:
     other_failures: int = 0
     denied: int = 0
     ended_here: int = 0
+    left_out: int = 0
     exit_codes: set[int] = field(default_factory=set)
 
     def add(self, run_id: str, outcome: RowOutcome, times: int) -> None:

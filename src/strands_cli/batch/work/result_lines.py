@@ -57,6 +57,8 @@ class ResultLines:
             for place in range(self._next, len(self._order)):
                 if self._order[place][2] in self._due:
                     self._write(place, None)
+        for line in self._batch.left_out:
+            self._file.write(self._encode(line))
         self._file.close()
 
     def _settle_rows(self, is_due: Callable[[BatchRow], bool]) -> None:

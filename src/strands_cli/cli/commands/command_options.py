@@ -206,6 +206,10 @@ def with_run_options(
 
         @functools.wraps(command)
         def called(**arguments: Any) -> Any:
+            if any("-" in str(value) for value in arguments.values() if value):
+                from strands_cli.cli.commands.input_options import require_one_reader
+
+                require_one_reader(arguments)
             for name, (make, fields) in groups.items():
                 arguments[name] = make(**{field.name: arguments.pop(field.name) for field in fields})
             flags = arguments.get("flags")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +19,87 @@ if TYPE_CHECKING:
     from strands_cli.workflow import Loaded
     from strands_cli.workflow.sections import InputSpec
 
-BAD_VAR = Code("bad-var", "A --var is not of the form NAME=VALUE.", "Write --var NAME=VALUE.", 2)
+BAD_VAR = Code(
+    "bad-var",
+    "A --var is not of the form NAME=VALUE, or the file of NAME=@FILE cannot be read.",
+    "Write --var NAME=VALUE; `@@` is an at sign at the begin of a text.",
+    2,
+)
+STDIN = "-"
+MAX_TEXT = 10 * 1024 * 1024
 
 
 def read_variables(words: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=VALUE` arguments; the last of equal names wins.
+    """Read `NAME=VALUE` arguments, with the text of a file for `NAME=@FILE`, and of stdin for `NAME=-`.
+
+    The last of equal names wins. `@@` is an at sign at the begin of a text.
 
     Raises:
-        UsageError: An argument has no name or no `=`; all such arguments are reported.
+        UsageError: An argument has no name or no `=`, or a file cannot be read; all such arguments are reported.
     """
     bad = [word for word in words if "=" not in word or not word.partition("=")[0].strip()]
-    if bad:
-        findings = [Finding(BAD_VAR, f"--var {word!r} is not NAME=VALUE") for word in bad]
+    findings = [Finding(BAD_VAR, f"--var {word!r} is not NAME=VALUE") for word in bad]
+    texts: dict[str, str] = {}
+    for name, _, value in (word.partition("=") for word in words if word not in bad):
+        try:
+            texts[name.strip()] = _text_of(value)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            fix = f"check the path; for a text that begins with an at sign: {shlex.join(['--var', f'{name}=@{value}'])}"
+            findings.append(Finding(BAD_VAR, f"--var {name}={value}: the file cannot be read: {reason}", None, fix))
+    if findings:
         raise UsageError("the inputs cannot be read", findings=findings)
-    return {name.strip(): value for name, _, value in (word.partition("=") for word in words)}
+    return texts
+
+
+def _text_of(value: str) -> str:
+    """Return the text that an argument gives.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not text in UTF-8, or too large.
+    """
+    if value in (STDIN, f"@{STDIN}"):
+        return text_of_stdin()
+    if not value.startswith("@") or value.startswith("@@"):
+        return value.removeprefix("@") if value.startswith("@@") else value
+    with Path(value[1:]).open("rb") as stream:
+        return _decoded(stream.read(MAX_TEXT + 1))
+
+
+@functools.cache
+def text_of_stdin() -> str:
+    """Return all of standard input, which is there once: a plan that is made again reads the same.
+
+    Raises:
+        ValueError: It is not text in UTF-8, or too large.
+    """
+    return _decoded(sys.stdin.buffer.read(MAX_TEXT + 1))
+
+
+def _decoded(data: bytes) -> str:
+    if len(data) > MAX_TEXT:
+        raise ValueError(f"it has more than {MAX_TEXT // 1024**2} MB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8") from error
+
+
+def require_one_reader(typed: Mapping[str, Any]) -> None:
+    """Check that not more than one argument of a command reads standard input.
+
+    Raises:
+        UsageError: Two do.
+    """
+    readers = [f"the {word.upper()}" for word in ("spec", "rows") if typed.get(word) == STDIN]
+    readers += ["--vars-file -" for file in typed.get("values") or () if str(file) == STDIN]
+    words = [*(typed.get("variables") or ()), *(typed.get("var") or ())]
+    for name, _, value in (word.partition("=") for word in words if isinstance(word, str)):
+        if value in (STDIN, f"@{STDIN}"):
+            readers.append(f"--var {name}={value}")
+    if len(readers) > 1:
+        raise UsageError(f"{readers[0]} and {readers[1]} both read stdin", fix="name a file for one of them")
 
 
 def read_limits(words: Sequence[str]) -> dict[str, str]:

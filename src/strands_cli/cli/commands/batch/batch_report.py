@@ -28,6 +28,7 @@ def counts_of(tally: BatchTally, distinct: int) -> dict[str, int]:
         "left": tally.left,
         "reused": tally.reused,
         "denied": tally.denied,
+        "left_out": tally.left_out,
     }
 
 
@@ -56,6 +57,7 @@ def summary_lines(tally: BatchTally) -> Iterator[str]:
     before = f" ({tally.reused} before)" if tally.reused else ""
     parts = [f"{tally.done} of {counted(tally.total, 'row')} done{before}"]
     parts += [f"{getattr(tally, name)} {name}" for name in names if getattr(tally, name)]
+    parts += [f"{tally.left_out} left out"] if tally.left_out else []
     spent = tally.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
     yield f"{', '.join(parts)}; {spent.usage.total_tokens} tokens{cost}"

@@ -14,7 +14,6 @@ import typer
 from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags, RowChoices, RowsFormat
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output import say, say_findings
-from strands_cli.errors import UsageError
 from strands_cli.phrases import counted
 from strands_cli.quick_dataclass import dataclass
 
@@ -45,6 +44,9 @@ class NewBatch:
     ignored: Annotated[
         list[str], typer.Option("--ignore", metavar="COLUMN", help="A column that is not an input; may be repeated.")
     ] = field(default_factory=list)
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be used, and run the others.")
+    ] = False
 
 
 @with_run_options(without=("record",))
@@ -63,8 +65,6 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
     typed = _Typed(rows, BatchChoices().changed(how.changes()), new, flags)
     with json_on_failure(typed.known if flags.as_json else None):
         flags.require_one_result(typed.choices.out)
-        if spec == rows == STDIN:
-            raise UsageError("the workflow and the rows cannot both come from stdin", fix="name a file for one of them")
         request = chosen.request()
         found = plan_batch(app.load(spec), request, new.name)
         if typed.choices.engine:
@@ -72,7 +72,8 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
         planned, loaded = found.planned, found.loaded
         require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
         format_ = new.format.value if new.format is not None else None
-        with read_rows(rows, format_, planned, loaded, request, new.ignored) as read:
+        with read_rows(rows, format_, planned, loaded, request, new.ignored, skips=new.skip_bad_rows) as read:
+            say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
             require_trust(planned, may_ask=not request.detach)
             if not flags.quiet:
                 say_findings(planned.findings)
@@ -128,7 +129,8 @@ def _named(found: PlannedBatch, store: RunStore, new: NewBatch, *, quiet: bool) 
 def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_new: bool) -> None:
     """Say which batch it is, and what it continues or does not."""
     again = "" if is_new else "; rows that are done are not run again (--again)"
-    say(f"batch {batch.id}: {counted(read.count, 'row')}{again}")
+    left_out = f", {len(read.left_out)} left out" if read.left_out else ""
+    say(f"batch {batch.id}: {counted(read.count, 'row')}{left_out}{again}")
     if is_new and others:
         say(f"the workflow, its files or its options differ from those of {others[0]}: all rows are run")
 
