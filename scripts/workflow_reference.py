@@ -16,9 +16,9 @@ duplicate keys are refused, anchors and merge keys work. Keys that start with `x
 the format defines keys; any other unknown key is an error. An empty key (`tags:`) counts as absent, but an empty
 list of tools is an error, since it could mean none or all.
 
-Inputs are given with `--var NAME=VALUE`, or `--vars-file FILE` (YAML or JSON). `NAME=@FILE` is the text of a file, `NAME=-`
-that of standard input (`cat log | strands run flow.yaml --var text=-`), exactly as it is, and `@@` an at sign at the begin of a
-text. Only one argument of a command can read standard input.
+Inputs are given with `--var NAME=VALUE`, or `--vars-file FILE` (YAML or JSON). `NAME=@FILE` is the text of a file,
+`NAME=-` that of standard input (`cat log | strands run flow.yaml --var text=-`), exactly as it is, and `@@` an at sign
+at the begin of a text. Only one argument of a command can read standard input.
 
 Where an input declares `type: string`, its `default`, its `enum` and its value in `values`, `--vars-file` or a row of
 JSON Lines are the text that is written: `1.10`, `1e3`, `010`, `True` stay so, with quotes or without (a default of
