@@ -189,8 +189,18 @@ class CallDenied(RunFailed):
     exit_code = ExitCode.DENIED
 
 
-class InvalidAnswer(RunFailed):
-    """An agent's answer does not have the required form, and neither do its corrections."""
+class UnusableAnswer(RunFailed):
+    """The last answer of a model made its step fail; a resumed run asks again."""
+
+
+class InvalidAnswer(UnusableAnswer):
+    """An agent's answer does not have the required form, and neither do its corrections.
+
+    Attributes:
+        begins_with: How its message begins, by which a stored reason is recognized.
+    """
+
+    begins_with = "invalid_output: "
 
 
 class ArtifactError(StrandsCliError):

@@ -148,7 +148,7 @@ def test_after_the_last_attempt_the_error_counts_and_the_row_says_how_often() ->
     assert call.clock.waits == [1.0, 2.0]
     assert [event.attempt for event in call.retried] == [1, 2]
     assert (call.row.status, call.row.attempt) == ("failed", 3)
-    assert "InternalServerError" in call.row.detail["error"]
+    assert "failed: Service Unavailable (503)" in call.row.detail["error"]
     assert call.host.budget.model_calls == 0, "none was answered"
     kept = [call.row.detail.get(name) for name in ("agent", "model", "request")]
     assert kept == ["writer", "openai/m", "go"], "whoever asks which model fails must find it"

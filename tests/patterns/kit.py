@@ -76,14 +76,16 @@ class People:
         return Answer("waiting") if answer is None else Answer("answered", answer)
 
 
-def plan_in(directory: Path, pattern: str, url: str, *, rest: str = "", agents: str = "", **inputs: Any) -> Plan:
+def plan_in(
+    directory: Path, pattern: str, url: str, *, rest: str = "", agents: str = "", retries: int = 2, **inputs: Any
+) -> Plan:
     """Plan a workflow of three agents and perhaps more over the model server; `inputs` are its variables."""
     values = json.dumps({**inputs, "marks": str(directory / "marks")})
     text = f"""
 version: 1
 name: live
 {rest}
-runtime: {{provider: openai, model_id: m, host: '{url}', max_parallel: 3}}
+runtime: {{provider: openai, model_id: m, host: '{url}', max_parallel: 3, failure_policy: {{retries: {retries}}}}}
 inputs: {{values: {values}}}
 agents:
   writer: {{prompt: You write., tools: [mark]}}

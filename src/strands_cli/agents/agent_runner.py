@@ -26,7 +26,7 @@ from strands_cli.agents.model import (
 from strands_cli.agents.window import WindowedHistory
 from strands_cli.engine.effects import StepScope
 from strands_cli.engine.ports import AgentAnswer, AgentRequest
-from strands_cli.errors import InvalidAnswer, RunFailed
+from strands_cli.errors import InvalidAnswer, UnusableAnswer
 from strands_cli.planning.plan import PlannedAgent
 from strands_cli.secrets import Redactor
 from strands_cli.tools.calls import AgentTools, PermissionCheck
@@ -89,6 +89,9 @@ class SdkAgentRunner:
         scope.cancel = agent.cancel
         try:
             result = await self._invoke(agent, request, scope)
+        except UnusableAnswer as error:
+            await scope.reject_answer(error.message)
+            raise
         finally:
             # The agent's model has the scope: a reference back would leave both to the garbage collector.
             scope.cancel = scope.changes = None
@@ -131,12 +134,12 @@ class SdkAgentRunner:
         if wanted is not None:
             raise _no_answer(request, f"it stopped with {result.stop_reason}")
         if result.stop_reason not in ("end_turn", "stop_sequence"):
-            raise RunFailed(
+            raise UnusableAnswer(
                 f"the agent '{request.agent.id}' stopped without an answer: {result.stop_reason}",
                 fix="see the events of the run with --events; the model may have refused or been cut off",
             )
         if not response_text(result).strip():
-            raise RunFailed(
+            raise UnusableAnswer(
                 f"the agent '{request.agent.id}' ended without text: the model's answer is empty",
                 fix="describe the answer in its prompt, or choose another model",
             )
@@ -171,7 +174,7 @@ def _answer_model(request: AgentRequest, scope: StepScope) -> type[BaseModel] | 
 
 def _no_answer(request: AgentRequest, problem: str) -> InvalidAnswer:
     return InvalidAnswer(
-        f"invalid_output: the agent '{request.agent.id}' did not answer in the required form: {problem}",
+        f"{InvalidAnswer.begins_with}the agent '{request.agent.id}' did not answer in the required form: {problem}",
         fix="describe the form in its prompt, or choose a model that can call tools",
     )
 

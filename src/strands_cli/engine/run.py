@@ -25,7 +25,7 @@ from strands_cli.engine.journal import Row, RowKind
 from strands_cli.engine.ports import UNTRACED, Ports, traced_step
 from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
 from strands_cli.engine.step_results import StepResult, describe
-from strands_cli.errors import RunFailed, StrandsCliError, WaitingForPerson
+from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
 from strands_cli.planning import agents_by_key
 from strands_cli.workflow import AgentLimits
@@ -148,14 +148,23 @@ class Run:
         await run_jobs(jobs, tell)
 
     async def decide(
-        self, key: str, step: AgentStep, schema: Mapping[str, Any], names: Mapping[str, Any]
+        self,
+        key: str,
+        step: AgentStep,
+        schema: Mapping[str, Any],
+        names: Mapping[str, Any],
+        *,
+        keep_failure: bool = False,
     ) -> StepResult:
         """Ask an agent for structured output; `.output` satisfies the JSON Schema.
+
+        Args:
+            keep_failure: See `Visit`.
 
         Raises:
             InvalidAnswer: The agent gave none, also when it was asked to correct its answer.
         """
-        return await self._visit(Visit(key, step, names, schema=schema))
+        return await self._visit(Visit(key, step, names, schema=schema, keep_failure=keep_failure))
 
     def warn(self, message: str) -> None:
         """Send a warning to the listeners."""
@@ -215,10 +224,13 @@ class Run:
         if effect.recorded is not None:
             return self.step_inputs.result(scope, visit, effect.recorded.output), True
         if visit.keep_failure and effect.failure is not None:
+            if visit.schema is not None:
+                raise InvalidAnswer(effect.failure)
             raise RunFailed(effect.failure)
         # No model has read the error result of a step's own call, so a step that is tried again repeats the call.
         scope.may_have_rows = effect.is_repeated
         scope.retries_call = isinstance(step, CallStep) and effect.retries
+        scope.was_misanswered = (effect.failure or "").startswith(InvalidAnswer.begins_with)
         self._count_step(scope)
         part = is_part(scope)
         try:

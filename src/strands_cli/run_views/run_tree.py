@@ -115,7 +115,7 @@ def _branch(top: _Growing, status: RunStatus) -> Branch:
 def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatus) -> Branch:
     reused = one.effect is not None and one.effect.status == "reused"
     row = one.effect.row if one.effect and not reused else None
-    is_paid = row is not None and row.kind == "model" and row.status == "done"
+    is_paid = row is not None and row.kind == "model" and row.paid_calls > 0
     costs = [child.cost for child in children] + [row.cost if row and is_paid else 0.0]
     return Branch(
         key=one.key,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from strands_cli.tools import tls_context_for
+from strands_cli.agents.model.checked_transport import checked_transport
+from strands_cli.tools import library_of
 
 
 @dataclass(slots=True)
@@ -41,7 +42,8 @@ class LoopClients:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             shared = _shared.setdefault(loop, _Shared(None))
-            shared.client = shared.client or self._make_http(verify=tls_context_for(self._make_http))
+            library = library_of(self._make_http)
+            shared.client = shared.client or self._make_http(transport=checked_transport(library, "openai"))
             self._clients[loop] = self._make(**self._arguments, http_client=shared.client)
             shared.users += 1
         return self._clients[loop].chat

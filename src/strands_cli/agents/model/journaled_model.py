@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
+from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, is_unfinished
+from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
-from strands_cli.agents.model.structured_output import answered_in_text, as_written
+from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
+from strands_cli.joined_halves import JoinedHalves, with_whole_arguments
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets import HIDE_NOTHING, Redactor
@@ -32,8 +35,12 @@ from strands_cli.tools.messages import (
     text_in,
     tool_uses_in,
     usage_in,
+    with_counts,
     without_secrets,
 )
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Row
 
 MAX_REQUEST = 2000
 MAX_REASON = 1000
@@ -47,10 +54,12 @@ class JournaledModel(Model):
         broken_inputs: Tool arguments of the last turn that were not JSON, by tool-use id.
         of_step: Returns the model for the key of another step, or of a call whose tool makes an agent.
         output_schemas: Those of the agent's tools by name.
+        is_of_tool: Whether a tool asks, which may use an answer that no step could use.
     """
 
     of_step: Callable[[str], Model] | None = None
     output_schemas: Mapping[str, Mapping[str, Any] | None] = MappingProxyType({})
+    is_of_tool = False
     _call: OpenCall | None = None
 
     def __init__(
@@ -142,7 +151,7 @@ class JournaledModel(Model):
             inner = self._inner if self.of_step is None else self.of_step(call.effect.key)
             scope = call.scope_of_model()
             model = call.models[id(self._scope)] = JournaledModel(inner, self._settings, scope, self._redactor)
-            model.output_schemas = self.output_schemas
+            model.output_schemas, model.is_of_tool = self.output_schemas, True
         call.made += 1
         try:
             return [event async for event in model.stream(messages, tool_specs, system_prompt, **kwargs)]
@@ -162,10 +171,26 @@ class JournaledModel(Model):
 
     def _effect(self, request: Any) -> Effect:
         try:
-            return self._scope.model_effect(request, label=self._name)
+            return self._scope.model_effect(request, label=self._name, is_void=self._is_void)
         except RunRecordError as error:
             cause = f"a tool or a hook may have changed the prompt or the messages of '{self._scope.who}' then"
             raise RunRecordError(f"{error.message}; {cause}", fix=error.fix) from None
+
+    def _is_void(self, row: Row) -> bool:
+        """Return whether a recorded turn is not an answer; of a tool's agent it may have been used."""
+        if self.is_of_tool or not isinstance(row.output, Mapping):
+            return False
+        events = list(row.output.get("events") or ())
+        # What a wrong answer was corrected to is asked for again with it; calls of tools that were made stay.
+        is_wrong = self._scope.was_misanswered and all(one["name"] == TOOL for one in tool_uses_in(events))
+        is_void = is_wrong or is_unfinished(events) or self._fault_of(events) is not None
+        return is_void and row.key == self._scope.last_answer(self._name)
+
+    def _fault_of(self, events: Sequence[Any]) -> AnswerFault | None:
+        """Return why a turn is not an answer."""
+        if isinstance(self._inner, ReplayModel):
+            return None  # a recording is played as it is
+        return fault_of_turn(events, may_be_empty=self.is_of_tool)
 
     async def _play(self, effect: Effect, model_state: Any) -> AsyncIterator[Any]:
         recorded = effect.recorded
@@ -236,8 +261,12 @@ class JournaledModel(Model):
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
                 try:
                     events = await self._turn(effect, ask(), messages)
+                    fault = self._fault_of(events)
+                    if fault is not None and not (self._may_follow(fault) and retries.is_last):
+                        self._spend(effect, events)
+                        raise fault
                 except Exception as error:
-                    reason = shortened(self._redactor.text(f"{type(error).__name__}: {error}"), MAX_REASON)
+                    reason = shortened(self._redactor.text(reason_of(error, self._settings)), MAX_REASON)
                     wait = retries.wait_after(error, scope.now())
                     if wait is None:
                         await effect.fail(reason)
@@ -253,9 +282,20 @@ class JournaledModel(Model):
                 state.update(before)
             await scope.sleep(wait)
 
+    def _may_follow(self, fault: AnswerFault) -> bool:
+        """Return whether the SDK asks again in its own way: for an empty answer where a form is required."""
+        return self._answer_schema is not None and fault.message == EMPTY
+
+    def _spend(self, effect: Effect, events: list[Any]) -> None:
+        """Count an attempt that was answered and paid for, and whose answer is not used."""
+        usage = usage_in(events)
+        cost = self._cost_of(usage)
+        self._scope.count_model_call(usage, cost, asks_again=True)
+        effect.spend(usage, cost)
+
     async def _begin(self, effect: Effect, waited: float, started: float, *, is_first: bool) -> float:
         """Write that an attempt begins, whose turn it is; return when the call began, without what it waited for."""
-        if waited:
+        if waited or effect.paid:
             self._scope.require_still()
         if not is_first:
             effect.again()
@@ -268,16 +308,24 @@ class JournaledModel(Model):
         """Return the events of one attempt in the journal's form; emit its text as it arrives."""
         events: list[Any] = []
         ids = ToolUseIds(messages)
+        joined = JoinedHalves()
         redacted = self._redactor.stream()
         scope, is_shown = self._scope, self._name == "model"  # the text of a summary is not emitted
-        async for event in stream:
-            plain = encode(ids.repaired(event))
+
+        def take(event: Any) -> None:
+            plain = encode(with_counts(ids.repaired(event)))
             events.append(plain)
             if is_shown and (text := text_in(plain)) and (text := redacted.feed(text)):
                 scope.emit(ModelText(scope.now(), effect.key, text))
+
+        async for event in stream:
+            for one in joined.events(event):
+                take(one)
+        for one in joined.rest():
+            take(one)
         if is_shown and (text := redacted.rest()):
             scope.emit(ModelText(scope.now(), effect.key, text))
-        return without_secrets(events, self._redactor)
+        return without_secrets(with_whole_arguments(events), self._redactor)
 
     def _cost_of(self, usage: Usage) -> float | None:
         price = self._scope.limits.prices.price(self._settings.provider, self._settings.model_id)

@@ -2,80 +2,184 @@
 
 from __future__ import annotations
 
-from strands.types.exceptions import ContextWindowOverflowException, MaxTokensReachedException, ModelThrottledException
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
 
-from strands_cli.agents.model.retry import status_of
-from strands_cli.errors import RunFailed, StrandsCliError
+from strands.types.exceptions import ContextWindowOverflowException, MaxTokensReachedException
+
+from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.client_errors import (
+    address_in,
+    causes_of,
+    failed_status_of,
+    host_in,
+    is_spent,
+    types_of,
+    words_of,
+)
+from strands_cli.agents.model.environment_proxy import proxy_for
+from strands_cli.agents.model.retry import is_throttled
+from strands_cli.errors import RunFailed, StrandsCliError, UnusableAnswer
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan import PlannedAgent
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import ModelSettings, host_of, key_variables
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 
 # A provider may answer with a whole page.
 MAX_MESSAGE = 1000
 
-# The fixes for errors of the providers' clients, by the names of their types: importing all clients for `isinstance`
-# would take seconds. The first match counts.
-_ADVICE: tuple[tuple[frozenset[str], str], ...] = (
-    (
-        frozenset({"AuthenticationError", "PermissionDeniedError"}),
-        "check the API key of provider '{provider}' in the environment",
-    ),
-    (
-        frozenset({"NoCredentialsError", "PartialCredentialsError", "UnrecognizedClientException"}),
-        "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, for provider '{provider}'",
-    ),
-    (
-        frozenset({"RemoteProtocolError", "ReadError", "ReadTimeout", "IncompleteRead", "ResponseStreamingError"}),
-        "run again: the connection ended before the answer was complete",
-    ),
-    (
-        frozenset({"APIConnectionError", "ConnectError", "ConnectionError", "EndpointConnectionError"}),
-        "check that {host} can be reached{setting}",
-    ),
-    (frozenset({"NotFoundError"}), "check the model's name '{model}'{setting}"),
-    (frozenset({"InternalServerError", "ServiceUnavailableError"}), "run again later: the provider's server failed"),
-    (frozenset({"JSONDecodeError"}), "check that {host} has the interface of '{provider}'{setting}"),
+_OF_AWS = frozenset({"NoCredentialsError", "PartialCredentialsError", "UnrecognizedClientException"})
+_LOST = frozenset(
+    {"RemoteProtocolError", "ReadError", "IncompleteRead", "ResponseStreamingError", "ClientPayloadError"}
 )
-# HTTP statuses with which a provider refuses what a request has in it.
-_REFUSED = frozenset({400, 422})
-_ADVICE_IF_REFUSED = "check model_id, the model's options and the names of the tools: strands plan SPEC shows them"
+_LATE = frozenset({"TimeoutException", "APITimeoutError", "ReadTimeoutError", "ConnectTimeoutError", "TimeoutError"})
+_UNREACHED = frozenset(
+    {"APIConnectionError", "ConnectError", "ConnectionError", "EndpointConnectionError", "ClientConnectorError"}
+)
+_UNREADABLE = frozenset(
+    {"JSONDecodeError", "ResponseParserError", "ChecksumMismatch", "InvalidHeadersLength", "InvalidPayloadLength"}
+)
+_UNAUTHORIZED = frozenset({401, 403})
+_NOT_FOUND = 404
+_TOO_LARGE = 413
+_REQUEST_FIX = "check model_id, the model's options and the names of the tools: strands plan SPEC shows them"
 
 
-def explain_error(error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING) -> StrandsCliError:
-    """Return the error for a failed model call, without secrets; a `StrandsCliError` is returned unchanged."""
+def explain_error(
+    error: BaseException, agent: PlannedAgent, redactor: Redactor = HIDE_NOTHING, limit: str = "max_tokens"
+) -> StrandsCliError:
+    """Return the error for a failed model call, without secrets; a `StrandsCliError` is returned unchanged.
+
+    Args:
+        limit: Where the length of answers is limited.
+    """
     if isinstance(error, StrandsCliError):
         return error
-    model = f"{agent.model.provider}/{agent.model.model_id}" if agent.model.model_id else agent.model.provider
+    settings = agent.model
+    model = f"{settings.provider}/{settings.model_id}" if settings.model_id else settings.provider
     subject = f"the model {model} of agent '{agent.id}'"
-    # Redacted before it is shortened, because a partial secret at the end would not be found.
-    reason = shortened(redactor.text(str(_first_of_its_kind(error))), MAX_MESSAGE)
     if isinstance(error, MaxTokensReachedException):
-        return RunFailed(f"{subject} reached its max_tokens before it finished", fix="raise max_tokens")
+        return UnusableAnswer(f"{subject} reached its max_tokens before it finished", fix=f"raise {limit}")
+    reason, fix = _reason_and_fix(error, settings)
+    # Redacted before it is shortened, because a partial secret at the end would not be found.
+    reason = shortened(redactor.text(reason), MAX_MESSAGE)
     if isinstance(error, ContextWindowOverflowException):
         return RunFailed(
             f"the request is too long for {subject}: {reason}",
             fix="shorten the input or the tools' outputs; context_policy.compaction summarizes earlier messages, "
             "context_policy.window leaves them out",
         )
-    if isinstance(error, ModelThrottledException):
-        return RunFailed(f"{subject} is throttled: {reason}", fix="run again later, or lower runtime.max_parallel")
-    return RunFailed(f"{subject} failed: {type(error).__name__}: {reason}", fix=_advice(error, agent))
+    return RunFailed(f"{subject} failed: {reason}", fix=redactor.text(fix) if fix else None)
+
+
+def reason_of(error: BaseException, settings: ModelSettings) -> str:
+    """Return why one attempt failed, as a sentence; it may hold secrets."""
+    return _reason_and_fix(error, settings)[0]
+
+
+def _reason_and_fix(error: BaseException, settings: ModelSettings) -> tuple[str, str | None]:
+    """Return why a request failed, as a sentence, and what to do about it."""
+    error = _first_of_its_kind(error)
+    if (fault := next((one for one in causes_of(error) if isinstance(one, AnswerFault)), None)) is not None:
+        return fault.message, fault.fix
+    if isinstance(error, ContextWindowOverflowException):
+        return words_of(error), None
+    host, proxy = _host_and_proxy(error, settings)
+    status, names, words = failed_status_of(error), types_of(error), words_of(error)
+    if is_spent(error):
+        key = " or ".join(_variables(settings)) or "the key"
+        fix = f"add credit to the account that {key} belongs to, or set the key of another account"
+        return f"the account at {host} has no credit: {_with_status(words, status)}", fix
+    if is_throttled(error):
+        text = _with_status(words, status)
+        return f"{host} is over its rate limit: {text}", "run again later, or lower runtime.max_parallel"
+    if names & _OF_AWS:
+        fix = f"set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, for provider '{settings.provider}'"
+        return words, fix
+    if status is not None:
+        return _of_status(status, words, host + proxy, settings)
+    return _of_connection(names, words, host, proxy, settings) or (f"{type(error).__name__}: {words}", None)
+
+
+def _of_status(status: int, words: str, host: str, settings: ModelSettings) -> tuple[str, str | None]:
+    text = _with_status(words, status)
+    if status in _UNAUTHORIZED:
+        names = " or ".join(_variables(settings))
+        place = f": {names} holds it" if names else ""
+        return f"{host} refused the key: {text}", f"check the API key of provider '{settings.provider}'{place}"
+    if status == _NOT_FOUND:
+        fix = f"check the model's name '{settings.model_id}', and runtime.host{v1_hint(settings)}"
+        return f"{host} does not have the model, or the address is wrong: {text}", fix
+    if status >= 500:
+        return f"{host} failed: {text}", "run again later: the provider's server failed"
+    if status == _TOO_LARGE:
+        return f"{host} refused the request: {text}", "shorten the input or the tools' outputs"
+    return f"{host} refused the request: {text}", _REQUEST_FIX
+
+
+def _of_connection(
+    names: frozenset[str], words: str, host: str, proxy: str, settings: ModelSettings
+) -> tuple[str, str | None] | None:
+    """Return the reason and the fix of a failure without a status, or None for another kind."""
+    setting = f", and check runtime.host{' and the proxy' if proxy else ''}" if settings.host or proxy else ""
+    if names & _UNREADABLE:
+        fix = f"check that {host} has the interface of '{settings.provider}'{setting}{v1_hint(settings)}"
+        return f"{host}{proxy} did not answer as {settings.provider} does: {words}", fix
+    if names & _LOST:
+        fix = "run again: the connection ended before the answer was complete"
+        return f"the connection to {host}{proxy} ended before the answer was complete: {words}", fix
+    if names & _LATE:
+        return f"{host}{proxy} did not answer in time: {words}", f"run again later{setting}"
+    if names & _UNREACHED or names & {"ProxyError", "HTTPClientError"}:
+        return f"{host}{proxy} cannot be reached: {words}", f"check that {host} can be reached{setting}"
+    return None
+
+
+def _with_status(words: str, status: int | None) -> str:
+    words = words.rstrip(".")
+    return words if status is None or str(status) in words else f"{words} ({status})" if words else f"status {status}"
+
+
+def _variables(settings: ModelSettings) -> tuple[str, ...]:
+    provider = PROVIDERS.get(settings.provider)
+    return tuple(name for name in key_variables(provider, settings) if name in os.environ) if provider else ()
+
+
+def _host_and_proxy(error: BaseException, settings: ModelSettings) -> tuple[str, str]:
+    """Return the host that a request went to, and in words through which proxy."""
+    address = address_in(error) or address_of(settings, os.environ)
+    if address is None:
+        return f"the provider '{settings.provider}'", ""
+    proxy = proxy_for(address, os.environ)
+    return host_in(address), f" (through the proxy {proxy.shown} of {proxy.variable})" if proxy else ""
+
+
+def address_of(settings: ModelSettings, environ: Mapping[str, str]) -> str | None:
+    """Return the address to which a model's requests go, or None where only its client knows."""
+    provider = PROVIDERS.get(settings.provider)
+    if provider is None:
+        return settings.host
+    known = host_of(provider, settings, environ) or provider.default_host
+    if known is None and provider.name == "bedrock":
+        region = settings.region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-west-2"
+        return f"https://bedrock-runtime.{region}.amazonaws.com"
+    return known
+
+
+def v1_hint(settings: ModelSettings) -> str:
+    """Return a hint on the version that the base address of a server of OpenAI's kind lacks, or nothing."""
+    provider = PROVIDERS.get(settings.provider)
+    if provider is None or not provider.name.startswith("openai"):
+        return ""
+    address = host_of(provider, settings, os.environ)
+    if address is None or urlsplit(address).path.strip("/"):
+        return ""
+    return f": its address usually ends with /v1, {address.rstrip('/')}/v1"
 
 
 def _first_of_its_kind(error: BaseException) -> BaseException:
     """Return the provider's error where the SDK replaced it by one that only says that it could not shorten."""
     cause = error.__cause__
     return cause if isinstance(error, ContextWindowOverflowException) and type(cause) is type(error) else error
-
-
-def _advice(error: BaseException, agent: PlannedAgent) -> str | None:
-    chain = (error, error.__cause__) if error.__cause__ is not None else (error,)
-    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
-    found = next((advice for known, advice in _ADVICE if names & known), None)
-    if found is None:
-        return _ADVICE_IF_REFUSED if any(status_of(one) in _REFUSED for one in chain) else None
-    model = agent.model
-    setting = ", and runtime.host" if model.host else ""
-    return found.format(
-        provider=model.provider, model=model.model_id, host=model.host or "the provider", setting=setting
-    )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.agents.model.shared_tls import share_tls_context
+from strands_cli.agents.model.checked_clients import use_checked_client, use_checked_connections
 from strands_cli.errors import InvalidInput, NotEquipped, suggest
 from strands_cli.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider
@@ -44,8 +44,8 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     arguments = model_arguments(settings, os.environ if environ is None else environ)
     _require_client_arguments(provider, arguments)
     try:
+        use_checked_connections(provider.name, arguments)
         _make_objects(provider, arguments)
-        share_tls_context(provider.name, arguments)
         if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
             from strands_cli.agents.model.http_clients import LoopClients
 
@@ -55,6 +55,8 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
             vars(model)["client"] = client
         else:
             model = model_class(**arguments)
+            if provider.name == "llamacpp":
+                use_checked_client(model)
     # Third-party constructors raise anything: ValueError, TypeError, botocore and openai errors.
     except Exception as error:
         raise InvalidInput(

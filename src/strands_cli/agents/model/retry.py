@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import email.utils
 import random
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
-from strands_cli.canonical_json import json_object
+from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.client_errors import (
+    TEMPORARY_CODES,
+    THROTTLING_CODES,
+    TOO_MANY_REQUESTS,
+    causes_of,
+    codes_of,
+    failed_status_of,
+    in_response_of_aws,
+    is_spent,
+    is_temporary_status,
+    types_of,
+)
 from strands_cli.errors import StrandsCliError
 from strands_cli.workflow.sections import FailurePolicy
 
-# The clients of OpenAI and Anthropic themselves retry 408, 409, 429 and 5xx by default; 425 means "too early"
-# (RFC 8470). 501 is permanent.
-_STATUSES = frozenset({408, 409, 425, 429})
-_NOT_IMPLEMENTED = 501
-# An account without credit gets 429 until it is paid. https://platform.openai.com/docs/guides/error-codes
-_SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# Codes and types of temporary failures without a status: in a stream that began with 200, and in AWS event streams.
-# https://platform.claude.com/docs/en/api/errors
-# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
-_TEMPORARY_CODES = frozenset(
-    {
-        "rate_limit_error",
-        "rate_limit_exceeded",
-        "overloaded_error",
-        "api_error",
-        "server_error",
-        "timeout_error",
-        "service_unavailable",
-        "throttlingexception",
-        "toomanyrequestsexception",
-        "serviceunavailableexception",
-        "internalserverexception",
-        "modelnotreadyexception",
-        "modeltimeoutexception",
-        "modelstreamerrorexception",
-    }
-)
 # Connection errors by the names of their types (openai, anthropic, httpx, botocore, aiohttp, urllib3, Python itself):
 # importing all clients for `isinstance` would take seconds.
 _TEMPORARY_TYPES = frozenset(
@@ -82,6 +66,11 @@ class Retries:
         self._uniform = uniform
         self.failed = 0
 
+    @property
+    def is_last(self) -> bool:
+        """Whether no attempt follows the present one."""
+        return self.failed >= self._policy.retries
+
     def wait_after(self, error: BaseException, now: float) -> float | None:
         """Return the seconds to wait after a failed attempt, or None if there is no further attempt.
 
@@ -108,41 +97,36 @@ class Retries:
 
 def is_temporary(error: BaseException) -> bool:
     """Return whether the same request may soon succeed: throttling, 5xx, timeouts, lost connections."""
-    chain = list(_causes(error))
-    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
-    codes = {code for one in chain for code in _codes_of(one)}
+    fault = next((one for one in causes_of(error) if isinstance(one, AnswerFault)), None)
+    if fault is not None:
+        return fault.is_temporary
+    names, codes = types_of(error), codes_of(error)
     if isinstance(error, (StrandsCliError, ContextWindowOverflowException)) or names & _PERMANENT_TYPES:
         return False
-    if codes & _SPENT:
+    if is_spent(error):
         return False
     # The status takes precedence over the SDK's classification: two of its classes treat any message with "rate" in it
     # ("temperature") as throttling.
-    status = next((status for one in chain if (status := status_of(one)) is not None and status >= 400), None)
+    status = failed_status_of(error)
     if status is not None:
-        return status in _STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
-    return (
-        isinstance(error, ModelThrottledException) or bool(codes & _TEMPORARY_CODES) or bool(names & _TEMPORARY_TYPES)
-    )
+        return is_temporary_status(status)
+    return isinstance(error, ModelThrottledException) or bool(codes & TEMPORARY_CODES) or bool(names & _TEMPORARY_TYPES)
 
 
-def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status of a client's exception, or None."""
-    response = getattr(error, "response", None)
-    places = [
-        getattr(error, "status_code", None),  # openai, anthropic, writer, ollama, mistral, litellm
-        getattr(response, "status_code", None),  # httpx
-        getattr(error, "code", None),  # google-genai
-        _aws(response, "ResponseMetadata", "HTTPStatusCode"),  # botocore
-    ]
-    return next((place for place in places if isinstance(place, int) and not isinstance(place, bool)), None)
+def is_throttled(error: BaseException) -> bool:
+    """Return whether a provider refuses requests for a while, since there were too many."""
+    status = failed_status_of(error)
+    if status is not None:
+        return status == TOO_MANY_REQUESTS
+    return isinstance(error, ModelThrottledException) or bool(codes_of(error) & THROTTLING_CODES)
 
 
 def retry_after(error: BaseException, now: float) -> float | None:
     """Return the seconds of a server's Retry-After, or None (RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's)."""
-    for one in _causes(error):
+    for one in causes_of(error):
         response = getattr(one, "response", None)
         found = getattr(response, "headers", None) or getattr(one, "headers", None)
-        found = found or _aws(response, "ResponseMetadata", "HTTPHeaders")
+        found = found or in_response_of_aws(one, "ResponseMetadata", "HTTPHeaders")
         if found is None or not hasattr(found, "items"):
             continue
         headers = {str(name).lower(): str(value).strip() for name, value in found.items()}
@@ -169,29 +153,3 @@ def _seconds_until(date: str, now: float) -> float | None:
         return max(0.0, email.utils.parsedate_to_datetime(date).timestamp() - now)
     except (ValueError, OverflowError):
         return None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception and its causes, each once."""
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        following = following.__cause__ or (None if following.__suppress_context__ else following.__context__)
-
-
-def _codes_of(error: BaseException) -> Iterator[str]:
-    """Yield the codes and types in a client's exception, in lower case."""
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, Mapping) else None
-    inner = json_object(inner)
-    response = getattr(error, "response", None)
-    codes = (getattr(error, "code", None), getattr(error, "type", None))
-    found = (*codes, inner.get("code"), inner.get("type"), _aws(response, "Error", "Code"))
-    yield from (code.lower() for code in found if isinstance(code, str))
-
-
-def _aws(response: Any, section: str, name: str) -> Any:
-    part = response.get(section) if isinstance(response, dict) else None
-    return part.get(name) if isinstance(part, dict) else None

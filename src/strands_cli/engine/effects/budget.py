@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from strands_cli.engine.effects.effect import REPLACED
 from strands_cli.engine.journal import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
@@ -221,14 +220,14 @@ class Budget:
                 worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
             if agent is not None and agent not in acting:
                 continue
-            budget.tool_calls += row.detail.get(REPLACED, 0) if row.kind == "tool" else 0
+            budget.tool_calls += row.paid_calls - (row.status == "done") if row.kind == "tool" else 0
             if row.kind == "row" and row.ended_at is not None:
                 budget.count_run(row.key, row.usage, row.cost)
+            if row.kind == "model" and row.paid_calls:
+                budget.count_model_call(row.usage, row.cost, calls=row.paid_calls)
             if row.status != "done":
                 continue
-            if row.kind == "model":
-                budget.count_model_call(row.usage, row.cost)
-            elif row.kind == "tool":
+            if row.kind == "tool":
                 budget.count_tool_call()
             elif row.is_step and (agent is None or is_own):
                 budget.count_step()
@@ -351,10 +350,10 @@ class Budget:
         """Release the reservation of a call that failed or was cancelled."""
         self._reserved[kind] = max(0, self._reserved[kind] - 1)
 
-    def count_model_call(self, usage: Usage, cost: float | None) -> None:
-        """Count a model call that has ended."""
+    def count_model_call(self, usage: Usage, cost: float | None, *, calls: int = 1) -> None:
+        """Count a model call that has ended; `calls` are its attempts that were answered."""
         self.release_call("model")
-        self.model_calls += 1
+        self.model_calls += calls
         self.usage += usage
         self._unmeasured += usage.total_tokens == 0
         if cost is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,6 @@ from strands_cli.events import Usage
 UNDECIDED = "undecided"
 # The mark in the detail of a row that is made again after a failure, until it ends.
 RETRIES = "retries"
-# How many finished calls a row has replaced: they were made, and so they count.
-REPLACED = "replaced"
 
 
 class NeedsDecision(WaitingForPerson):
@@ -35,14 +33,14 @@ class EffectSpec:
         kind: What it acts on.
         input: Its input as JSON; a recorded result holds only for the same digest of it.
         repeatable: Whether it may be executed again when a process died during it (model calls, read-only tools).
-        retried: Whether it is executed again where the journal holds an error result.
+        is_void: Returns whether it is executed again though the journal holds this result.
     """
 
     key: str
     kind: RowKind
     input: Any
     repeatable: bool = True
-    retried: bool = False
+    is_void: Callable[[Row], bool] = lambda _row: False
 
 
 class Effect:
@@ -75,13 +73,15 @@ class Effect:
         self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
         self.retries = known is not None and known.digest == digest and _failed_before(known)
-        if known is not None and not (spec.retried and _is_error(known)):
+        if known is not None and not (known.status == "done" and spec.is_void(known)):
             self._compare(known, digest)
         attempt = known.attempt + 1 if known else 1
-        self._kept: dict[str, Any] = _replaced_by_next(known) if known is not None and self.recorded is None else {}
+        self._kept: dict[str, Any] = known.as_replaced() if known is not None and self.recorded is None else {}
         if self.retries and spec.kind == "step":
             self._kept[RETRIES] = True
         self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._kept)
+        if known is not None and self._kept:
+            self._row = dataclasses.replace(self._row, usage=known.usage, cost=known.cost)
 
     def _compare(self, known: Row, digest: str) -> None:
         if known.status == "done":
@@ -105,6 +105,11 @@ class Effect:
                 f"{known.key} had started when the process ended, and doing it twice could do harm",
                 fix=f"find out whether it was done, then: {choose}, or --skip, or --fail",
             )
+
+    @property
+    def paid(self) -> Row | None:
+        """The row, if earlier answers of the effect were paid for and not used."""
+        return self._row if self.recorded is None and self._row.paid_calls else None
 
     @property
     def key(self) -> str:
@@ -138,6 +143,19 @@ class Effect:
         self._row = dataclasses.replace(self._row, attempt=self._row.attempt + 1)
         self._journal.note(self._row)
 
+    def spend(self, usage: Usage, cost: float | None) -> None:
+        """Count an answer that was paid for and is not used; the row has the sum of all."""
+        self._row = self._with(usage, cost)
+        self._kept = {**self._kept, **self._row.as_replaced(1)}
+        self._row = dataclasses.replace(self._row, detail=self._kept)
+
+    def _with(self, usage: Usage, cost: float | None) -> Row:
+        """Return the row with the tokens and the cost of one more answer."""
+        row = self._row
+        if row.paid_calls:
+            cost = None if cost is None or row.cost is None else row.cost + cost
+        return dataclasses.replace(row, usage=row.usage + usage, cost=cost)
+
     async def finish(
         self,
         output: Any,
@@ -148,11 +166,9 @@ class Effect:
     ) -> Row:
         """Write its result; nothing that depends on it may happen before this returns."""
         self._row = dataclasses.replace(
-            self._row,
+            self._with(usage or Usage(), cost),
             status="done",
             output=output,
-            usage=usage or Usage(),
-            cost=cost,
             detail={**self._kept, **(detail or {})},
             ended_at=self._now(),
         )
@@ -162,6 +178,12 @@ class Effect:
     async def fail(self, error: str) -> None:
         """Write why it failed; a resumed run tries again."""
         await self._end("failed", {"error": error})
+
+    async def reject(self, reason: str) -> None:
+        """Write that a finished result made its step fail, so that a resumed run makes the effect again."""
+        if self._row.status == "done":
+            self._kept = {**self._row.detail, **self._row.as_replaced()}
+            await self._end("failed", {"error": reason})
 
     async def wait(self, detail: Mapping[str, Any]) -> None:
         """Write that it waits for a person."""
@@ -177,16 +199,10 @@ class Effect:
         return max(self._clock.now(), self._row.started_at)
 
 
-def _replaced_by_next(row: Row) -> dict[str, int]:
-    """Return, for the detail of the next attempt, how many finished calls of its key it replaces."""
-    number = int(row.detail.get(REPLACED, 0)) + (row.status == "done")
-    return {REPLACED: number} if number else {}
-
-
 def _failed_before(row: Row) -> bool:
     return row.status == "failed" or (row.status == "started" and bool(row.detail.get(RETRIES)))
 
 
-def _is_error(row: Row) -> bool:
-    """Return whether a row holds the error result of a tool."""
-    return row.status == "done" and isinstance(row.output, Mapping) and reports_error(row.output)
+def is_error_result(row: Row) -> bool:
+    """Return whether a finished row holds the error result of a tool."""
+    return isinstance(row.output, Mapping) and reports_error(row.output)

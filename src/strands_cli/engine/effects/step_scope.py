@@ -4,65 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects.asked_questions import default_if_late, detail_of, recorded_answer, with_time_left
 from strands_cli.engine.effects.budget import StepLimits, StepTally
-from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
+from strands_cli.engine.effects.run_context import Changes, RunContext
 from strands_cli.engine.journal import Answer, Question, misfit
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import NO_PERSON, Event, HumanAnswered, HumanAsked, RunWarning, Usage
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
-    from strands_cli.engine.journal import Clock, Human, Row, RowKind
-    from strands_cli.engine.turns import ProviderLimits
+    from strands_cli.engine.journal import Row, RowKind
     from strands_cli.policy.claims import Touched
     from strands_cli.policy.rules import Request
-
-
-class RunContext(Protocol):
-    """What a scope needs of its run."""
-
-    clock: Clock
-    human: Human
-    budgets: Sequence[Budget]
-    provider_limits: ProviderLimits
-
-    def emit(self, event: Event) -> None:
-        """Send an event to the listeners."""
-
-    def effect(self, spec: EffectSpec) -> Effect:
-        """Look an effect up, or check that it may begin."""
-
-    def count_step(self) -> None:
-        """Count a step that begins."""
-
-    @property
-    def grants(self) -> set[str]:
-        """The tools that a person has allowed for all calls of the run."""
-
-    def rows_below(self, key: str, kind: RowKind | None = None) -> Iterable[Row]:
-        """Return the rows of what a step or a call was made of; all of the run without a key."""
-
-
-class Changes(Protocol):
-    """What calls change in their agent besides the conversation."""
-
-    def now(self) -> Any:
-        """Return what is in the agent."""
-
-    def since(self, before: Any, by: str) -> Mapping[str, Any]:
-        """Return the changes by a call of the tool `by` as JSON."""
-
-    def restore(self, changes: Mapping[str, Any]) -> None:
-        """Make changes again that an earlier process has stored."""
-
-    @property
-    def unstored(self) -> Mapping[str, Any]:
-        """For the detail of a request's row: what has changed outside of calls since the one before."""
 
 
 @dataclass(slots=True)
@@ -77,6 +35,7 @@ class StepState:
     inner: list[StepScope] = field(default_factory=list)
     exceeded: BudgetExceeded | None = None
     changes: Changes | None = None
+    answer: Effect | None = None
 
 
 class StepScope:
@@ -90,6 +49,7 @@ class StepScope:
         began: When the step began, in monotonic seconds.
         may_have_rows: Whether the journal may have rows of what the step is made of, from an earlier process.
         retries_call: Whether the step's own tool call failed earlier and is made again.
+        was_misanswered: Whether the step failed earlier since an answer did not have the required form.
         before_asking: Is awaited before a question goes to a person; raises where it may no longer be asked.
         outer: The step with the call that this scope is a part of; what is spent here counts there too.
     """
@@ -104,6 +64,7 @@ class StepScope:
         self.began: float | None = None
         self.may_have_rows = True
         self.retries_call = False
+        self.was_misanswered = False
         self.before_asking: Callable[[], Awaitable[None]] | None = None
         self.outer = outer
         self._run = run
@@ -187,17 +148,38 @@ class StepScope:
     async def turn_within(self, touched: Touched) -> None:
         """Wait for the calls before this one that conflict with a call inside it."""
 
-    def model_effect(self, effect_input: Any, *, label: str = "model") -> Effect:
-        """Open the next model call of this step; check the limits where the journal has no result."""
+    def model_effect(
+        self, effect_input: Any, *, label: str = "model", is_void: Callable[[Row], bool] = lambda _row: False
+    ) -> Effect:
+        """Open the next model call of this step; check the limits where the journal has no result.
+
+        Args:
+            is_void: Returns whether a result of the journal is not an answer, so that the model is asked again.
+        """
         key = f"{self.key}/{label}.{self.number_of_turn(effect_input)}"
-        effect = self._run.effect(EffectSpec(key, "model", effect_input))
+        effect = self._run.effect(EffectSpec(key, "model", effect_input, is_void=is_void))
+        if (paid := effect.recorded or effect.paid) is not None:
+            for tally in self._tallies:
+                tally.count_model_call(paid.usage, paid.cost)
         if effect.recorded is None:
             self._begin_call("model")
-        else:
-            for tally in self._tallies:
-                tally.count_model_call(effect.recorded.usage, effect.recorded.cost)
         self._state.tally.turns += 1
+        self._state.answer = effect if label == "model" else self._state.answer
         return effect
+
+    async def reject_answer(self, reason: str) -> None:
+        """Write that the last answer of its model made the step fail, so that a resumed run asks again."""
+        if self._state.answer is not None:
+            await self._state.answer.reject(reason)
+
+    def last_answer(self, label: str) -> str | None:
+        """Return the key of the last finished request in the journal that this step made with its model."""
+        prefix = f"{self.key}/{label}."
+        rows = self._run.rows_below(self.key, "model")
+        keys = [row.key for row in rows if row.status == "done" and row.key.startswith(prefix)]
+        return max(
+            (key for key in keys if "/" not in key[len(prefix) :]), key=lambda key: (len(key), key), default=None
+        )
 
     @property
     def next_request(self) -> str:
@@ -224,6 +206,7 @@ class StepScope:
         Raises:
             BudgetExceeded: A limit is reached.
         """
+        self.limits.require("model", self.key, self.who, self._state.tally, nested=True)
         self.release_call("model")
         try:
             for budget in self._budgets:
@@ -292,10 +275,11 @@ class StepScope:
     def numbered_effect(self, number: int, name: str, effect_input: Any, *, repeatable: bool) -> Effect:
         """Open the tool call with this number, and reserve its place in the budgets."""
         key = f"{self.key}/tool.{number}.{name}"
-        spec = EffectSpec(key, "tool", effect_input, repeatable, self.retries_call)
+        is_void = is_error_result if self.retries_call else lambda _row: False
+        spec = EffectSpec(key, "tool", effect_input, repeatable, is_void)
         effect = self._run.effect(spec)
         if effect.recorded is not None and effect.recorded.detail.get(NO_PERSON) and not self._has_followed(key):
-            effect = self._run.effect(dataclasses.replace(spec, retried=True))
+            effect = self._run.effect(dataclasses.replace(spec, is_void=is_error_result))
         if effect.recorded is None:
             self._begin_call("tool")
         for tally in self._tallies:
@@ -310,23 +294,25 @@ class StepScope:
     def count_nested(self, key: str) -> None:
         """Count what was spent inside a call whose result the journal has."""
         for row in self._run.rows_below(key):
-            for tally in self._tallies if row.status == "done" else ():
-                if row.kind == "model":
+            for tally in self._tallies:
+                if row.kind == "model" and row.paid_calls:
                     tally.count_model_call(row.usage, row.cost)
-                tally.tool_calls += row.kind == "tool"
+                tally.tool_calls += row.kind == "tool" and row.status == "done"
 
     def release_call(self, kind: RowKind) -> None:
         """Release the reservation of a call that failed, was cancelled or never began."""
         for budget in self._budgets:
             budget.release_call(kind)
 
-    def count_model_call(self, usage: Usage, cost: float | None) -> None:
-        """Count a model call that was made, not one that the journal answered."""
+    def count_model_call(self, usage: Usage, cost: float | None, *, asks_again: bool = False) -> None:
+        """Count a model call that was made, not one that the journal answered; `asks_again` keeps its reservation."""
         self._state.usage += usage
         for tally in self._tallies:
             tally.count_model_call(usage, cost)
         for budget in self._budgets:
             budget.count_model_call(usage, cost)
+            if asks_again:
+                budget.begin_call("model")
 
     def count_tool_call(self) -> None:
         """Count a tool call that was made, not one that the journal answered."""

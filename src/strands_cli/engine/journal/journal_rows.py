@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 
+# In a row's detail: how many finished calls it has replaced. They were made, and so they count.
+_REPLACED = "replaced"
 # The part of a key that names a tool call of a step.
 _CALL = re.compile(r"/tool\.(\d+)\.")
 
@@ -43,6 +45,16 @@ class Row:
     started_at: float = 0.0
     ended_at: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def paid_calls(self) -> int:
+        """The number of its answered calls: those that it has replaced, and its own."""
+        return int(self.detail.get(_REPLACED, 0)) + (self.status == "done")
+
+    def as_replaced(self, more: int = 0) -> dict[str, int]:
+        """Return, for the detail of the next attempt, how many answered calls it replaces."""
+        number = self.paid_calls + more
+        return {_REPLACED: number} if number else {}
 
     @property
     def is_step(self) -> bool:

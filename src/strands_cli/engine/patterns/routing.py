@@ -50,8 +50,13 @@ async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
     question = question_to(router, run.plan.agents[router.agent].prompt)
     step, response = router, ""
     for attempt in range(1, router.max_retries + 2):
+        key = "router" if attempt == 1 else f"router#{attempt}"
+        # An answer without the required form that later steps have followed stays as it was.
+        is_last = attempt > router.max_retries
+        later = ("router.review", f"routes.{config.default}.steps.0") if is_last else (f"router#{attempt + 1}",)
+        followed = any(map(run.has_begun, later))
         try:
-            answer = await run.decide("router" if attempt == 1 else f"router#{attempt}", step, schema, {})
+            answer = await run.decide(key, step, schema, {}, keep_failure=followed)
         except InvalidAnswer as error:
             response = error.message
         else:

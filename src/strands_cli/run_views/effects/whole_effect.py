@@ -159,7 +159,7 @@ def _unknown(key: str, journal: StoredJournal) -> RunRecordError:
 
 def _spent(rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if not row.detail.get(REUSED)]
-    costs = [row.cost for row in own if row.kind == "model" and row.status == "done"]
+    costs = [row.cost for row in own if row.kind == "model" and row.paid_calls]
     models = dict.fromkeys(str(row.detail["model"]) for row in rows if "model" in row.detail)
     return {
         "usage": sum((row.usage for row in own), Usage()),

@@ -85,6 +85,7 @@ class _Fact:
     seconds: float | None
     usage: Usage
     cost: float | None
+    paid_calls: int
     is_damaged: bool
 
 
@@ -118,8 +119,8 @@ class _Group:
         if fact.kind == "tool":
             self.tools[fact.tool] += 1
             self.failing[fact.tool] += fact.outcome is False
-        elif fact.kind == "model" and fact.outcome:
-            self.model_calls += 1
+        elif fact.kind == "model" and fact.paid_calls:
+            self.model_calls += fact.paid_calls
             self.usage += fact.usage
             self.unpriced += fact.cost is None
             self.known_cost += fact.cost or 0.0
@@ -212,6 +213,7 @@ def _facts(journal: StoredJournal) -> Iterator[_Fact]:
             seconds=None if row.ended_at is None else max(0.0, row.ended_at - row.started_at),
             usage=row.usage,
             cost=row.cost,
+            paid_calls=row.paid_calls,
             is_damaged=effect.damage is not None,
         )
 

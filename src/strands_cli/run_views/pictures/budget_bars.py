@@ -62,5 +62,5 @@ def budget_bars_of(
 
 
 def _known_cost(summary: RunSummary) -> float:
-    rows = (one.row for one in summary.effects if one.status == "done" and one.row.kind == "model")
+    rows = (one.row for one in summary.effects if one.status != "reused" and one.row.kind == "model")
     return sum(row.cost or 0.0 for row in rows)

@@ -68,7 +68,7 @@ class _Sum:
         self.calls += 1
         self.failures += failed
         self.seconds += max(0.0, row.ended_at - row.started_at) if row.ended_at is not None else 0.0
-        if row.status == "done" and row.kind == "model":
+        if row.kind == "model" and row.paid_calls:
             self.usage += row.usage
             self.known_cost += row.cost or 0.0
             self.unpriced += row.cost is None

@@ -6,6 +6,7 @@ from strands_cli.tools.messages.message_content import text_in as text_in
 from strands_cli.tools.messages.message_content import tool_name as tool_name
 from strands_cli.tools.messages.message_content import tool_uses_in as tool_uses_in
 from strands_cli.tools.messages.message_content import usage_in as usage_in
+from strands_cli.tools.messages.message_content import with_counts as with_counts
 from strands_cli.tools.messages.message_json import decode as decode
 from strands_cli.tools.messages.message_json import encode as encode
 from strands_cli.tools.messages.message_json import without_secrets as without_secrets

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from strands_cli.canonical_json import strict_json
+from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.events import Usage
 
 _NOT_OF_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -60,6 +60,29 @@ def tool_uses_in(events: list[Any]) -> list[dict[str, str]]:
     """Return the tool uses (`toolUseId`, `name`) of a turn in request order."""
     starts = (event["contentBlockStart"] for event in events if "contentBlockStart" in event)
     return [tool_use for start in starts if (tool_use := start.get("start", {}).get("toolUse"))]
+
+
+def with_counts(event: Any) -> Any:
+    """Return the stream event; in that of the metadata, what is not a count of tokens or milliseconds is zero."""
+    metadata = event.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return event
+    usage, metrics = (json_object(metadata.get(name)) for name in ("usage", "metrics"))
+    counts = {name: _count(value) for name, value in usage.items()}
+    counts |= {name: counts.get(name, 0) for name in ("inputTokens", "outputTokens")}
+    counts["totalTokens"] = counts.get("totalTokens") or counts["inputTokens"] + counts["outputTokens"]
+    return {
+        **event,
+        "metadata": {
+            **metadata,
+            "usage": counts,
+            "metrics": {**metrics, "latencyMs": _count(metrics.get("latencyMs"))},
+        },
+    }
+
+
+def _count(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) and 0 <= value < float("inf") else 0
 
 
 def usage_in(events: list[Any]) -> Usage:

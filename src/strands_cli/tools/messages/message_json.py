@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from strands_cli.joined_halves import whole
 from strands_cli.secrets import Redactor
 
 
@@ -91,7 +92,7 @@ def encode(value: Any) -> Any:
         return {"contentBlockDelta": {"delta": {"text": text}}}
     if isinstance(value, str):
         # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
-        return value if type(value) is str and value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+        return value if type(value) is str and value.isascii() else whole(str(value))
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):

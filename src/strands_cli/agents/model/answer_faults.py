@@ -1,0 +1,138 @@
+"""Answers that are not answers: cut off, refused, empty, or from something else than the provider's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from strands_cli.tools.messages import text_in
+
+MALFORMED = "the model wrote a call of a tool that cannot be read"
+FILTERED = "the provider withheld the answer"
+FAILED = "the provider could not finish the answer"
+# What the stop reasons of all providers mean that end a turn without an answer, by a part of their names, and whether
+# the same request may succeed. The first match counts.
+# https://ai.google.dev/api/generate-content#FinishReason
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+# https://openrouter.ai/docs/api-reference/overview, https://api-docs.deepseek.com/api/create-chat-completion
+_STOPS: tuple[tuple[str, str, bool], ...] = (
+    ("malformed", MALFORMED, True),
+    ("unexpected_tool", MALFORMED, True),
+    ("too_many_tool", MALFORMED, True),
+    ("missing_thought", FAILED, True),
+    ("context_window", "the conversation is longer than the model reads", False),
+    ("recitation", FILTERED, True),
+    ("refus", "the model refused", False),
+    ("safety", FILTERED, False),
+    ("filter", FILTERED, False),
+    ("guardrail", FILTERED, False),
+    ("blocklist", FILTERED, False),
+    ("blocked", FILTERED, False),
+    ("prohibited", FILTERED, False),
+    ("sensitive", FILTERED, False),
+    ("spii", FILTERED, False),
+    ("error", FAILED, True),
+    ("insufficient_system", FAILED, True),
+    ("abort", FAILED, True),
+    ("other", FAILED, True),
+    ("language", "the model does not answer in this language", False),
+)
+DESCRIBE = "change the prompt, or choose another model"
+EMPTY = "the model's answer is empty"
+# A turn may end so without a word of its own: the SDK's names.
+_ENDS = frozenset({"end_turn", "stop_sequence"})
+
+
+class AnswerFault(Exception):
+    """A provider's server answered, and the answer cannot be used.
+
+    Attributes:
+        message: What happened, in one sentence without the model's name.
+        fix: What to do about it.
+        is_temporary: Whether the same request may soon succeed.
+    """
+
+    def __init__(self, message: str, fix: str | None = None, *, is_temporary: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+        self.is_temporary = is_temporary
+
+
+def cut_off(where: str = "") -> AnswerFault:
+    """Return the fault of a stream that ended before the answer did."""
+    subject = f"the answer of {where} ended" if where else "the answer ended"
+    fix = "run again: the connection or a proxy in between cut the answer off"
+    return AnswerFault(f"{subject} before it was complete", fix, is_temporary=True)
+
+
+def fault_of_stop(reason: str, text: str = "") -> AnswerFault | None:
+    """Return the fault that a provider's stop reason names, or None for an ordinary end.
+
+    Args:
+        reason: As the provider or the SDK writes it.
+        text: What the provider or the model says about it.
+    """
+    normal = reason.lower().replace("-", "_")
+    found = next((one for one in _STOPS if one[0] in normal), None)
+    if found is None:
+        return None
+    _, meaning, is_temporary = found
+    fix = "run again, or choose another model" if is_temporary else DESCRIBE
+    return AnswerFault(f"{meaning} ({reason})" + (f": {text}" if text else ""), fix, is_temporary=is_temporary)
+
+
+def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) -> AnswerFault | None:
+    """Return why the events of a whole turn are not an answer, or None.
+
+    Args:
+        events: The SDK's stream events in the journal's form.
+        may_be_empty: Whether the turn may have neither text nor a call.
+    """
+    stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
+    if stop is None or _has_open_call(events):
+        return cut_off()
+    if (fault := fault_of_stop(str(stop))) is not None:
+        return fault
+    if may_be_empty or stop not in _ENDS or _has_content(events):
+        return None
+    return AnswerFault(EMPTY, "describe the answer in its prompt, or choose another model", is_temporary=True)
+
+
+def is_unfinished(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a turn that an earlier process recorded made its step fail, or can only do so.
+
+    Older versions recorded a stream that was cut off in its text with an end that no server had sent.
+    """
+    stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
+    return stop == "max_tokens" or fault_of_turn(events, may_be_empty=True) is not None or _has_open_text(events)
+
+
+def _has_open_call(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a call of a tool began and did not end."""
+    is_open = False
+    for event in events:
+        if "contentBlockStart" in event:
+            is_open = bool(event["contentBlockStart"].get("start", {}).get("toolUse"))
+        elif "contentBlockStop" in event:
+            is_open = False
+    return is_open
+
+
+def _has_open_text(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether text began with a start and did not end: the SDK's class for OpenAI left out the end then."""
+    is_open = False
+    for event in events:
+        if "contentBlockStart" in event:
+            is_open = True
+        elif "contentBlockStop" in event:
+            is_open = False
+    return is_open
+
+
+def _has_content(events: Sequence[Mapping[str, Any]]) -> bool:
+    return any(_calls(events)) or bool("".join(map(text_in, events)).strip())
+
+
+def _calls(events: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+    return (event for event in events if event.get("contentBlockStart", {}).get("start", {}).get("toolUse"))

@@ -1,0 +1,155 @@
+"""The calls of tools in a stream of OpenAI's chat completions, put together from their pieces.
+
+The interface numbers calls by `index` and sends the id and the name once. Compatible servers give two calls the same
+index, send no index, or repeat id and name with each piece. Calls are whole before the client sees them; where a piece
+can belong to more than one, the answer is not used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.canonical_json import strict_json
+
+MIXED = "the server mixed the parts of calls of tools, so that it is not known which call they belong to"
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that is being put together."""
+
+    index: Any
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)
+    others: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.arguments)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are a JSON object, to which nothing can be added."""
+        return _is_object(self.text)
+
+
+class CallParts:
+    """Puts the calls of one answer together."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+
+    def add(self, pieces: Sequence[Any]) -> None:
+        """Take the `tool_calls` of one piece of a stream.
+
+        Raises:
+            AnswerFault: It is not known which call a piece belongs to.
+        """
+        for place, piece in enumerate(pieces):
+            if not isinstance(piece, Mapping):
+                raise _mixed()
+            function = piece.get("function")
+            named = function if isinstance(function, Mapping) else {}
+            self._add(piece, named, alone=len(pieces) == 1, place=place)
+
+    def _add(self, piece: Mapping[str, Any], named: Mapping[str, Any], *, alone: bool, place: int) -> None:
+        call_id, name = str(piece.get("id") or ""), str(named.get("name") or "")
+        text = named.get("arguments")
+        text = text if isinstance(text, str) else "" if text is None else _written(text)
+        index = piece.get("index")
+        if not alone and index is None:
+            index = f"place {place}"
+        call = self._call_of(index, call_id, name, text)
+        if call is None:
+            call = _Call(index, call_id, name)
+            self._calls.append(call)
+        elif name and name != call.name:
+            call.name += name
+        call.id = call.id or call_id
+        call.arguments.append(text)
+        call.others |= {key: value for key, value in piece.items() if key not in ("index", "id", "function")}
+
+    def _call_of(self, index: Any, call_id: str, name: str, text: str) -> _Call | None:
+        """Return the call that a piece continues, or None if it begins one."""
+        same = [call for call in self._calls if call_id and call.id == call_id]
+        exact = [call for call in same if index is None or call.index == index]
+        at_index = [call for call in self._calls if index is None or call.index == index]
+        if not name:
+            return self._nameless(exact or ([] if at_index else same), at_index, call_id)
+        if exact:
+            return None if text.strip() and exact[-1].is_whole else exact[-1]
+        return _named(at_index[-1], call_id, name, text) if at_index else None
+
+    def _nameless(self, same: list[_Call], at_index: list[_Call], call_id: str) -> _Call:
+        """Return the call that a piece without a name continues; some servers send another id with each piece."""
+        if same:
+            return same[-1]
+        unfinished = [call for call in at_index if not call.is_whole] if len(at_index) > 1 else at_index
+        if not at_index or len(unfinished) > 1 or (call_id and len(at_index) > 1):
+            raise _mixed()
+        return (unfinished or at_index)[-1]
+
+    def whole(self) -> list[dict[str, Any]]:
+        """Return the calls as one piece each, in the order in which they began.
+
+        Raises:
+            AnswerFault: The arguments of two calls are in one, or two calls had one index and are not whole.
+        """
+        shared = len({str(call.index) for call in self._calls}) < len(self._calls)
+        for call in self._calls:
+            if call.text.strip() and not call.is_whole and (shared or _holds_two(call.text)):
+                raise _mixed()
+        return [
+            {
+                **call.others,
+                "index": number,
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.text},
+            }
+            for number, call in enumerate(self._calls)
+        ]
+
+
+def _named(latest: _Call, call_id: str, name: str, text: str) -> _Call | None:
+    """Return the latest call at an index if a piece with a name and no known id continues it, else None."""
+    is_new_id = bool(call_id) and bool(latest.id)
+    if latest.is_whole:
+        return latest if not text.strip() and not is_new_id and name == latest.name else None
+    if latest.text.strip():
+        # The name comes with each piece; with another name, or an object of its own, it is another call.
+        begins = text.lstrip().startswith("{") if is_new_id else _is_object(text)
+        return None if name != latest.name or begins else latest
+    return None if is_new_id else latest
+
+
+def _holds_two(text: str) -> bool:
+    """Return whether arguments begin with a whole object and go on."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return False
+    return bool(text.lstrip()[end:].strip())
+
+
+def _mixed() -> AnswerFault:
+    return AnswerFault(MIXED, "run again, or choose another model or server", is_temporary=True)
+
+
+def _written(value: Any) -> str:
+    """Return arguments that a server sends as JSON of its own instead of as text."""
+    return json.dumps(value)
+
+
+def _is_object(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(strict_json(text), dict)
+    except (ValueError, RecursionError):
+        return False

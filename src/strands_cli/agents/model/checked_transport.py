@@ -1,0 +1,150 @@
+"""The HTTP connections of the providers' clients: they use the right proxy, and let only answers through."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import AsyncIterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.client_errors import host_in
+from strands_cli.agents.model.environment_proxy import Proxy, proxy_for
+from strands_cli.agents.model.protocols import PROTOCOLS
+from strands_cli.agents.model.read_answer import ReadAnswer
+from strands_cli.tools import tls_context_for
+
+if TYPE_CHECKING:
+    import httpx
+
+# What a client asks besides answers: counts of tokens, lists of models.
+_BESIDE = re.compile(r"/(count_tokens|input_tokens|tokenize|models|show)/?\Z|:countTokens\Z")
+# A quotation mark in a text of the request has a backslash before it.
+_STREAM = re.compile(rb'(?<!\\)"stream":\s*true')
+# As the clients of OpenAI and Anthropic have it.
+_MOST_CONNECTIONS, _MOST_IDLE = 1000, 100
+_KEEP_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
+    (socket.IPPROTO_TCP, getattr(socket, name), value)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
+    if hasattr(socket, name)
+]
+
+
+def checked_transport(library: str, provider: str, *, keeps_connections: bool = True) -> httpx.AsyncBaseTransport:
+    """Return a transport for the asynchronous clients of an HTTP library: `httpx`, or its successor.
+
+    Args:
+        library: The name of the library.
+        provider: Whose interface the answers must have.
+        keeps_connections: Whether connections outlive their request; they belong to one event loop then.
+    """
+    transport: httpx.AsyncBaseTransport = _transport_class(library)(provider, keeps_connections)
+    return transport
+
+
+@cache
+def _stream_class(library: str) -> Any:
+    """Return the class of bodies for an HTTP library."""
+    http = import_module(library)
+
+    class CheckedStream(http.AsyncByteStream):  # type: ignore[name-defined, misc]
+        """The body of a response, of which only an answer is passed on."""
+
+        def __init__(self, response: httpx.Response, reader: ReadAnswer) -> None:
+            self._response = response
+            self._reader = reader
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for chunk in self._response.aiter_bytes():
+                if piece := self._reader.feed(chunk):
+                    yield piece
+            if piece := self._reader.end():
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._response.aclose()
+
+    return CheckedStream
+
+
+@cache
+def _transport_class(library: str) -> Any:
+    """Return the class of transports for an HTTP library."""
+    http, stream_class = import_module(library), _stream_class(library)
+
+    class CheckedTransport(http.AsyncBaseTransport):  # type: ignore[name-defined, misc]
+        """Sends requests directly, or through the proxy of the environment."""
+
+        def __init__(self, provider: str, keeps_connections: bool) -> None:
+            self._provider = provider
+            idle = _MOST_IDLE if keeps_connections else 0
+            self._limits = http.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=idle)
+            self._ways: dict[str | None, Any] = {}
+
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            address = str(request.url)
+            proxy = proxy_for(address, os.environ)
+            try:
+                response: httpx.Response = await self._way(proxy).handle_async_request(request)
+            except (http.ProxyError, http.ConnectError, http.ConnectTimeout) as error:
+                if proxy is None:
+                    raise
+                raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
+            if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
+                return response
+            response.request = request
+            kind = response.headers.get("content-type", "")
+            reader = ReadAnswer(self._provider, address, kind, proxy, is_stream=_asks_for_stream(request))
+            checked: httpx.Response = http.Response(
+                response.status_code,
+                headers=_headers_of_decoded(response),
+                stream=stream_class(response, reader),
+                extensions=response.extensions,
+            )
+            return checked
+
+        def _way(self, proxy: Proxy | None) -> Any:
+            """Return the library's own transport for a proxy, or for a direct connection."""
+            url = proxy.url if proxy is not None else None
+            if url not in self._ways:
+                context = tls_context_for(http.AsyncClient)
+                settings = {"verify": context, "limits": self._limits, "socket_options": _KEEP_ALIVE}
+                try:
+                    self._ways[url] = http.AsyncHTTPTransport(**settings, proxy=http.Proxy(url) if url else None)
+                except (ImportError, ValueError) as error:
+                    assert proxy is not None  # noqa: S101 - without one there is nothing to refuse
+                    raise AnswerFault(
+                        f"the proxy {proxy.shown} of {proxy.variable} cannot be used: {error}",
+                        f"correct or unset {proxy.variable}",
+                    ) from error
+            return self._ways[url]
+
+        async def aclose(self) -> None:
+            for way in self._ways.values():
+                await way.aclose()
+
+    return CheckedTransport
+
+
+def _asks_for_stream(request: httpx.Request) -> bool:
+    """Return whether a request asks for a stream of events; after a redirect it has no content."""
+    return _STREAM.search(request.content) is not None or "stream" in urlsplit(str(request.url)).path
+
+
+def _headers_of_decoded(response: httpx.Response) -> list[tuple[str, str]]:
+    """Return the headers of a response whose body is decoded, and may get another length."""
+    of_body = ("content-encoding", "content-length", "transfer-encoding")
+    return [(name, value) for name, value in response.headers.multi_items() if name.lower() not in of_body]
+
+
+def _of_proxy(proxy: Proxy, address: str, error: Exception, *, is_temporary: bool) -> AnswerFault:
+    host = host_in(address)
+    return AnswerFault(
+        f"{host} cannot be reached through the proxy {proxy.shown} of {proxy.variable}: {error}",
+        f"correct or unset {proxy.variable}, or add {urlsplit(address).hostname} to NO_PROXY",
+        is_temporary=is_temporary,
+    )

@@ -1,0 +1,232 @@
+"""Reads the body of a model server's response while it passes: an answer of the provider's interface, to its end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.agents.model.answer_faults import AnswerFault, cut_off
+from strands_cli.agents.model.client_errors import host_in, is_temporary_code, says_spent, words_in
+from strands_cli.agents.model.environment_proxy import Proxy
+from strands_cli.agents.model.protocols import PROTOCOLS
+from strands_cli.joined_halves import as_private, has_halves, whole
+
+# A field of a server-sent event, or a comment. https://html.spec.whatwg.org/multipage/server-sent-events.html
+_FIELD = re.compile(rb"(data|event|id|retry)?:")
+# So much of a server's words is in a message.
+_MOST_SHOWN = 200
+# Texts that a person reads; in other places half a character is replaced at once.
+_READ = frozenset({"content", "text", "thinking"})
+
+
+class ReadAnswer:
+    """Takes the chunks of a response's body, and gives what its client may read.
+
+    Args:
+        provider: Whose interface the answer must have.
+        address: The address of the request.
+        content_type: What the server says of the body.
+        proxy: The proxy that the request went through.
+        is_stream: Whether the request asked for a stream.
+    """
+
+    def __init__(
+        self, provider: str, address: str, content_type: str, proxy: Proxy | None = None, *, is_stream: bool = True
+    ) -> None:
+        self._is_stream = is_stream
+        self._protocol = PROTOCOLS[provider]()
+        self._base = address
+        self._host = host_in(address) + (f" (through the proxy {proxy.shown} of {proxy.variable})" if proxy else "")
+        self._type = content_type.partition(";")[0].strip().lower()
+        self._form = ""
+        self._buffer = b""
+        self._event: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take a chunk; return what can be passed on.
+
+        Raises:
+            AnswerFault: This is not an answer.
+        """
+        self._buffer += chunk
+        if not self._form:
+            self._form = self._form_of(self._buffer.lstrip(b"\xef\xbb\xbf \t\r\n"))
+        if self._form in ("", "whole"):
+            return b""
+        *lines, self._buffer = self._buffer.split(b"\n")
+        take = self._take_line if self._form == "events" else self._take_object
+        return b"".join(map(take, lines))
+
+    def end(self) -> bytes:
+        """Return the rest at the end of the body.
+
+        Raises:
+            AnswerFault: The body ended before the answer, or is not an answer.
+        """
+        rest = self._buffer.strip(b"\xef\xbb\xbf \t\r\n")
+        passed = b""
+        if self._form == "whole":
+            passed = self._take_whole(rest)
+        elif self._form == "lines":
+            passed = self._take_object(self._buffer)
+        elif self._form == "events":
+            passed = self._take_line(self._buffer) + self._take_line(b"")
+        elif not rest:
+            raise AnswerFault(
+                f"{self._host} sent an answer without content{self._of_type}",
+                "run again: the server or a proxy in between ended the answer at once",
+                is_temporary=True,
+            )
+        else:
+            raise self._other(rest)
+        if not self._protocol.is_known:
+            raise self._other(b"")
+        if self._protocol.fault is not None:
+            raise self._protocol.fault
+        if not self._protocol.has_ended:
+            raise cut_off(self._host)
+        return passed
+
+    def _form_of(self, start: bytes) -> str:
+        """Return how the body is written, by its first bytes: servers name the type of a stream wrongly."""
+        if not start:
+            return ""
+        if start.startswith(b"{") or (start.startswith(b"[") and not self._protocol.in_lines):
+            return "lines" if self._protocol.in_lines else "whole"
+        if _FIELD.match(start) and not self._protocol.in_lines:
+            return "events"
+        if len(start) < len(b"event:") and not start.startswith(b"<"):
+            return ""
+        raise self._other(start)
+
+    def _take_line(self, line: bytes) -> bytes:
+        """Take a line of a stream of events; return the event that a blank line ends."""
+        line = line.removesuffix(b"\r")
+        if line:
+            self._event.append(line)
+            return b""
+        lines, self._event = self._event, []
+        if not lines:
+            return b""
+        texts = [one[5:].removeprefix(b" ") for one in lines if one.startswith(b"data:")]
+        payload = b"\n".join(texts)
+        if not texts:
+            return b"\n".join(lines) + b"\n\n"
+        others = [one for one in lines if not one.startswith(b"data:")]
+        if payload.strip() == b"[DONE]":
+            if not self._protocol.is_known:
+                raise self._other(b"")
+            before = self._protocol.done()
+            first = b"data: " + _written(before) + b"\n\n" if before is not None else b""
+            return first + b"data: [DONE]\n\n"
+        return b"\n".join([*others, b"data: " + self._read(payload)]) + b"\n\n"
+
+    def _take_object(self, line: bytes) -> bytes:
+        """Take a line that is one JSON object."""
+        if not line.strip():
+            return b""
+        passed = self._read(line.strip()) + b"\n"
+        if not self._protocol.is_known:
+            raise self._other(line)  # its client would say what of its own form is missing
+        return passed
+
+    def _read(self, payload: bytes) -> bytes:
+        """Return one event as the client can read it."""
+        value = _parsed(payload)
+        if not isinstance(value, Mapping):
+            return payload  # its client says what is wrong with it
+        changed = self._protocol.read(self._whole_texts(value))
+        if self._protocol.fault is not None:
+            raise self._protocol.fault
+        if (error := value.get("error")) and not value.get("choices"):
+            if not self._protocol.raises_errors:
+                raise self._reported(error, value)
+            self._protocol.is_known = self._protocol.has_ended = True
+        return payload if changed is value else _written(changed)
+
+    def _whole_texts(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an event without halves of characters, where its client refuses them."""
+        if not self._protocol.refuses_halves or not has_halves(value):
+            return value
+        changed: Mapping[str, Any] = _without_halves(value, "")
+        return changed
+
+    def _take_whole(self, body: bytes) -> bytes:
+        """Take a body that is one JSON value."""
+        value = _parsed(body)
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            value = value[0]  # how Gemini writes an error
+        if not isinstance(value, Mapping):
+            raise cut_off(self._host) if _is_cut(body) else self._other(body)
+        if (error := value.get("error")) and not value.get("choices"):
+            raise self._reported(error, value)
+        changed = self._protocol.read_whole(value)
+        if self._is_stream and self._protocol.is_known:
+            raise AnswerFault(
+                f"the server at {self._host} answered at once, and a stream was asked for",
+                "write `stream: false` among the options of the model, where the provider has that option",
+            )
+        return body if changed is value else _written(changed)
+
+    def _reported(self, error: Any, body: Mapping[str, Any]) -> AnswerFault:
+        """Return the fault of an error that comes with the status of success."""
+        inner = error if isinstance(error, Mapping) else {}
+        code = inner.get("code") or inner.get("type") or inner.get("status")
+        shown = f" ({code})" if code else ""
+        text = (words_in(body) or json.dumps(error))[:_MOST_SHOWN]
+        if says_spent(code, text):
+            message = f"the account at {self._host} has no credit: {text}{shown}"
+            return AnswerFault(message, "add credit to the account of the key, or set another key")
+        return AnswerFault(
+            f"{self._host} answered with an error: {text}{shown}",
+            "correct what the server names, or run again later",
+            is_temporary=is_temporary_code(code),
+        )
+
+    @property
+    def _of_type(self) -> str:
+        return f" ({self._type})" if self._type else ""
+
+    def _other(self, start: bytes) -> AnswerFault:
+        """Return the fault of a body that is something else."""
+        title = self._protocol.title
+        is_page = self._type in ("text/html", "application/xhtml+xml") or start[:1] == b"<"
+        cause = "a proxy, or a page to log in at, may answer in its place; " if is_page else ""
+        return AnswerFault(
+            f"the server at {self._host} did not answer as {title} does{self._of_type}",
+            f"{cause}check runtime.host{_v1(self._base, title)}",
+        )
+
+
+def _v1(address: str, title: str) -> str:
+    """Return a hint on the version in an address of OpenAI's kind, or nothing."""
+    base = re.sub(r"/(chat/completions|responses)/?\Z", "", address.partition("?")[0])
+    if title != "OpenAI" or base == address or re.search(r"/v\d", base):
+        return ""
+    return f": its address usually ends with /v1, {base}/v1"
+
+
+def _parsed(payload: bytes) -> Any:
+    """Return the JSON value of some bytes, or None; half a character is in some servers' bytes, too."""
+    try:
+        return json.loads(payload.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_cut(body: bytes) -> bool:
+    return body[:1] in b"{[" and body[-1:] not in (b"}", b"]")
+
+
+def _written(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _without_halves(value: Any, name: str) -> Any:
+    if isinstance(value, str):
+        return as_private(value) if name in _READ else whole(value)
+    if isinstance(value, Mapping):
+        return {whole(str(key)): _without_halves(part, str(key)) for key, part in value.items()}
+    return [_without_halves(part, name) for part in value] if isinstance(value, list) else value

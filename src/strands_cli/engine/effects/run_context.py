@@ -1,0 +1,56 @@
+"""What the scope of a step needs of its run and of its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.events import Event
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.journal import Clock, Human, Row, RowKind
+    from strands_cli.engine.turns import ProviderLimits
+
+
+class RunContext(Protocol):
+    """What a scope needs of its run."""
+
+    clock: Clock
+    human: Human
+    budgets: Sequence[Budget]
+    provider_limits: ProviderLimits
+
+    def emit(self, event: Event) -> None:
+        """Send an event to the listeners."""
+
+    def effect(self, spec: EffectSpec) -> Effect:
+        """Look an effect up, or check that it may begin."""
+
+    def count_step(self) -> None:
+        """Count a step that begins."""
+
+    @property
+    def grants(self) -> set[str]:
+        """The tools that a person has allowed for all calls of the run."""
+
+    def rows_below(self, key: str, kind: RowKind | None = None) -> Iterable[Row]:
+        """Return the rows of what a step or a call was made of; all of the run without a key."""
+
+
+class Changes(Protocol):
+    """What calls change in their agent besides the conversation."""
+
+    def now(self) -> Any:
+        """Return what is in the agent."""
+
+    def since(self, before: Any, by: str) -> Mapping[str, Any]:
+        """Return the changes by a call of the tool `by` as JSON."""
+
+    def restore(self, changes: Mapping[str, Any]) -> None:
+        """Make changes again that an earlier process has stored."""
+
+    @property
+    def unstored(self) -> Mapping[str, Any]:
+        """For the detail of a request's row: what has changed outside of calls since the one before."""
