@@ -10,7 +10,6 @@ from tests.earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
 
 # What no workflow of the earlier format can use, and why.
 WITHOUT_A_CASE = {
-    "/inputs/required/*/default": "without effect: what is required must be given",
     "/outputs/overwrite": "the earlier format did not have it",
 }
 

@@ -74,7 +74,7 @@ class SdkAgentRunner:
         agent = Agent(
             model=journaled,
             tools=tools.planned,
-            system_prompt=self._check.redactor.text(await self._context.noted(_system_prompt(request), scope)),
+            system_prompt=self._check.redactor.text(await self._whole_prompt(request, scope)),
             messages=restored(request.history),
             state=dict(request.state),
             name=request.agent.id,
@@ -104,6 +104,11 @@ class SdkAgentRunner:
         added = agent.messages if restated else agent.messages[len(request.history) :]
         messages = journal_messages(added, answer.text, structured=schema is not None)
         return replace(answer, messages=messages, restated=restated, state=agent.state.get())
+
+    async def _whole_prompt(self, request: AgentRequest, scope: StepScope) -> str:
+        """Return the system prompt with the notes of earlier steps, and in the earlier format with its end."""
+        noted = await self._context.noted(_system_prompt(request), scope)
+        return f"{noted}\n\n{request.agent.context}" if request.agent.context else noted
 
     async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
         """Return the agent's answer, and append it to the notes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import RunFailed, RunRecordError
+from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow.steps import AgentStep
 
 if TYPE_CHECKING:
@@ -24,13 +25,15 @@ class _Exchange:
     """What one step added to the conversation of its agent.
 
     `messages` is None where its row has none. `replaced` are the steps whose messages it restates. `in_order` says
-    whether the steps after it that name none remember it.
+    whether the steps after it that name none remember it. In the earlier format an agent has a conversation for each
+    set of `tools`.
     """
 
     messages: Sequence[Any] | None
     state: Mapping[str, Any]
     replaced: frozenset[str]
     in_order: bool
+    tools: frozenset[str] | None = None
 
 
 class Conversations:
@@ -47,38 +50,48 @@ class Conversations:
         # In a workflow of the earlier format, steps at the same time remember apart from each other.
         self._has_one_order = not plan.spec.is_earlier
         self._speaking: dict[str, str] = {}
+        self._plan = plan
 
     def has_one(self, step: Step) -> bool:
         """Return whether a step is one of an agent with `memory: run`."""
         return isinstance(step, AgentStep) and step.agent in self._done
 
-    def history(self, agent_id: str, remembers: Sequence[str] | None) -> tuple[Any, ...]:
+    def history(self, step: AgentStep, remembers: Sequence[str] | None) -> tuple[Any, ...]:
         """Return the messages so far; none for an agent with `memory: step`.
 
         Raises:
             RunRecordError: The row of a step that it continues has none, since the agent had `memory: step` then.
         """
-        exchanges = self._remembered(agent_id, remembers)
+        exchanges = self._remembered(step, remembers)
         replaced = {key for one in exchanges.values() for key in one.replaced}
         for key, one in exchanges.items():
             if one.messages is None:
                 raise RunRecordError(
-                    f"{key} was done without a conversation, which the agent '{agent_id}' has to continue",
+                    f"{key} was done without a conversation, which the agent '{step.agent}' has to continue",
                     fix=f"do it again: strands rerun RUN --from {key}",
                 )
         return tuple(message for key, one in exchanges.items() if key not in replaced for message in one.messages or ())
 
-    def state(self, agent_id: str, remembers: Sequence[str] | None) -> Mapping[str, Any]:
+    def state(self, step: AgentStep, remembers: Sequence[str] | None) -> Mapping[str, Any]:
         """Return what tools have left in the agent's state; nothing for an agent with `memory: step`."""
-        return next((one.state for one in reversed(self._remembered(agent_id, remembers).values())), {})
+        return next((one.state for one in reversed(self._remembered(step, remembers).values())), {})
 
-    def _remembered(self, agent_id: str, remembers: Sequence[str] | None) -> dict[str, _Exchange]:
-        done = self._done.get(agent_id)
+    def _remembered(self, step: AgentStep, remembers: Sequence[str] | None) -> dict[str, _Exchange]:
+        done = self._done.get(step.agent)
         if not done:  # of thousands of steps few have an agent that remembers
             return {}
+        if (tools := self._tools_of(step)) is not None:
+            done = {key: one for key, one in done.items() if one.tools == tools}
         if remembers is None:
             return {key: one for key, one in done.items() if one.in_order}
         return {key: done[key] for key in remembers if key in done}
+
+    def _tools_of(self, step: AgentStep) -> frozenset[str] | None:
+        """Return what tells the conversations of an agent from each other, in a workflow of the earlier format."""
+        if self._has_one_order:
+            return None
+        tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
+        return frozenset(tool.name for tool in tools)
 
     @contextlib.contextmanager
     def reserved(self, step: Step, key: str) -> Iterator[None]:
@@ -103,12 +116,12 @@ class Conversations:
         finally:
             del self._speaking[agent_id]
 
-    def add(self, agent_id: str, key: str, output: Mapping[str, Any], remembers: Sequence[str] | None) -> None:
+    def add(self, step: AgentStep, key: str, output: Mapping[str, Any], remembers: Sequence[str] | None) -> None:
         """Add what the row of a finished step has of its agent's conversation."""
-        if agent_id in self._done:
-            replaced = frozenset(self._remembered(agent_id, remembers)) if output.get(RESTATED) else frozenset()
-            exchange = _Exchange(output.get(MESSAGES), output.get(STATE, {}), replaced, remembers is None)
-            self._done[agent_id][key] = exchange
+        if step.agent in self._done:
+            replaced = frozenset(self._remembered(step, remembers)) if output.get(RESTATED) else frozenset()
+            messages, state, tools = output.get(MESSAGES), output.get(STATE, {}), self._tools_of(step)
+            self._done[step.agent][key] = _Exchange(messages, state, replaced, remembers is None, tools)
 
 
 def fields_of(answer: AgentAnswer, before: Mapping[str, Any]) -> dict[str, Any]:

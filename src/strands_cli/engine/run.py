@@ -291,7 +291,8 @@ class Run:
         tracing = UNTRACED if replayed else self.ports.tracing
         with traced_step(tracing, scope, *describe(step)):
             answer = await scope.ask(question, {"prompt": question.prompt, "context": question.context})
-        return StepResult(answer.text, "person", index=visit.index, approved=is_approval(answer.text)), replayed
+        result = StepResult(answer.text, "person", index=visit.index, approved=is_approval(answer.text))
+        return self.step_inputs.in_words(result, step, question.prompt), replayed
 
 
 def _agent_budgets(plan: Plan, ports: Ports, prefix: str) -> dict[str, Budget]:

@@ -81,25 +81,26 @@ class StepInputs:
         self._ports = ports
         self._warn = warn
         self.templates = plan.spec.templates()
+        self._inputs = plan.spec.inputs.names_of(plan.inputs)
 
     def render(self, text: str, names: Mapping[str, Any] | None = None, *, where: str = "") -> str:
         """Render a template of the workflow over the inputs and `names`; `where` names it in an error."""
         try:
-            return self.templates.render(text, {**self._plan.inputs, **(names or {})})
+            return self.templates.render(text, {**self._inputs, **(names or {})})
         except TemplateError as error:
             raise _not_computed(f"the template of {where or 'the workflow'} cannot be rendered", error) from error
 
     def render_value(self, value: Any, names: Mapping[str, Any], *, where: str) -> Any:
         """Render every template inside a JSON value; a value that is one whole expression keeps its type."""
         try:
-            return self.templates.render_value(value, {**self._plan.inputs, **names})
+            return self.templates.render_value(value, {**self._inputs, **names})
         except TemplateError as error:
             raise _not_computed(f"the template of {where} cannot be rendered", error) from error
 
     def holds(self, condition: str, names: Mapping[str, Any], *, where: str) -> bool:
         """Evaluate a condition of the workflow; `where` names it in an error."""
         try:
-            return self.templates.evaluate(condition, {**self._plan.inputs, **names})
+            return self.templates.evaluate(condition, {**self._inputs, **names})
         except TemplateError as error:
             raise _not_computed(f"the condition of {where} cannot be evaluated", error) from error
 
@@ -131,8 +132,16 @@ class StepInputs:
     def result(self, scope: StepScope, visit: Visit, output: Mapping[str, Any]) -> StepResult:
         """Return the result in the output of a finished step's row; its agent's conversation goes on from there."""
         if isinstance(visit.step, AgentStep) and not is_part(scope):
-            self.conversations.add(visit.step.agent, visit.key, output, visit.remembers)
-        return StepResult(**without_fields(output), index=visit.index)
+            self.conversations.add(visit.step, visit.key, output, visit.remembers)
+        return self.in_words(StepResult(**without_fields(output), index=visit.index), visit.step)
+
+    def in_words(self, result: StepResult, step: Step, prompt: str = "") -> StepResult:
+        """Return a result as templates of this workflow's format know it."""
+        if not self._plan.spec.is_earlier:
+            return result
+        from strands_cli.engine.earlier_results import as_earlier
+
+        return as_earlier(result, step, prompt)
 
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
         agent, names = self._plan.agents[step.agent], visit.names
@@ -152,8 +161,8 @@ class StepInputs:
         if is_part(scope):
             agent = dataclasses.replace(agent, keeps_conversation=False)
         else:
-            history = self.conversations.history(agent.id, visit.remembers)
-            state = self.conversations.state(agent.id, visit.remembers)
+            history = self.conversations.history(step, visit.remembers)
+            state = self.conversations.state(step, visit.remembers)
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
             request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state)
@@ -173,7 +182,7 @@ class StepInputs:
         """Return an agent's prompt with the names of its step; an input wins over a name of the runtime, as ever."""
         if not is_prompt_template(agent.prompt):
             return agent.prompt
-        return self.render(agent.prompt, {**names, **self._plan.inputs}, where=f"agents.{agent.id} in {key}")
+        return self.render(agent.prompt, {**names, **self._inputs}, where=f"agents.{agent.id} in {key}")
 
     def _call(self, scope: StepScope, step: CallStep, names: Mapping[str, Any]) -> tuple[Any, Work]:
         tool = self._plan.call_tools[step.tool]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from strands_cli.planning.agent_models import model_of
 from strands_cli.planning.checks import check_call_input, summarizer_of
@@ -12,9 +11,6 @@ from strands_cli.planning.resolve import ToolResolver
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.workflow.yaml import escape
-
-if TYPE_CHECKING:
-    pass
 
 
 def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
@@ -35,10 +31,26 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
         keeps_conversation=agent.memory == "run",
         lists_skills=spec.is_earlier,
         takes_any_message=spec.is_earlier and agent.takes_object,
+        context=_runtime_context(spec, agent_id) if spec.is_earlier else "",
         summarizer=summarizer_of(spec, model),
         limits=agent.limits,
         budgets=agent.budgets,
     )
+
+
+def _runtime_context(spec: WorkflowSpec, agent_id: str) -> str:
+    """Return what the earlier format tells each agent of the workflow that it is a part of."""
+    budgets = [
+        f"{name}={value:g}" for name, value in spec.runtime.budgets.model_dump(exclude_unset=True).items() if value
+    ]
+    parts = {
+        "Workflow": spec.name,
+        "Description": spec.description,
+        "Tags": ", ".join(spec.tags),
+        "Agent ID": agent_id,
+        "Budgets": ", ".join(budgets),
+    }
+    return "\n".join(["# Runtime Context", *(f"- {name}: {value}" for name, value in parts.items() if value)])
 
 
 def tools_of_steps(

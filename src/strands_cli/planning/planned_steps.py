@@ -51,7 +51,7 @@ def planned_steps(
     as_written: bool = False,
 ) -> tuple[PlannedStep, ...]:
     """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`."""
-    templates = spec.templates()
+    templates, inputs = spec.templates(), spec.inputs.names_of(inputs)
     planned: list[PlannedStep] = []
     for placed in spec.pattern.steps():
         step = placed.step

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
-from strands_cli.workflow.sections import Inputs, coerce, type_word_of
+from strands_cli.workflow.sections import Inputs
 from strands_cli.workflow.yaml import Document, escape
 
 BAD_INPUT = Code(
@@ -43,7 +43,7 @@ def resolve_inputs(
     for name, text in getattr(values, "written", {}).items():
         if name in declared and declared[name].type == "string" and values[name] is not None:
             resolved[name] = text
-    resolved |= {name: _as_fixed(text, inputs.values.get(name)) for name, text in texts.items()}
+    resolved |= {name: inputs.read_fixed(name, text) for name, text in texts.items()}
     for name, spec in declared.items():
         section = "required" if name in inputs.required else "optional"
         where = document.where(f"/inputs/{section}/{escape(name)}", key=True)
@@ -65,13 +65,3 @@ def _unknown(name: str, known: Mapping[str, Any]) -> Finding:
     listed = f"it declares: {', '.join(known)}" if known else "it declares none"
     fix = suggest(name, known, f"{listed}; templates can still use the value")
     return Finding(UNKNOWN_INPUT, message, fix=fix, severity="warning")
-
-
-def _as_fixed(text: str, fixed: Any) -> Any:
-    """Return a text as the type of the fixed value it replaces, where it reads as one."""
-    if fixed is None:
-        return text
-    try:
-        return coerce(type_word_of(fixed), text)
-    except ValueError:
-        return text

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.earlier_inputs import as_given
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.object_of_inputs import with_declared_inputs
 from strands_cli.workflow.orchestrator_inputs import with_inputs
 from strands_cli.workflow.patterns import OrchestratorConfig
-from strands_cli.workflow.steps import ToolEntry
+from strands_cli.workflow.steps import AgentStep, ToolEntry
 
 _SKILL = ToolEntry(tool="Skill")
 
@@ -16,7 +21,8 @@ def as_earlier(spec: WorkflowSpec) -> WorkflowSpec:
 
     Nothing in it moves, so that findings have their places in the file.
     """
-    return _with_skills_of_workers(with_inputs(with_declared_inputs(_remembering(spec))))
+    spec = with_declared_inputs(_without_empty_overrides(_remembering(spec)))
+    return _with_skills_of_workers(with_inputs(spec.model_copy(update={"inputs": as_given(spec.inputs)})))
 
 
 def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
@@ -28,6 +34,28 @@ def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
         for name, agent in spec.agents.items()
     }
     return spec.model_copy(update={"agents": agents})
+
+
+def _without_empty_overrides(spec: WorkflowSpec) -> WorkflowSpec:
+    """An empty list of tools in a step is none at all."""
+    if not any(isinstance(one.step, AgentStep) and one.step.tool_overrides == () for one in spec.pattern.steps()):
+        return spec
+    return spec.model_copy(update={"pattern": _without(spec.pattern)})
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, AgentStep) and value.tool_overrides == ():
+        value = value.model_copy(update={"tool_overrides": None})
+    if isinstance(value, FormatModel):
+        fields = {name: getattr(value, name) for name in type(value).model_fields}
+        return value.model_copy(update={name: _without(one) for name, one in fields.items() if _holds(one)})
+    if isinstance(value, tuple):
+        return tuple(map(_without, value))
+    return {name: _without(one) for name, one in value.items()} if isinstance(value, Mapping) else value
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, (FormatModel, tuple, Mapping))
 
 
 def _with_skills_of_workers(spec: WorkflowSpec) -> WorkflowSpec:

@@ -33,11 +33,11 @@ _ANY_APPROVAL = ""
 class KnownAnswers:
     """The answers that a workflow knows, by gate."""
 
-    def __init__(self, pattern: PatternModel, outputs: Outputs) -> None:
+    def __init__(self, pattern: PatternModel, outputs: Outputs, templates: Templates) -> None:
         """Compare each word of a template or a condition with the gates before it."""
         placed = list(pattern.steps())
         gates = [one for one in placed if isinstance(one.step, GateStep)]
-        uses = list(_uses(pattern, placed, outputs)) if gates else []
+        uses = list(_uses(pattern, placed, outputs, templates)) if gates else []
         places = _Places(pattern, placed)
         self._words = dict[str, tuple[tuple[str, ...], bool]]()
         for gate in gates:
@@ -81,8 +81,9 @@ def _fits(pattern: str, word: str) -> bool:
         return True
 
 
-def _uses(pattern: PatternModel, placed: Iterable[PlacedStep], outputs: Outputs) -> Iterator[_Use]:
-    templates = Templates()
+def _uses(
+    pattern: PatternModel, placed: Iterable[PlacedStep], outputs: Outputs, templates: Templates
+) -> Iterator[_Use]:
     for one in placed:
         for site in one.sites():
             yield from (_Use(*found, at=one.key) for found in _found(templates, site.text))

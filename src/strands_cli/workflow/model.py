@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
 from strands_cli.workflow.base_model import FormatModel, Named
+from strands_cli.workflow.meaning import is_earlier
 from strands_cli.workflow.patterns import Chain, Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
 from strands_cli.workflow.steps import AgentStep, CallStep, Tools
@@ -19,7 +21,8 @@ from strands_cli.workflow.templates import Templates
 if TYPE_CHECKING:
     from strands_cli.workflow.known_answers import KnownAnswers
 
-_EARLIER = frozenset({"0", "0.0", "0.0.0", "1.0.0"})
+# What an earlier strands-cli wrote as `_` in the path of an artifact.
+_NOT_IN_PATHS = re.compile(r"[^\w./-]+")
 
 
 class WorkflowSpec(FormatModel):
@@ -29,7 +32,7 @@ class WorkflowSpec(FormatModel):
     """
 
     version: int | float | str = Field(
-        description="Version of the file, any number or text: `0` and `1.0.0` mean what an earlier strands-cli did."
+        description="Format of the file: `1` or `2`; any other number or text means what an earlier strands-cli did."
     )
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")
@@ -62,15 +65,17 @@ class WorkflowSpec(FormatModel):
     @property
     def is_earlier(self) -> bool:
         """Whether the file means what an earlier strands-cli did; `workflow/earlier.py` writes it out."""
-        return str(self.version) in _EARLIER
+        return is_earlier(self.version)
 
     def templates(self) -> Templates:
-        """Return what renders its templates; in those of an earlier strands-cli, booleans print as YAML has them."""
-        return Templates(prints_yaml=self.is_earlier)
+        """Return what renders its templates."""
+        return Templates(earlier=self.is_earlier)
 
     def artifact_path(self, rendered: str) -> str:
-        """Return where an artifact is written; an earlier strands-cli wrote no spaces."""
-        return rendered.replace(" ", "_") if self.is_earlier else rendered
+        """Return where an artifact is written; an earlier strands-cli wrote only letters, digits, `_`, `.` and `-`."""
+        if not self.is_earlier or ".." in rendered.split("/") or rendered.startswith("/"):
+            return rendered
+        return re.sub("__+", "_", _NOT_IN_PATHS.sub("_", rendered)).strip("._") or rendered
 
     @property
     def only_agent(self) -> str | None:
@@ -89,10 +94,12 @@ class WorkflowSpec(FormatModel):
     def object_of_inputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs of a run that the schema is about: not those that only the workflow itself declares."""
         from strands_cli.workflow.described_inputs import inputs_in  # most workflows have no such schema
+        from strands_cli.workflow.earlier_inputs import typed
 
         described = {name for part in inputs_in(self.schema_of_inputs or {}) for name in part}
         others = {*self.inputs.declared(), *self.inputs.values} - described
-        return {name: value for name, value in inputs.items() if value is not None and name not in others}
+        given = {name: value for name, value in inputs.items() if value is not None and name not in others}
+        return typed(self.inputs.declared(), given)
 
     def folder_of_servers(self, folder: Path) -> Path:
         """Return where MCP servers run: the folder of the file, and in version 0 the working directory."""
@@ -106,7 +113,7 @@ class WorkflowSpec(FormatModel):
     def _known_answers(self) -> KnownAnswers:
         from strands_cli.workflow.known_answers import KnownAnswers
 
-        return KnownAnswers(self.pattern, self.outputs)
+        return KnownAnswers(self.pattern, self.outputs, self.templates())
 
     def named_tools(self) -> list[str]:
         """Return every tool reference in the workflow."""

@@ -40,7 +40,7 @@ def _listed(spec: WorkflowSpec, names: list[str]) -> str:
     lines = []
     for name in names:
         line = f"\n- {name}: {{{{ {name} if {name} is string else {name} | tojson }}}}"
-        lines.append(f"{{% if {name} is not none %}}{line}{{% endif %}}" if name in optional else line)
-    has_any = " or ".join(f"{name} is not none" for name in names)
+        lines.append(f"{{% if {name} is defined %}}{line}{{% endif %}}" if name in optional else line)
+    has_any = " or ".join(f"{name} is defined" for name in names)
     listed = "\n\nInputs:" + "".join(lines)
     return listed if optional != {*names} else f"{{% if {has_any} %}}{listed}{{% endif %}}"

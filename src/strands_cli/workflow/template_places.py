@@ -33,8 +33,9 @@ def _at_end(spec: WorkflowSpec) -> Scope:
         {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.steps()},
     )
     last = {"last_response": spec.pattern.last_answer()}
+    earlier = dict.fromkeys((*spec.pattern.earlier_at_end, "cumulative_tokens"), ANY) if spec.is_earlier else {}
     context = {"iterations": ran, **AT_END["execution_context"], **last, **names}
-    return {**AT_END, **last, **names, "execution_context": context}
+    return {**AT_END, **last, **earlier, **names, "execution_context": context}
 
 
 def _prompts(spec: WorkflowSpec) -> Iterator[Site]:

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from strands_cli.engine.ports import AgentRequest
+from strands_cli.engine.read_answers import read_answer
 from strands_cli.errors import RunFailed
 from strands_cli.tools import offered_schema
 from strands_cli.tools.messages import text_in
@@ -42,6 +43,7 @@ def answer_class(schema: Mapping[str, Any], refused: Callable[[str], None]) -> t
         @model_validator(mode="before")
         @classmethod
         def _fits(cls, value: Any) -> Any:
+            value = _as_read(schema, value)
             if problem := first_problem(wrapped, value):
                 refused(problem)
                 raise ValueError(problem)
@@ -85,6 +87,14 @@ def as_written(spec: Any, schema: Mapping[str, Any] | None) -> Any:
     return {**spec, "inputSchema": {"json": wrap(schema)}}
 
 
+def _as_read(schema: Mapping[str, Any], wrapped: Any) -> Any:
+    """Return an answer in wrapped form as its schema reads it."""
+    if wrap(schema) is schema:
+        return read_answer(schema, wrapped)
+    is_wrapped = isinstance(wrapped, Mapping) and wrapped.keys() == {ANSWER}
+    return {ANSWER: read_answer(schema, wrapped[ANSWER])} if is_wrapped else wrapped
+
+
 def unwrap(schema: Mapping[str, Any], answer: Any) -> Any:
     """Return the answer as the schema describes it."""
     return answer if wrap(schema) is schema else answer[ANSWER]
@@ -97,7 +107,8 @@ def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
             value = json.loads(candidate)
         except ValueError:
             continue
-        for wrapped in (value, {ANSWER: value} if wrap(schema) is not schema else value):
+        for written in (value, {ANSWER: value} if wrap(schema) is not schema else value):
+            wrapped = _as_read(schema, written)
             if first_problem(wrap(schema), wrapped) is None:
                 return wrapped
     return None

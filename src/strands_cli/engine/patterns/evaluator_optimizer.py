@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.earlier_results import Counted
+from strands_cli.engine.read_answers import ReadSchema, as_evaluation
 from strands_cli.workflow.patterns import ENDS
 from strands_cli.workflow.steps import AgentStep
 
@@ -12,11 +14,14 @@ if TYPE_CHECKING:
     from strands_cli.workflow.patterns import EvaluatorConfig
 
 _WORDS = {"type": "array", "items": {"type": "string"}}
-EVALUATION = {
-    "type": "object",
-    "properties": {"score": {"type": "number", "minimum": 0, "maximum": 100}, "issues": _WORDS, "fixes": _WORDS},
-    "required": ["score"],
-}
+EVALUATION = ReadSchema(
+    {
+        "type": "object",
+        "properties": {"score": {"type": "number", "minimum": 0, "maximum": 100}, "issues": _WORDS, "fixes": _WORDS},
+        "required": ["score"],
+    },
+    as_evaluation,
+)
 REVISE = """Revise this draft.
 
 {{ draft }}
@@ -59,7 +64,22 @@ async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, An
             if answer.strip().lower() in ENDS and not run.has_begun(f"iterations.{index + 1}.producer"):
                 break
         message = config.revise_prompt or REVISE
-    return names
+    return {**names, **_in_earlier_words(config, names)} if run.plan.spec.is_earlier else names
+
+
+def _in_earlier_words(config: EvaluatorConfig, names: dict[str, Any]) -> dict[str, Any]:
+    """Return the names that an earlier strands-cli had at the end."""
+    fields = ("score", "issues", "fixes", "draft_preview")
+    drafts = [{name: one[name] for name in fields} for one in names["iterations"]]
+    least = config.accept.min_score
+    return {
+        # It counted on before it wrote down what was judged.
+        "history": [{"iteration": number, **one} for number, one in enumerate(drafts, 2)],
+        "last_evaluation": names["evaluation"],
+        "iterations": Counted(names["iterations"]),
+        "min_score": int(least) if least.is_integer() else least,
+        "max_iters": config.accept.max_iters,
+    }
 
 
 async def _iterate(
@@ -67,7 +87,8 @@ async def _iterate(
 ) -> dict[str, Any]:
     """Write one draft and ask for its evaluation; return what later templates may use."""
     producer = AgentStep(agent=config.producer, input=message)
-    draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
+    seen = {**names, "iteration": index + 1} if run.plan.spec.is_earlier else names
+    draft = (await run.step(f"iterations.{index}.producer", producer, seen)).response
     names = {**names, "draft": draft, "iteration": index + 1}
     names.setdefault("evaluation", _WithMore({"score": 0, "issues": [], "fixes": []}, feedback=""))
     evaluator = config.evaluator

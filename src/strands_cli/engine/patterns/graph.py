@@ -65,7 +65,8 @@ class _Walk:
                 pending |= set(targets)
         if self._waiting.reasons:
             raise combined(self._waiting.reasons)
-        return {**self.names, **self._run.unless_inputs(terminal_node=self.last)}
+        counts = {"iteration_counts": dict(self.visits)} if self._run.plan.spec.is_earlier else {}
+        return {**self.names, **self._run.unless_inputs(terminal_node=self.last, **counts)}
 
     async def _run_wave(self, wave: list[str]) -> dict[str, StepResult]:
         """Run nodes side by side; return the results of those that did not have to wait."""

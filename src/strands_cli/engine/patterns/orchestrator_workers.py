@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.earlier_results import joined_workers
 from strands_cli.engine.effects import Job, Outcome
+from strands_cli.engine.read_answers import ReadSchema, as_tasks
 from strands_cli.engine.step_results import after
 from strands_cli.errors import FileAtFault
 from strands_cli.workflow.steps import AgentStep, question_to
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.patterns import OrchestratorConfig, OrchestratorLimits
 
 _TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
-TASKS = {"type": "array", "items": _TASK}
+TASKS = ReadSchema({"type": "array", "items": _TASK}, as_tasks)
 DEFAULT_ROUNDS = 1
 # How many tasks of a round older versions did where `max_workers` was not given.
 OLDER_LIMIT = 10
@@ -117,4 +119,5 @@ async def _work(
     ]
     joined = [*names["workers"], *workers]
     counts = {"num_workers": len(joined), **run.unless_inputs(worker_count=len(joined))}
-    return {**names, "workers": joined, **counts, "last_response": workers[-1]["response"]}
+    last = joined_workers(joined) if run.plan.spec.is_earlier else workers[-1]["response"]
+    return {**names, "workers": joined, **counts, "last_response": last}

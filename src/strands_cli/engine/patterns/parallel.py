@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.earlier_results import joined_branches
 from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_inputs import keys_in
 from strands_cli.engine.step_results import after
@@ -22,7 +23,8 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
         keep_failure = branch.on_error == "continue"
         place = f"branches.{branch.id}.steps"
         steps = (await run.sequence(place, branch.steps, keep_failure=keep_failure, apart=True))["steps"]
-        return {"response": steps[-1].response, "output": steps[-1].output, "status": "completed", "steps": steps}
+        status = "completed" if steps[-1].status == "failed" else steps[-1].status
+        return {"response": steps[-1].response, "output": steps[-1].output, "status": status, "steps": steps}
 
     def keep(name: str, outcome: Outcome) -> None:
         failed: dict[str, Any] = {"response": outcome.error, "output": None, "status": outcome.status, "steps": []}
@@ -34,7 +36,8 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     await run.jobs(jobs, keep)
     branches = {branch.id: done[branch.id] for branch in config.branches}
     completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
-    names: dict[str, Any] = {"branches": branches, "last_response": "\n\n".join(completed)}
+    joined = joined_branches(branches) if run.plan.spec.is_earlier else "\n\n".join(completed)
+    names: dict[str, Any] = {"branches": branches, "last_response": joined}
     if config.reduce is not None:
         before = [key for branch in config.branches for key in keys_in(f"branches.{branch.id}.steps", branch.steps)]
         result = await run.step("reduce", config.reduce, names, index=1, remembers=before)

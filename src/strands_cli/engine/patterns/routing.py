@@ -21,7 +21,11 @@ async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
     if config.router.review_router is not None:
         route, answer = await _reviewed(run, config.router.review_router, config, names)
         names = {**_chosen(run, route, response), "hitl_response": answer}
-    return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
+    if not run.plan.spec.is_earlier:
+        return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
+    # The router's own conversation is of no concern to the steps of the route.
+    names |= run.unless_inputs(router_agent=config.router.agent)
+    return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names, apart=True)
 
 
 def _chosen(run: Run, route: str, response: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def check_outputs(
     templates = spec.templates()
     targets: list[Path] = []
     folders = (options.out_dir, *options.out_dir.parents)
-    names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **inputs}
+    names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **spec.inputs.names_of(inputs)}
     findings = _check_folder(options, document)
     for index, artifact in enumerate(spec.outputs.artifacts):
         where = document.where(f"/outputs/artifacts/{index}/path")

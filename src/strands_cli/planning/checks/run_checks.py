@@ -13,7 +13,6 @@ from strands_cli.prices import VARIABLE, PriceTable, load_prices
 from strands_cli.protected_names import secret_in
 from strands_cli.workflow import WorkflowSpec, template_sites
 from strands_cli.workflow.patterns import hiding_names, reserved_names
-from strands_cli.workflow.templates import Templates
 from strands_cli.workflow.yaml import Document, escape
 
 UNKNOWN_PRICE = Code(
@@ -87,7 +86,7 @@ def _unpriced(
 
 def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
     """Return the names that templates use and only inputs can define, each with the pointer of its first use."""
-    templates, declared = Templates(), spec.inputs.declared()
+    templates, declared = spec.templates(), spec.inputs.declared()
     found: dict[str, str] = {}
     for site in template_sites(spec):
         paths = templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)

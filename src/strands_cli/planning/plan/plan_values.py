@@ -119,7 +119,8 @@ class PlannedAgent:
 
     `keeps_conversation` is `memory: run`; `summarizer` the model of its summaries where that is another one.
     `lists_skills` says whether its system prompt ends with the list of its skills, as in the earlier format, and
-    `takes_any_message` that its `input_schema` is about the inputs of the run, as there.
+    `takes_any_message` that its `input_schema` is about the inputs of the run, as there. `context` ends that prompt
+    there too.
     """
 
     id: str
@@ -132,6 +133,7 @@ class PlannedAgent:
     keeps_conversation: bool = False
     lists_skills: bool = False
     takes_any_message: bool = False
+    context: str = ""
     summarizer: ModelSettings | None = None
     limits: AgentLimits | None = None
     budgets: AgentBudgets | None = None

@@ -38,7 +38,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
     where = loaded.where(site.pointer)
     for path, word in dict.fromkeys(templates.words_in(site.text, is_condition=site.is_condition)):
         is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
-        if is_status and word.strip().lower() not in STATUSES:
+        if is_status and word.strip().lower() not in (*STATUSES, *(("success",) if spec.is_earlier else ())):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
             yield Finding(UNKNOWN_STATUS, f"no step ever has the status {word!r}", where, fix, "warning")
     for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
@@ -49,7 +49,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
         elif as_it_is and len(path) == 1 and path[0] not in site.scope and _is_python_boolean(str(path[0]), spec):
             message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
             yield Finding(PYTHON_BOOLEAN, message, where, f"write `{path[0]} | lower` for `true` or `false`", "warning")
-    for name in templates.assumed_missing(site.text, is_condition=site.is_condition):
+    for name in () if spec.is_earlier else templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
         if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
@@ -58,7 +58,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
 
 
 def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:
-    """Return whether an input is a boolean that prints as Python has it; in version 0 none does."""
+    """Return whether an input is a boolean that prints as Python has it; in version 0 it always did."""
     if spec.is_earlier:
         return False
     declared = spec.inputs.declared().get(name)

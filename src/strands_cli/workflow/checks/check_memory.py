@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from strands_cli.errors import Code, Finding
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.templates import Templates
 
 WINDOW_AND_COMPACTION = Code(
     "window-and-compaction", "A window leaves out the messages that compaction would summarize.", "Keep one of the two."
@@ -52,7 +51,7 @@ def _lost_conversations(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
     """Report agents whose file leaves open what they remember, and which get no answer of an earlier step."""
     if (notes := spec.context_policy.notes) is not None and notes.include_last:
         return
-    templates = Templates()
+    templates = spec.templates()
     for name, site in spec.pattern.messages_again():
         agent = spec.agents.get(name)
         if agent is None or agent.memory == "run" or "memory" in agent.model_fields_set:

@@ -23,6 +23,8 @@ from strands_cli.workflow.yaml import escape
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.
 _WHOLES = ("input", "inputs", "variables", "vars", "params")
+# Fields of a result in the earlier format.
+_EARLIER_FIELDS = frozenset({"type", "prompt", "tokens_estimated"})
 # Words of other programs for `else`.
 _OTHERWISE = ("default", "otherwise", "always")
 UNDECLARED_VARIABLE = Code(
@@ -55,7 +57,7 @@ def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Compile every template and condition, and check the names that it uses."""
-    templates = Templates()
+    templates = spec.templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
     plain = [
         Site(f"/agents/{escape(name)}/prompt", agent.prompt, {})
@@ -88,7 +90,11 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         for path in paths:
             if str(path[0]) in ends:
                 continue  # the end of an id with a hyphen, which is a finding
-            finding = _name(site, path, inputs, loaded) if (site.pointer, path) not in seen else None
+            finding = (
+                _name(site, path, inputs, loaded, is_earlier=spec.is_earlier)
+                if (site.pointer, path) not in seen
+                else None
+            )
             if finding is not None:
                 seen.add((site.pointer, path))  # a prompt has a site for each use
                 yield finding
@@ -124,10 +130,10 @@ def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
 
 
-def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Finding | None:
+def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded, *, is_earlier: bool) -> Finding | None:
     root = str(path[0])
     if root in site.scope:
-        return _attribute(site, path, loaded)
+        return _attribute(site, path, loaded, is_earlier=is_earlier)
     if root in inputs:
         return None
     where = loaded.where(site.pointer)
@@ -148,9 +154,9 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded) -> Find
     return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
 
 
-def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
+def _attribute(site: Site, path: Path, loaded: Loaded, *, is_earlier: bool) -> Finding | None:
     problem = problem_of(path, site.scope)
-    if problem is None:
+    if problem is None or (is_earlier and problem.word in _EARLIER_FIELDS):
         return None
     meant = _hyphened(path, site.scope)
     hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None

@@ -97,6 +97,7 @@ class EvaluatorOptimizer(PatternModel):
     starter = STARTER
     recording = RECORDING
     reserved = frozenset({*REVIEW, "final_score"})
+    earlier_at_end = ("history", "last_evaluation", "min_score", "max_iters")
 
     type: Literal["evaluator_optimizer"] = Field(description="The pattern's name.")
     config: EvaluatorConfig = Field(description="Producer and evaluator.")

@@ -158,6 +158,7 @@ class Graph(PatternModel):
     starter = STARTER
     recording = RECORDING
     reserved = frozenset({"nodes", "terminal_node"})
+    earlier_at_end = ("iteration_counts",)
     joins_any = True
 
     type: Literal["graph"] = Field(description="The pattern's name.")
@@ -272,7 +273,7 @@ def _check_edge(edge: Edge, pointer: str, nodes: Iterable[str], locator: Locator
 def _check_choices(
     choices: Sequence[Choice], pointer: str, nodes: Iterable[str], locator: Locator
 ) -> Iterator[Finding]:
-    is_else = [choice.when.strip().strip("{} ") == "else" for choice in choices]
+    is_else = [choice.when.strip().strip("{} ").lower() == "else" for choice in choices]
     for number, choice in enumerate(choices):
         if choice.to not in nodes:
             yield unknown(UNKNOWN_NODE, choice.to, nodes, locator.where(f"{pointer}/{number}/to"))

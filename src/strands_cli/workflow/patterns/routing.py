@@ -92,6 +92,7 @@ class Routing(PatternModel):
     starter = STARTER
     recording = RECORDING
     reserved = frozenset(ROUTER)
+    earlier_at_end = ("router_agent",)
 
     type: Literal["routing"] = Field(description="The pattern's name.")
     config: RoutingConfig = Field(description="Router and routes.")

@@ -144,6 +144,18 @@ class Inputs(FormatModel):
         """Return required and optional inputs by name."""
         return {**self.optional, **self.required}
 
+    def read_fixed(self, name: str, text: str) -> Any:
+        """Return a text that replaces a fixed value as the type of that value, where it reads as one."""
+        fixed = self.values.get(name)
+        try:
+            return text if fixed is None else coerce(type_word_of(fixed), text)
+        except ValueError:
+            return text
+
+    def names_of(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of a run as its templates see them."""
+        return values
+
 
 class Secret(FormatModel):
     """A reference to a secret; its value is removed from prompts, traces, the journal and errors."""

@@ -166,14 +166,9 @@ def text_of(value: Any) -> str:
     return text
 
 
-def yaml_text_of(value: Any) -> str:
-    """Return the same text, but true and false as YAML has them."""
-    return str(value).lower() if isinstance(value, bool) else text_of(value)
-
-
-def joined(pieces: Iterable[Any], by: str = "", text: Callable[[Any], str] = text_of) -> str:
+def joined(pieces: Iterable[Any], by: str = "") -> str:
     """Join texts, as `join`, `~` and captured blocks do."""
-    texts = [text(piece) for piece in pieces]
+    texts = [text_of(piece) for piece in pieces]
     _require_short(sum(map(len, texts)) + len(by) * max(0, len(texts) - 1))
     return bounded(by.join(texts))  # type: ignore[no-any-return]
 

@@ -29,6 +29,7 @@ from strands_cli.workflow.templates.bounds import (
     require_different_hashes,
     size_of_all,
     spend,
+    text_of,
 )
 from strands_cli.workflow.templates.template_errors import TemplateError
 
@@ -255,6 +256,35 @@ def _unique(environment: Any, value: Any, case_sensitive: bool = False, attribut
     require_different_hashes(items if attribute is None else map(make_attrgetter(environment, attribute), items))
     return sync_do_unique(environment, items, case_sensitive, attribute)
 
+
+def _earlier_search(text: Any, pattern: str) -> str:
+    """Return the first group of the first match in any case; empty without a match or a group."""
+    match = _found(text, f"(?i){pattern}")
+    return (match.groups[0] or "") if match is not None and match.groups else ""
+
+
+def _earlier_truncate(value: Any, length: int = 255, *_others: Any, **_named: Any) -> str:
+    """Cut a text to `length` characters, the three dots of the cut included."""
+    return _truncate(value, length, killwords=True)
+
+
+def _whole(value: Any) -> int:
+    return int(value) if not isinstance(value, str) or len(value) <= MAX_DIGITS else 0
+
+
+# What templates of an earlier strands-cli had besides, or otherwise.
+EARLIER_FILTERS = {"regex_search": _earlier_search, "truncate": _earlier_truncate}
+EARLIER_FUNCTIONS: dict[str, Any] = {
+    "len": len,
+    "str": text_of,
+    "int": _whole,
+    "float": float,
+    "bool": bool,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": _round,
+}
 
 FILTERS = {
     "sum": _sum,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 from types import BuiltinMethodType, MethodType
 from typing import Any, cast
@@ -34,9 +34,10 @@ from strands_cli.workflow.templates.bounds import (
     size_of_all,
     spend,
     text_of,
-    yaml_text_of,
 )
 from strands_cli.workflow.templates.filters import (
+    EARLIER_FILTERS,
+    EARLIER_FUNCTIONS,
     FILTERS,
     bounded_range,
     fields_of,
@@ -125,17 +126,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
     text_of = staticmethod(text_of)
     concat = staticmethod(joined)
 
-    def __init__(self, *, prints_yaml: bool = False) -> None:
+    def __init__(self, *, earlier: bool = False) -> None:
         # The optimizer would evaluate constant expressions, however large, when a template is only checked.
         super().__init__(undefined=Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
-        filters = {**self.filters, **FILTERS}
+        filters = {**self.filters, **FILTERS, **(EARLIER_FILTERS if earlier else {})}
         self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
         looking = {name: cast("Callable[..., Any]", test) for name, test in self.tests.items() if "defined" not in name}
         self.tests.update({name: bounded_test(test) for name, test in looking.items()})
         self.tests["search"] = regex_found
-        if prints_yaml:
-            self.text_of, self.concat = yaml_text_of, partial(joined, text=yaml_text_of)
-            self.filters["string"] = bounded_filter("string", yaml_text_of)
+        if earlier:
+            self.globals.update(EARLIER_FUNCTIONS)
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
         self.tree = lru_cache(maxsize=1024)(self._tree)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MARKS = ("{{", "{%", "{#")
 _ELSE = "else"
+# What an earlier strands-cli removed from texts.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def is_template(text: str) -> bool:
@@ -34,14 +36,14 @@ class Templates:
     Values from models and tools are names in a template, never templates: a rendered text is not rendered again.
     """
 
-    def __init__(self, *, prints_yaml: bool = False) -> None:
-        """Make the templates; with `prints_yaml` they print `true` and `false`, and not Python's words."""
-        self._prints_yaml = prints_yaml
+    def __init__(self, *, earlier: bool = False) -> None:
+        """Make the templates; with `earlier` they mean what those of an earlier strands-cli did."""
+        self._earlier = earlier
 
     @property
     def sandbox(self) -> Sandbox:
         """The Jinja environment; made on first use, since workflows without templates need no Jinja."""
-        return _sandbox(prints_yaml=self._prints_yaml)
+        return _sandbox(earlier=self._earlier)
 
     def template_error(self, text: str) -> TemplateError | None:
         """Compile a template and return its error, with the line, or None."""
@@ -73,10 +75,10 @@ class Templates:
             TemplateError: It does not compile, uses an unknown name, or grows beyond the output limit.
         """
         text = _prepare(text)
-        if not is_template(text):
-            return text
-        rendered: str = self._explained(lambda: self.sandbox.render(text, names), names)
-        return rendered
+        rendered: str = text
+        if is_template(text):
+            rendered = self._explained(lambda: self.sandbox.render(text, names), names)
+        return _CONTROL.sub("", rendered) if self._earlier else rendered
 
     def render_value(self, value: Any, names: Mapping[str, Any]) -> Any:
         """Render every string inside a JSON value; a string that is one lone `{{ expression }}` keeps its type.
@@ -215,11 +217,11 @@ class Templates:
 
 
 @cache
-def _sandbox(*, prints_yaml: bool) -> Sandbox:
+def _sandbox(*, earlier: bool) -> Sandbox:
     """Return the sandbox of the process: it has no state but what it has compiled, which many runs use."""
     from strands_cli.workflow.templates.sandbox import Sandbox
 
-    return Sandbox(prints_yaml=prints_yaml)
+    return Sandbox(earlier=earlier)
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
@@ -244,4 +246,4 @@ def _expression_of(condition: str) -> str:
     text = _prepare(condition).strip()
     if text.startswith("{{") and text.endswith("}}"):
         text = text[2:-2].strip()
-    return text
+    return _ELSE if text.lower() == _ELSE else text

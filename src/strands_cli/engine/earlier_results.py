@@ -1,0 +1,87 @@
+"""Results in words of the earlier format: what a step that is done, several answers and a count are called there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.step_results import StepResult, describe
+from strands_cli.workflow.steps import GateStep
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.steps import Step
+
+# An estimate, as the earlier program made.
+_CHARACTERS_A_TOKEN = 4
+
+
+class _Success(str):
+    """The status of what is done: `success`, and equal to `completed` too."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other == "completed" or super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+SUCCESS = _Success("success")
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierResult(StepResult):
+    """A result with the fields that it had: `type` and `prompt` of a gate, and an estimate of its tokens."""
+
+    type: str = field(default="", repr=False)
+    prompt: str = field(default="", repr=False)
+    tokens_estimated: int = field(default=0, repr=False)
+
+
+def as_earlier(result: StepResult, step: Step, prompt: str = "") -> StepResult:
+    """Return a result of a step in words of the earlier format."""
+    fields = {name: getattr(result, name) for name in ("response", "agent", "index", "output", "approved")}
+    status = SUCCESS if result.status == "completed" else result.status
+    kind = "hitl" if isinstance(step, GateStep) else describe(step)[0]
+    tokens = len(result.response) // _CHARACTERS_A_TOKEN
+    return EarlierResult(**fields, status=status, type=kind, prompt=prompt, tokens_estimated=tokens)
+
+
+def joined_branches(branches: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the answers of branches as one text: by name, each below its own."""
+    done = {name: one["response"] for name, one in sorted(branches.items()) if one["status"] == "completed"}
+    return "\n---\n\n".join(f"Branch {name}:\n{response}" for name, response in done.items())
+
+
+def joined_workers(workers: Iterable[Mapping[str, Any]]) -> str:
+    """Return the answers of workers as one text."""
+    return "\n".join(f"Worker {one['index']}: {one['response']}" for one in workers)
+
+
+class Counted(list[Any]):
+    """A list that prints and compares as its length."""
+
+    def __str__(self) -> str:
+        return str(len(self))
+
+    def __eq__(self, other: object) -> bool:
+        return len(self) == other if isinstance(other, int) else super().__eq__(other)
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(len(self) < other)
+
+    def __le__(self, other: Any) -> bool:
+        return bool(len(self) <= other)
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(len(self) > other)
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(len(self) >= other)
+
+    __hash__ = None

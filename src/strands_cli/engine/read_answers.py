@@ -1,0 +1,56 @@
+"""Answers to patterns that say what is asked in another form, as models without tools write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_LISTS = ("tasks", "subtasks", "answer")
+
+
+class ReadSchema(dict[str, Any]):
+    """A JSON Schema of a pattern, with how an answer is read before it must satisfy it."""
+
+    def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any]) -> None:
+        super().__init__(schema)
+        self.read = read
+
+
+def read_answer(schema: Mapping[str, Any] | None, answer: Any) -> Any:
+    """Return an answer as its schema reads it."""
+    return schema.read(answer) if isinstance(schema, ReadSchema) else answer
+
+
+def as_evaluation(answer: Any) -> Any:
+    """Read a score that is text, lists that are none, and a single text for a list."""
+    if not isinstance(answer, Mapping):
+        return answer
+    return {name: _part(name, value) for name, value in answer.items() if value is not None}
+
+
+def _part(name: str, value: Any) -> Any:
+    if name == "score" and isinstance(value, str):
+        try:
+            return float(value) if "." in value else int(value)
+        except ValueError:
+            return value
+    return [value] if name in ("issues", "fixes") and isinstance(value, str) else value
+
+
+def as_tasks(answer: Any) -> Any:
+    """Read a list of texts, of `{"description", "context"}`, and an object with one list of them."""
+    if isinstance(answer, Mapping):
+        lists = [answer[name] for name in _LISTS if isinstance(answer.get(name), list)]
+        if len(lists) != 1:
+            return answer
+        answer = lists[0]
+    return [_task(one) for one in answer] if isinstance(answer, list) else answer
+
+
+def _task(one: Any) -> Any:
+    if isinstance(one, str):
+        return {"task": one}
+    if not isinstance(one, Mapping) or "task" in one or not isinstance(one.get("description"), str):
+        return one
+    context = one.get("context")
+    return {**one, "task": "\n\nContext: ".join(filter(None, (one["description"], str(context or ""))))}
