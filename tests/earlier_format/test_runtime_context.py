@@ -1,4 +1,4 @@
-"""What each agent of the earlier format is told of its workflow at the end of its system prompt."""
+"""What each agent of the earlier format knows of its workflow at the end of its system prompt."""
 
 from __future__ import annotations
 

@@ -144,6 +144,7 @@ ACTS = {
     "telemetry.redact.pii",
     "telemetry.redact.custom_patterns",
     "telemetry.redact.tool_outputs",
+    "outputs.overwrite",
     "outputs.artifacts.path",
     "outputs.artifacts.from_",
     "security.guardrails.allow_tools",
