@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.workflow.sections import Inputs, InputSpec, coerce, type_word_of
+from strands_cli.workflow.templates import Templates
 
 
 class _AsGiven(InputSpec):
@@ -26,15 +27,13 @@ class _EarlierInputs(Inputs):
 
     def names_of(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the values as templates see them; what is optional and has no value is not defined."""
-        from strands_cli.workflow.templates.earlier_values import Absent, given  # needs Jinja
-
         types = {name: type_word_of(value) for name, value in self.values.items() if value is not None}
         types |= {name: one.type for name, one in self.declared().items()}
         absent = {name for name, value in values.items() if value is None and name in self.optional}
         return {
-            name: Absent(name=name)
+            name: Templates.absent(name)
             if name in absent
-            else given(value, types.get(name, "string"))
+            else Templates.given(value, types.get(name, "string"))
             if isinstance(value, str)
             else value
             for name, value in values.items()

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from strands_cli.engine.ports import AgentRequest
-from strands_cli.engine.read_answers import read_answer
 from strands_cli.errors import RunFailed
+from strands_cli.read_answers import read_answer
 from strands_cli.tools import offered_schema
 from strands_cli.tools.messages import text_in
 from strands_cli.tools.schema import first_problem, problem_of_text

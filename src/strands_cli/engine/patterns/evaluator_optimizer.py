@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import Counted
-from strands_cli.engine.read_answers import ReadSchema, as_evaluation
+from strands_cli.read_answers import ReadSchema, as_evaluation
 from strands_cli.workflow.patterns import ENDS
 from strands_cli.workflow.steps import AgentStep
 

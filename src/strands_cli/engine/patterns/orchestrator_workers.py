@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import joined_workers
 from strands_cli.engine.effects import Job, Outcome
-from strands_cli.engine.read_answers import ReadSchema, as_tasks
 from strands_cli.engine.step_results import after
 from strands_cli.errors import FileAtFault
+from strands_cli.read_answers import ReadSchema, as_tasks
 from strands_cli.workflow.steps import AgentStep, question_to
 
 if TYPE_CHECKING:

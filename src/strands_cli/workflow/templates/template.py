@@ -45,6 +45,20 @@ class Templates:
         """The Jinja environment; made on first use, since workflows without templates need no Jinja."""
         return _sandbox(earlier=self._earlier)
 
+    @staticmethod
+    def given(text: str, word: str) -> Any:
+        """Return a text that was given for an input of a type, as templates of the earlier format see it."""
+        from strands_cli.workflow.templates.earlier_values import given
+
+        return given(text, word)
+
+    @staticmethod
+    def absent(name: str) -> Any:
+        """Return what an optional input without a value is there."""
+        from strands_cli.workflow.templates.earlier_values import Absent
+
+        return Absent(name=name)
+
     def template_error(self, text: str) -> TemplateError | None:
         """Compile a template and return its error, with the line, or None."""
         try:
