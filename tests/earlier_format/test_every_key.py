@@ -11,6 +11,8 @@ from tests.earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
 # What no workflow of the earlier format can use, and why.
 WITHOUT_A_CASE = {
     "/outputs/overwrite": "the earlier format did not have it",
+    "/tools/mcp/*/proxy": "the earlier format did not have it",
+    "/tools/mcp/*/allow_private": "the earlier format did not have it",
 }
 
 
