@@ -27,10 +27,10 @@ READERS = {
     "engine/patterns/routing.py",
     "engine/run_start/corrected_workflow.py",
     "engine/run_start/run_facts.py",
+    "engine/step_inputs.py",
     "planning/data_flow/authority.py",
     "planning/data_flow/unnamed_secrets.py",
     "planning/planned_agents.py",
-    "engine/step_inputs.py",
     "planning/resolve/composed_tools.py",
     "workflow/checks/check_comparisons.py",
     "workflow/checks/check_memory.py",
@@ -38,8 +38,9 @@ READERS = {
     "workflow/loader.py",
     "workflow/meaning.py",
     "workflow/model.py",
-    "workflow/template_places.py",
     "workflow/object_of_inputs.py",
+    "workflow/template_places.py",
+    "workflow/written_values.py",
 }
 
 ASKS = """
