@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import quopri
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,104 @@ def lowered(text: str) -> str:
 )
 def test_each_form_of_a_secret_is_found(form: str) -> None:
     assert Redactor([SECRET]).text(f"a {form} b {form}") == f"a {MARK} b {MARK}"
+
+
+def escaped_in(way: int, char: str) -> str:
+    """Return a character as one of the writers that people meet writes it."""
+    raw = char.encode()
+    return [
+        char,
+        "".join(f"%{byte:02X}" for byte in raw),
+        "".join(f"%{byte:02x}" for byte in raw),
+        "".join(f"%25{byte:02x}" for byte in raw),
+        f"\\u{ord(char):04x}",
+        f"\\u{ord(char):04X}",
+        f"\\\\u{ord(char):04x}",
+        "".join(f"\\x{byte:02x}" for byte in raw),
+        "".join(f"={byte:02X}" for byte in raw),
+        "".join(f"\\{byte:03o}" for byte in raw),
+        f"&#{ord(char)};",
+        f"&#x{ord(char):X};",
+        f"&#0{ord(char)};",
+        html.escape(char),
+        html.escape(html.escape(char)),
+        json.dumps(char)[1:-1],
+        json.dumps(json.dumps(char))[3:-3],
+        quote(json.dumps(char)[1:-1], safe=""),
+        html.escape(json.dumps(char)[1:-1]),
+        f"\\{char}" if char in "/\"'&=?" else char,
+    ][way]
+
+
+WAYS = st.integers(0, 19)
+GAPS = st.sampled_from([""] * 20 + ["=\n", "=\r\n", "\n", "\r\n", "\n  ", "\\n", "\\r\\n", "\0"])
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> str:
+    """Return the secret with each character in a way of its own, and line ends in between."""
+    pieces = [escaped_in(draw(WAYS), char) + draw(GAPS) for char in SECRET[:-1]]
+    return "".join((*pieces, escaped_in(draw(WAYS), SECRET[-1])))
+
+
+@given(mixtures(), st.integers(1, 9))
+def test_every_mixture_of_escapes_is_hidden_in_texts_and_streams(form: str, size: int) -> None:
+    redactor, text = Redactor([SECRET]), f"a: {form}, b"
+    assert redactor.text(text) == f"a: {MARK}, b"
+    stream = redactor.stream()
+    assert (
+        "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
+        == f"a: {MARK}, b"
+    )
+
+
+@pytest.mark.parametrize("way", range(20))
+def test_each_way_alone_is_hidden(way: int) -> None:
+    form = "".join(escaped_in(way, char) for char in SECRET)
+    assert Redactor([SECRET]).text(f"a: {form}, b") == f"a: {MARK}, b"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        json.dumps(SECRET).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")[1:-1],
+        quote(SECRET, safe="+&=/:?'"),
+        quote(SECRET, safe="").replace("%2F", "%2f"),
+        html.escape(json.dumps(SECRET)[1:-1]),
+        quote(json.dumps(SECRET)[1:-1]),
+        quopri.encodestring(SECRET.encode(), quotetabs=True).decode(),
+        SECRET.encode().hex(" "),
+        SECRET.encode().hex(":").upper(),
+        SECRET.encode().hex(" ", 2),
+        SECRET.encode().hex("\n", 8),
+        "0x" + SECRET.encode().hex(",").replace(",", ", 0x"),
+        "\n".join(re.findall(".{1,9}", SECRET)),
+        "\0".join(SECRET),
+        base64.b64encode(base64.b64encode(b"")).decode() + SECRET,
+    ],
+)
+def test_forms_of_other_writers_are_found(form: str) -> None:
+    assert Redactor([SECRET]).text(f"a: {form}, b") in (f"a: {MARK}, b", f"a: 0x{MARK}, b")
+
+
+@given(st.binary(max_size=7), st.integers(4, 76), st.sampled_from([base64.b64encode, base64.b32encode]))
+def test_a_secret_inside_longer_wrapped_encodings_is_found(
+    before: bytes, width: int, encode: Callable[[bytes], bytes]
+) -> None:
+    lines = re.findall(f".{{1,{width}}}", encode(before + SECRET.encode() + before).decode())
+    for end in ("\n", "\r\n", "\\n", "=\n"):
+        assert MARK in Redactor([SECRET]).text(end.join(lines))
+
+
+def test_ordinary_text_is_left_and_takes_linear_time() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "docs" / "how-to").glob("*.md")]
+    redactor = Redactor(
+        [SECRET, "correct horse battery", "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"]
+    )
+    for page in pages:
+        assert redactor.text(page) == page
+    for unit in ("\\", "%25", "&amp;", "\n", "=", "=\n", "s", "sk", "73 ", "\\n", "%", "'"):
+        assert redactor.text(unit * 5_000) == unit * 5_000
 
 
 @pytest.mark.parametrize("around", ["{}\n", "\r\n {}", "\t{} \n", "{}\u00a0\n"])

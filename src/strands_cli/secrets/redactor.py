@@ -30,9 +30,10 @@ _AWS_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 class Redactor:
     """Replaces secrets by `[secret]`, and personal data by its kind, in texts, JSON, streams and data classes.
 
-    A secret is found as the value itself, with and without the white space around it, and in its JSON, HTML, URL,
-    hexadecimal and Base64 forms, the last also inside a longer encoded text; of several lines each one. Redactors
-    compare by what they hide, and their `repr` shows no value.
+    A secret is found as the value itself, with and without the white space around it, with each of its characters
+    escaped or not as in JSON, HTML, URLs, mails and strings of programs, and in its hexadecimal, Base64 and Base32
+    forms, the last two also inside a longer encoded text; line ends in it do not hide it, and of several lines each one
+    is found. Redactors compare by what they hide, and their `repr` shows no value.
 
     Attributes:
         personal: Whether it hides personal data too.
@@ -110,7 +111,7 @@ class Redactor:
     # Made at the first use: some redactors are only parts of others.
     @cached_property
     def _finder(self) -> FormFinder | None:
-        forms = {form for value in self._values for form in forms_of(value)}
+        forms = [form for value in self._values for form in forms_of(value)]
         return FormFinder(forms) if forms else None
 
 
@@ -147,8 +148,7 @@ class RedactedStream:
 
     def _without_secrets(self, piece: str, finder: FormFinder) -> str:
         text, shown, done = self._unread + piece, "", 0
-        places = range(max(0, len(text) - finder.longest + 1), len(text))
-        beginnings = [place for place in places if text[place] in finder.by_first and finder.begins_at(text, place)]
+        beginnings = finder.beginnings(text)
         while (found := finder.find(text, done)) is not None:
             start, end = found
             # With the next piece this may become a longer secret, or one that begins before it.

@@ -1,14 +1,13 @@
-"""The forms in which the value of a secret travels: encoded, escaped, stripped, line by line."""
+"""The forms in which the value of a secret travels: each character escaped in any way, encoded, stripped, wrapped."""
 
 from __future__ import annotations
 
 import base64
-import html
-import json
+import html.entities
 import re
-import shlex
-from collections.abc import Iterable
-from urllib.parse import quote
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 # A shorter text would be found by chance in texts that have nothing to do with it.
 MIN_LENGTH = 8
@@ -16,48 +15,79 @@ MIN_LINE = 16
 
 # The lines around the content of a key file, which are the same for all.
 _PEM_MARK = re.compile(r"-----[A-Z0-9 ]+-----")
-_ESCAPED_BYTE = re.compile("%[0-9A-F]{2}")
-# What some writers of JSON escape besides what must be, for pages of HTML.
-_FOR_PAGES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"}
-# How libraries spell the entities of quotes.
-_QUOTES = ({"&quot;": "&#34;", "&#x27;": "&#39;"}, {"&#x27;": "&#39;"}, {"&#x27;": "&apos;"})
+# A backslash, itself escaped or not: JSON inside a URL, or inside an attribute of HTML.
+_B = r"(?:\\|%(?:25){0,6}5[cC]|&(?:amp;){0,4}(?:#92|#[xX]5[cC]|bsol);)"
+# What writers put between two characters: line ends, of quoted-printable and as escapes too; zeros of UTF-16.
+_WRAP = re.compile(rf"=?(?:\r?\n|(?:{_B}{{1,16}}r)?{_B}{{1,16}}n)[ \t]{{0,40}}|\0")
+_BETWEEN_BYTES = re.compile(rf"(?:[ \t:,-]|{_B}{{1,16}}x|0x|\r?\n|(?:{_B}{{1,16}}r)?{_B}{{1,16}}n){{1,6}}")
+# The end of a text that may be the beginning of an escape, or of what is between two characters.
+_CUT = re.compile(r"(?:[%&=\\+'\"\r\n\0][#\w;{}%&=\\+'\"\r\n \t]*)?\Z")
+_CUT_BYTES = re.compile(r"[ \t:,\r\n\\x0a-z%&#;-]*\Z")
+# The longest tail in which an escape can be cut.
+_TAIL = 64
+_FOLDED = {one: one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+_QUOTES = {"'": ("''", "'\"'\"'", r"'\\''"), '"': ('""',)}
+_NAMED: dict[int, list[str]] = {}
+for _name, _code in html.entities.name2codepoint.items():
+    _NAMED.setdefault(_code, []).append(_name)
+for _name, _text in html.entities.html5.items():
+    if _name.endswith(";") and len(_text) == 1 and ord(_text) < 128:
+        _NAMED.setdefault(ord(_text), []).append(_name[:-1])
 
 
-def forms_of(secret: str) -> set[str]:
+class Form(NamedTuple):
+    """A secret in one encoding.
+
+    Attributes:
+        parts: Its characters; backslashes that follow each other are one.
+        variants: How a character may be written besides: `-` for `+` in Base64, either case in Base32.
+        between: What may be between two characters.
+        cut: What the end of a text may be that ends within one.
+    """
+
+    parts: tuple[str, ...]
+    variants: Mapping[str, str] = {}
+    between: re.Pattern[str] = _WRAP
+    cut: re.Pattern[str] = _CUT
+
+    def plain(self, index: int) -> str:
+        """Return the characters that may be there without an escape."""
+        part = self.parts[index]
+        return part[0] + self.variants.get(part, "") + {" ": "+_", "\r\n": "\n", "\n": "\r"}.get(part, "")
+
+
+def forms_of(secret: str) -> list[Form]:
     """Return every form of a value: of itself, of what is left without the white space around it, and of its lines."""
-    forms = {form for whole in (secret, secret.strip()) for form in (*_texts_of(whole), *_encoded(whole))}
     lines = [line.strip() for line in secret.splitlines()]
-    forms |= {
-        form for line in lines if len(line) >= MIN_LINE and not _PEM_MARK.fullmatch(line) for form in _texts_of(line)
-    }
-    return {form for form in forms if len(form) >= MIN_LENGTH}
+    wholes = dict.fromkeys((secret, secret.strip()))
+    texts = dict.fromkeys((*wholes, *(one for one in lines if len(one) >= MIN_LINE and not _PEM_MARK.fullmatch(one))))
+    forms = [Form(_parts(text)) for text in texts if len(text) >= MIN_LENGTH]
+    return [*forms, *(form for whole in wholes if len(whole) >= MIN_LENGTH for form in _encoded(whole))]
 
 
 class FormFinder:
     """Finds the forms of secrets in texts; of several that begin at one place, the longest.
 
-    The expression has only the beginnings of the forms: to compile it whole takes a tenth of a second for a key of
-    several lines.
+    One expression finds the places where a form may begin, by its first two characters; the rest is compared there.
     """
 
-    def __init__(self, forms: Iterable[str]) -> None:
-        self.longest = 1
-        self._by_start: dict[str, list[str]] = {}
-        for form in sorted(forms, key=len, reverse=True):
-            self._by_start.setdefault(form[:MIN_LENGTH], []).append(form)
-            self.longest = max(self.longest, len(form))
-        self.by_first: dict[str, list[str]] = {}
-        for start, group in self._by_start.items():
-            self.by_first.setdefault(start[0], []).extend(group)
-        self._search = re.compile("|".join(map(re.escape, self._by_start))).search
+    def __init__(self, forms: Iterable[Form]) -> None:
+        forms = list(forms)
+        self.longest = max((len(form.parts) for form in forms), default=0) * 16 + _TAIL
+        self._plain: dict[str, list[Form]] = {}
+        for form in forms:
+            for lead in form.plain(0):
+                self._plain.setdefault(lead, []).append(form)
+        self._escaped = [form for form in forms if form.between is _WRAP]
+        self._search = re.compile(_starts(forms)).search
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
         """Return where the first form begins and ends."""
         while (found := self._search(text, start)) is not None:
             start = found.start()
-            for form in self._by_start[found[0]]:
-                if text.startswith(form, start):
-                    return start, start + len(form)
+            ends = [end for form in self._at(text[start]) if (end := _end_of(form, text, start)) > 0]
+            if ends:
+                return start, max(ends)
             start += 1
         return None
 
@@ -73,57 +103,164 @@ class FormFinder:
             place = self.find(text, done)
         return "".join((*pieces, text[done:]))
 
-    def begins_at(self, text: str, place: int) -> bool:
-        """Return whether the text from a place on is the beginning of a form, and not yet the whole of it."""
-        tail = text[place:]
-        return any(len(form) > len(tail) and form.startswith(tail) for form in self.by_first.get(text[place], ()))
+    def beginnings(self, text: str) -> list[int]:
+        """Return the places in a text from which on it may be the beginning of a form whose end is yet to come."""
+        first, tail = max(0, len(text) - self.longest), max(0, len(text) - _TAIL)
+        places, place = [], first
+        while (found := self._search(text, place)) is not None and found.start() < tail:
+            places.append(found.start())
+            place = found.start() + 1
+        candidates = (*places, *(place for place in range(tail, len(text))))
+        return [place for place in candidates if any(_may_go_on(one, text, place) for one in self._at(text[place]))]
+
+    def _at(self, lead: str) -> list[Form]:
+        """Return the forms that may begin with a character."""
+        plain = self._plain.get(lead, [])
+        return [*plain, *self._escaped] if lead in "%&=\\" else plain
 
 
-def _texts_of(text: str) -> set[str]:
-    """Return a text as itself, and as it is written in JSON, HTML and URLs."""
-    as_json = json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
-    forms = {text, *as_json, as_json[0].replace("/", "\\/"), "".join(_FOR_PAGES.get(c, c) for c in as_json[0])}
-    escaped = html.escape(text)
-    forms |= {html.escape(text, quote=False), escaped}
-    for names in _QUOTES:
-        forms.add(re.sub("|".join(names), lambda found, names=names: names[found[0]], escaped))  # type: ignore[misc]
-    forms |= {json.dumps(form)[1:-1] for form in as_json}  # JSON in a string of JSON
-    forms |= {repr(text)[1:-1], text.replace('"', '""'), text.replace("'", "''"), shlex.quote(text)[1:-1]}
-    return forms | _percent_encoded(text.encode("utf-8", "surrogatepass"))
+def _starts(forms: list[Form]) -> str:
+    """Return the expression for three characters that begin a form, or for its first one as an escape.
 
-
-def _percent_encoded(raw: bytes) -> set[str]:
-    """Return what the usual encoders of URLs and forms make of bytes; some write the digits in lower case."""
-    forms = {quote(raw, safe=""), quote(raw), quote(raw, safe="!'()*")}
-    forms |= {form.replace("%20", "+") for form in forms}
-    forms |= {quote(form, safe="") for form in forms}  # an address inside another address
-    return forms | {_ESCAPED_BYTE.sub(lambda found: found[0].lower(), form) for form in forms}
-
-
-def _encoded(text: str) -> set[str]:
-    raw = text.encode("utf-8", "surrogatepass")
-    return {raw.hex(), raw.hex().upper()} | _base64_forms(raw) | _each_escaped(text, raw)
-
-
-def _each_escaped(text: str, raw: bytes) -> set[str]:
-    """Return a text with each of its characters escaped, in the ways of URLs, of HTML and of JSON."""
-    units = [f"{unit:04x}" for unit in memoryview(text.encode("utf-16", "surrogatepass")[2:]).cast("H")]
-    forms = {"".join(pattern.format(byte) for byte in raw) for pattern in ("%{:02X}", "%{:02x}")}
-    forms |= {"".join(pattern.format(ord(one)) for one in text) for pattern in ("&#{};", "&#x{:x};", "&#x{:X};")}
-    return forms | {"".join(f"\\u{unit}" for unit in written) for written in (units, map(str.upper, units))}
-
-
-def _base64_forms(raw: bytes) -> set[str]:
-    """Return the Base64 characters that depend on the secret alone, for each place it may have in a longer text.
-
-    Base64 reads three bytes at a time, so the same bytes look different at the three offsets; the characters at the
-    borders depend on the neighbours and are left out.
+    Each of its alternatives begins with one character, for which the library looks quickly.
     """
-    forms = set()
-    for offset in range(3):
-        encoded = base64.b64encode(b"\0" * offset + raw)
-        first = (offset * 8 + 5) // 6
-        last = (offset + len(raw)) * 8 // 6
-        inner = encoded[first:last].decode("ascii")
-        forms |= {inner, inner.replace("+", "-").replace("/", "_")}
-    return forms
+    following: dict[str, dict[str, set[str]]] = {}
+    for form in forms:
+        for lead in form.plain(0):
+            seconds = following.setdefault(lead, {})
+            for second in form.plain(1):
+                seconds.setdefault(second, set()).update(form.plain(2), "" if form.between is _WRAP else " \t:,-0")
+            for apart in "" if form.between is _WRAP else " \t:,-0":
+                seconds.setdefault(apart, set()).update(form.plain(1), " \t:,-0x\\")
+    ends = "%&=+'\"\\\\\r\n\0"
+    plain = []
+    for lead, seconds in following.items():
+        then = "|".join(f"{re.escape(second)}[{_class(thirds)}{ends}]" for second, thirds in seconds.items())
+        plain.append(f"{re.escape(lead)}(?:{then}|[{ends}])")
+    leads = {char for form in forms if form.between is _WRAP for char in form.plain(0)}
+    first = "|".join(sorted({f"{byte:02x}" for char in leads for one in _encodings(char) for byte in one[:1]} | {"5c"}))
+    octal = "|".join(sorted({f"{byte:03o}" for char in leads for one in _encodings(char) for byte in one[:1]}))
+    units = "|".join(sorted({f"{unit:04x}" for char in leads for unit in _units(char)[:1]}))
+    odd = _class(lead for lead in leads if not lead.isalnum())
+    strings = f"x(?i:{first})|u(?i:{units})|u\\{{|U00|{octal}" + (f"|[{odd}%&=]" if odd else "")
+    escaped = [
+        f"%(?:25){{0,6}}(?i:{first})",
+        "&(?:amp;){0,4}(?:#|\\w{2,6};)",
+        f"=(?i:{first})",
+        f"\\\\{{1,16}}(?:{strings})",
+    ]
+    return "|".join((*plain, *escaped))
+
+
+def _class(chars: Iterable[str]) -> str:
+    return "".join(map(re.escape, sorted(chars)))
+
+
+def _end_of(form: Form, text: str, start: int) -> int:
+    """Return where a form that begins at a place ends, the farthest; -1 if it does not."""
+    return max((place for index, place in _walk(form, text, start) if index == len(form.parts)), default=-1)
+
+
+def _may_go_on(form: Form, text: str, start: int) -> bool:
+    """Return whether a text ends within a form that begins at a place."""
+    near = len(text) - _TAIL
+    return any(
+        place == len(text) or (place >= near and form.cut.match(text, place) is not None)
+        for index, place in _walk(form, text, start)
+        if index < len(form.parts)
+    )
+
+
+def _walk(form: Form, text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Yield how many characters of a form a text has from a place on, each with the place behind them."""
+    pending, seen = [(0, start)], {(0, start)}
+    while pending:
+        index, place = pending.pop()
+        yield index, place
+        if index == len(form.parts):
+            continue
+        part = form.parts[index]
+        ways, places = _ways(part, part + form.variants.get(part, "")), [place]
+        if index and (gap := form.between.match(text, place)):
+            # Blanks at the begin of a line may be the secret's own.
+            blanks = len(gap[0]) - len(gap[0].rstrip(" \t"))
+            places += range(gap.end() - blanks, gap.end() + 1)
+        for begin in places:
+            for way in ways:
+                if (found := way.match(text, begin)) and (state := (index + 1, found.end())) not in seen:
+                    seen.add(state)
+                    pending.append(state)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\\+|\r\n|.", text, re.DOTALL))
+
+
+@lru_cache(maxsize=2048)
+def _ways(part: str, chars: str) -> tuple[re.Pattern[str], ...]:
+    """Return the expressions for a character, any of `chars`; several where one could hide another."""
+    if part[0] == "\\":
+        runs = (f"{_B}{{1,16}}", f"{_B}{{1,16}}(?={_B})", f"{_B}", f"(?:{'|'.join(_escapes(part[0]))}){{1,16}}")
+        return tuple(map(re.compile, runs))
+    if part in ("\n", "\r\n"):
+        ends = "|".join((*_escapes("\n"), *("".join(way) for way in zip(*map(_escapes, "\r\n"), strict=True))))
+        return re.compile(r"\r?\n"), re.compile(rf"(?:{_B}{{1,16}}r)?{_B}{{1,16}}n"), re.compile(ends)
+    plain = [*_QUOTES.get(part, ()), *{" ": (r"\+", "_"), "\t": (f"{_B}t",)}.get(part, ())]
+    plain = [f"[{''.join(map(re.escape, chars))}]", *plain]
+    escaped = [f"{_B}{{0,16}}(?:{'|'.join(escape for char in chars for escape in _escapes(char)[:3])})"]
+    escaped += [_escapes(char)[3] for char in chars]
+    if part.isalnum():
+        return (re.compile("|".join((*reversed(escaped), f"{_B}{{0,16}}{plain[0]}"))),)
+    return (*(re.compile(f"{_B}{{0,16}}{one}") for one in plain), *map(re.compile, escaped))
+
+
+@lru_cache(maxsize=2048)
+def _escapes(char: str) -> tuple[str, str, str, str]:
+    """Return the expressions for a character escaped: in URLs, in HTML, in quoted-printable, in strings of programs."""
+    code = ord(char)
+    encodings, units = _encodings(char), _units(char)
+    of_urls = "|".join("".join(f"%(?:25){{0,6}}{_hex(byte)}" for byte in one) for one in encodings)
+    names = "|".join(map(re.escape, _NAMED.get(code, ())))
+    of_html = f"&(?:amp;){{0,4}}(?:#0{{0,6}}{code};?|#[xX]0{{0,6}}(?i:{code:x});?{f'|(?:{names});' if names else ''})"
+    of_mail = "|".join("".join(f"={_hex(byte)}" for byte in one) for one in encodings)
+    strings = ["".join(f"{_B}{{1,16}}u(?i:{unit:04x})" for unit in units), f"{_B}{{1,16}}u\\{{0*(?i:{code:x})\\}}"]
+    strings += [f"{_B}{{1,16}}U(?i:{code:08x})"]
+    strings += ["".join(f"{_B}{{1,16}}x{_hex(byte)}" for byte in one) for one in encodings]
+    strings += ["".join(f"{_B}{{1,16}}{byte:03o}" for byte in one) for one in encodings]
+    return f"(?:{of_urls})", of_html, f"(?:{of_mail})", f"(?:{'|'.join(strings)})"
+
+
+def _encodings(char: str) -> list[bytes]:
+    return [char.encode("utf-8", "surrogatepass"), *([bytes([ord(char)])] if 127 < ord(char) < 256 else [])]
+
+
+def _units(char: str) -> list[int]:
+    return memoryview(char.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
+
+
+def _hex(byte: int) -> str:
+    return f"(?i:{byte:02x})"
+
+
+def _encoded(text: str) -> Iterator[Form]:
+    raw = text.encode("utf-8", "surrogatepass")
+    yield Form(tuple(raw.hex()), {one: one.upper() for one in "abcdef"}, _BETWEEN_BYTES, _CUT_BYTES)
+    for inner in dict.fromkeys(_inner(raw, 3, 6, base64.b64encode)):
+        if len(inner) >= MIN_LENGTH:
+            yield Form(tuple(inner), {"+": "-", "/": "_"})
+    for inner in dict.fromkeys(_inner(raw, 5, 5, base64.b32encode)):
+        if len(inner) >= MIN_LENGTH:
+            yield Form(tuple(inner), _FOLDED)
+
+
+def _inner(raw: bytes, group: int, bits: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield the characters that depend on the secret alone, for each place it may have in a longer text.
+
+    Base64 reads three bytes at a time and Base32 five, so the same bytes look different at each offset; the characters
+    at the borders depend on the neighbours and are left out.
+    """
+    for offset in range(group):
+        encoded = encode(b"\0" * offset + raw)
+        first = (offset * 8 + bits - 1) // bits
+        last = (offset + len(raw)) * 8 // bits
+        yield encoded[first:last].decode("ascii")
