@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from strands_cli.catalog.distributions import Scan, normalise, record_version
-from strands_cli.catalog.files import RecordedFile, open_distribution, read_origin, read_record
+from strands_cli.catalog.distributions import Scan, closure_of, record_version
+from strands_cli.catalog.files import RecordedFile, read_origin, read_record
 from strands_cli.catalog.import_files import files_to_import, modules_of
 from strands_cli.catalog.installed_files import digest_of_file, is_locked, lock_path
 
@@ -23,8 +23,8 @@ def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[s
     Only installed ones are named, and only for requirements whose markers fit this interpreter. What strands-cli itself
     requires is omitted: it is always installed, and changes with strands-cli.
     """
-    host = _closure(HOST, seen) | {HOST}
-    return {name: sorted(_closure(name, seen) - host - {name}) for name in names}
+    host = closure_of(HOST, seen) | {HOST}
+    return {name: sorted(closure_of(name, seen) - host - {name}) for name in names}
 
 
 def pin_of(name: str, seen: Scan) -> str | None:
@@ -51,33 +51,6 @@ def _instead(site: str, dist_info: str, path: Sequence[str]) -> Iterator[str]:
         for name, file in files_to_import(module, path):
             if name not in own or file != f"{site}{os.sep}{name}":
                 yield f"+{name} {digest_of_file(file)}"
-
-
-def _closure(name: str, seen: Scan) -> set[str]:
-    """Return the installed distributions that requirements lead to, this one included; empty if it is not installed."""
-    followed: set[tuple[str, str]] = set()
-    waiting = [(name, "")]
-    while waiting:
-        place = waiting.pop()
-        if place[0] in seen.records and place not in followed:
-            followed.add(place)
-            waiting += _needs(*place, seen)
-    return {one for one, _ in followed}
-
-
-def _needs(name: str, extra: str, seen: Scan) -> Iterator[tuple[str, str]]:
-    """Yield what a distribution with one extra requires: each name without an extra, then with each of its extras."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    for text in open_distribution(seen.records[name][0][1]).requires or ():
-        try:
-            needed = Requirement(text)
-        except InvalidRequirement:
-            continue  # an installer does not follow it either
-        if needed.marker is None or needed.marker.evaluate({"extra": extra}):
-            target = normalise(needed.name)
-            yield target, ""
-            yield from ((target, one) for one in sorted(needed.extras))
 
 
 def digest_of_record(dist_info: str) -> str | None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.distributions import Scan, unmet_in_closure
 from strands_cli.config import Settings
 from strands_cli.errors import suggest
 from strands_cli.hooks import Check
@@ -113,7 +113,11 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
             bad.append(f"{requirement.name}{requirement.specifier} ({version or 'not installed'})")
     if bad:
         yield Check("dependencies", "failed", f"missing or not supported: {', '.join(bad)}", f"pip install '{OURS}'")
-    else:
+    conflicts = [one for one in unmet_in_closure(OURS, seen) if not one.startswith(f"{OURS} ")]
+    for conflict in conflicts:
+        fix = f"pip install --upgrade '{OURS}'; keep programs with other requirements in environments of their own"
+        yield Check("dependencies", "warning", conflict, fix)
+    if not (bad or conflicts):
         yield Check("dependencies", "ok", "all are installed in supported versions")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_errors
@@ -29,8 +31,31 @@ class Checked(NamedTuple):
 
 
 def check_files(specs: Sequence[str], output: Format = "text", *, explain_differences: bool = False) -> int:
-    """Check workflow files (`-` is standard input), report the findings, and return the exit code."""
-    return report_checked([_check(name, explains=explain_differences) for name in dict.fromkeys(specs)], output)
+    """Check workflow files and folders (`-` is standard input), report the findings, and return the exit code."""
+    checked = [one for name in dict.fromkeys(specs) for one in _checked(name, explains=explain_differences)]
+    return report_checked(checked, output)
+
+
+def _checked(name: str, *, explains: bool) -> Iterator[Checked]:
+    if not os.path.isdir(name):  # noqa: PTH112 - pathlib is not needed yet
+        yield _check(name, explains=explains)
+        return
+    from strands_cli.cli.commands.checked_folder import files_in
+
+    for one in files_in(name):
+        yield check_agent_file(one.name) if one.kind == "agent" else _check(one.name, explains=explains)
+
+
+def check_agent_file(name: str) -> Checked:
+    """Return what is found in a file with one agent, as `strands atomic validate` does."""
+    from strands_cli.agent_files import check_atomic
+    from strands_cli.workflow.parts import open_atomic
+
+    try:
+        findings = check_atomic(open_atomic(Path(name)))
+    except StrandsCliError as error:
+        return Checked(name, error.findings, error.exit_code)
+    return Checked(name, findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK)
 
 
 def report_checked(checked: Sequence[Checked], output: Format) -> int:

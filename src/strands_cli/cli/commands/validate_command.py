@@ -16,7 +16,9 @@ def validate(
     specs: Annotated[
         list[str],
         typer.Argument(
-            metavar="SPEC...", help="Workflow files; - is standard input.", autocompletion=completions.workflow_files
+            metavar="SPEC...",
+            help="Workflow files, or folders; - is standard input.",
+            autocompletion=completions.workflow_files,
         ),
     ],
     output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
@@ -27,6 +29,8 @@ def validate(
     ] = False,
 ) -> int:
     """Check workflow files and report every finding.
+
+    Of a folder it checks all workflows and agents in it and in its folders, but for hidden ones and environments.
 
     `github` marks the lines in a run of GitHub Actions; `sarif` writes SARIF 2.1.0.
 

@@ -14,7 +14,7 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.atomic.atomic_test import run_tests
 from strands_cli.cli.commands.command_options import JSON, Chosen, RunFlags, with_run_options
-from strands_cli.cli.commands.file_check import Checked, Format, report_checked
+from strands_cli.cli.commands.file_check import Format, check_agent_file, report_checked
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.running import (
     execute,
@@ -24,7 +24,7 @@ from strands_cli.cli.commands.running import (
 )
 from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.cli.text_layout import aligned, one_line
-from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, has_errors
+from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError
 from strands_cli.workflow.yaml import SUFFIXES
 
 if TYPE_CHECKING:
@@ -163,19 +163,8 @@ def validate(
 
     Example: strands atomic validate agents/*.yaml
     """
-    return report_checked(
-        [Checked(name, *_check(name)) for name in dict.fromkeys(files)], "json" if as_json else output
-    )
-
-
-def _check(name: str) -> tuple[tuple[Finding, ...], ExitCode]:
-    from strands_cli.agent_files import check_atomic
-
-    try:
-        findings = check_atomic(_read(Path(name)))
-    except StrandsCliError as error:
-        return error.findings, error.exit_code
-    return findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK
+    checked = [check_agent_file(name) for name in dict.fromkeys(files)]
+    return report_checked(checked, "json" if as_json else output)
 
 
 def _read(file: Path) -> Atomic:
