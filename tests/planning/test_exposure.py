@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.planning.data_flow import Trust
 from strands_cli.planning.plan.plan_values import Plan
 from tests.distributions import sound
-from tests.fakes.plans import chain_of, found
+from tests.fakes.plans import chain_of, found, plan_of
 
 READS = {"annotations": {"readOnlyHint": True, "openWorldHint": False}}
 METHOD = {"type": "string", "enum": ["GET", "POST"], "default": "GET"}
@@ -130,3 +131,90 @@ def test_a_conditional_decision_is_shown_as_such(catalog: Catalog) -> None:
     assert tool.decision_words().startswith("allow for method GET, else ask: ")
     asked = plan(catalog, step, rest="security: {permissions: {ask: [native:send]}}").call_tools["native:send"]
     assert asked.decision_words().startswith("ask: ")
+
+
+READER_AND_WEB = "{reader: {prompt: r, tools: [native:read]}, web: {prompt: w, tools: [native:fetch]}}"
+
+
+@pytest.mark.parametrize("order", [("reader", "web"), ("web", "reader")])
+def test_notes_carry_what_an_agent_read(catalog: Catalog, order: tuple[str, ...]) -> None:
+    """Also to one that acts before it: notes are kept from run to run."""
+    steps = "\n".join(f"- {{agent: {name}, input: Go.}}" for name in order)
+    notes = "context_policy: {notes: {file: notes.md, include_last: 3}}"
+    at = [f"/pattern/config/steps/{order.index('web')}"]
+
+    def risks(rest: str) -> list[str]:
+        made = chain_of(steps, rest=rest, agents=READER_AND_WEB, catalog=catalog)
+        return [one.where.pointer for one in found(made, "risky-combination") if one.where]
+
+    assert (risks(notes), risks("")) == (at, [])
+
+
+def test_memory_carries_what_an_agent_read_with_the_tools_of_another_step(catalog: Catalog) -> None:
+    agents = "{a: {prompt: w, memory: run, tools: []}}"
+    tools = "tool_overrides: [native:{}]"
+    steps = [f"- {{{{agent: a, input: Go., {tools}}}}}".format(name) for name in ("read", "fetch")]
+    made = chain_of("\n".join(steps), agents=agents, catalog=catalog)
+    assert [one.where.pointer for one in found(made, "risky-combination") if one.where] == ["/pattern/config/steps/1"]
+
+
+@pytest.mark.parametrize(("orchestrator", "risk"), [("native:read", True), ("native:sums", False)])
+def test_workers_get_what_the_orchestrator_read(catalog: Catalog, orchestrator: str, risk: bool) -> None:
+    made = plan_of(
+        f"""
+        version: 1
+        name: w
+        runtime: {{provider: openai, model_id: m}}
+        agents: {{o: {{prompt: p, tools: [{orchestrator}]}}, w: {{prompt: p, tools: []}}}}
+        pattern:
+          type: orchestrator_workers
+          config:
+            orchestrator: {{agent: o, input: Plan.}}
+            worker_template: {{agent: w, tools: [native:fetch]}}
+        """,
+        catalog=catalog,
+    )
+    assert bool(found(made, "risky-combination")) == risk
+
+
+def foreign(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, *steps: str, **more: Any
+) -> Trust:
+    """Return the trust in a workflow at a place, as a person in the folder `mine` has it."""
+    (tmp_path / "mine" / "flows").mkdir(parents=True)
+    (tmp_path / "theirs").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    file = tmp_path / place / "flow.yaml"
+    file.write_text(text_of(*steps), encoding="utf-8")
+    return Trust.of(plan_of(file.read_text(encoding="utf-8"), file=str(file), catalog=catalog, **more))
+
+
+def text_of(*steps: str) -> str:
+    body = "\n".join(f"      {step}" for step in steps)
+    head = f"version: 1\nname: w\nruntime: {{provider: openai, model_id: m}}\nagents: {AGENTS}\n"
+    return f"{head}pattern:\n  type: chain\n  config:\n    steps:\n{body}\n"
+
+
+SENDS = (READ, "- {tool: native:send, input: {text: '{{ steps[0].response }}'}}")
+BOTH = "- {agent: web, input: x, tool_overrides: [native:read, native:fetch]}"
+
+
+@pytest.mark.parametrize("steps", [SENDS, (BOTH,), (READ, "- {agent: web, input: '{{ last_response }}'}")])
+def test_what_a_workflow_of_others_sends_is_asked_about_until_an_answer(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: tuple[str, ...]
+) -> None:
+    trust = foreign(catalog, tmp_path, monkeypatch, "theirs", *steps)
+    assert (trust.standing, [use.kind for use in trust.authority.asked]) == ("unanswered", ["sending"])
+    trust.keep()
+    assert trust.standing == "allowed"
+
+
+@pytest.mark.parametrize(
+    ("place", "steps"),
+    [("mine/flows", SENDS), ("theirs", (READ,)), ("theirs", ("- {agent: web, input: x}",)), ("mine/flows", (BOTH,))],
+)
+def test_ones_own_workflow_and_one_that_sends_nothing_private_are_not_asked_about(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, steps: tuple[str, ...]
+) -> None:
+    assert foreign(catalog, tmp_path, monkeypatch, place, *steps).standing == "allowed"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PRIVATE = "allow_private"
 # How the use of an address by models begins.
 OF_MODELS = "the models of "
-Kind = Literal["program", "file", "variable", "store", "folder", "network", "address"]
+Kind = Literal["program", "file", "variable", "store", "folder", "network", "address", "sending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Use:
     """One thing that a workflow starts, reads, opens or reaches.
 
     Attributes:
-        kind: The kind: a `store` is a keyring or a cloud service, a `network` one that is not public.
+        kind: The kind: a `store` is a keyring or a cloud service, a `network` one that is not public, `sending`
+            private data that may leave, as a warning says.
         what: The command line, path, variable, entry or addresses, as the workflow writes it.
         by: What of the workflow names it: `the secret TOKEN`.
         to: Who gets it; empty if no one does, so that it is not used; None where it is not a secret or unknown.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from strands_cli.errors import Code, Finding
 from strands_cli.graph_paths import reach_of
@@ -132,7 +132,18 @@ def _before(plan: Plan) -> dict[str, dict[str, list[PlannedTool]]]:
         if passes_on or not step.rendered or _remembers(plan, placed[step.key]):
             earlier = [key for key in placed if key != step.key and step.key in reach[key]]
             given[step.key] = {key: list(_usable(_tools_of(plan, placed[key]))) for key in earlier}
+    if plan.spec.context_policy.notes is not None:
+        for step in plan.steps:
+            given[step.key] = {**_through_notes(plan, placed, step.key), **given[step.key]}
     return given
+
+
+def _through_notes(plan: Plan, placed: Mapping[str, PlacedStep], key: str) -> dict[str, list[PlannedTool]]:
+    """Return the tools of the agents whose answers a step's agent reads as notes, also of earlier runs."""
+    if not isinstance(placed[key].step, AgentStep):
+        return {}
+    others = [one for one in placed.values() if one.key != key and isinstance(one.step, AgentStep)]
+    return {one.key: list(_usable(_tools_of(plan, one))) for one in others}
 
 
 def _remembers(plan: Plan, placed: PlacedStep) -> bool:

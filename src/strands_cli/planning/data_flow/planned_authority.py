@@ -11,7 +11,9 @@ from typing import Any
 from strands_cli.canonical_json import digest_of
 from strands_cli.planning.data_flow.authority import OF_MODELS, Use, is_outside, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
+from strands_cli.planning.data_flow.exposure import PRIVATE_DATA_SENT
 from strands_cli.planning.data_flow.foreign_workflows import foreign_reason
+from strands_cli.planning.data_flow.injection_paths import RISKY_COMBINATION
 from strands_cli.planning.data_flow.local_code import code_named_in
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
 from strands_cli.planning.plan import Plan
@@ -70,21 +72,31 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     ]
     outgoing = find_outgoing(plan, os.environ if environ is None else environ)
     digest = f"sha256:{digest_of(written)}"
-    foreign, of_all = foreign_reason(plan, digest) if named else "", ""
+    # Of a person's own workflow it is a warning.
+    sent = [(part, use) for part in parts for use in _sending(part)]
+    foreign, of_all = foreign_reason(plan, digest) if named or sent else "", ""
     # Of a person's own workflow those parts are asked about whole that are files of packages.
-    strange = [part for part, _ in named if foreign or part.packaged]
+    strange = [part for part, _ in (*named, *sent) if foreign or part.packaged]
     if strange:
         foreign = foreign or f"has the workflow of a package, {strange[0].packaged}, as a tool"
         files = {part.file for part in strange}
         planned = [(part, _asked(use, part) if part.file in files else use) for part, use in planned]
+        planned += [(part, _asked(use, part)) for part, use in sent if part.file in files]
         every = [
             [use.kind, use.what, use.by, use.exact]
-            for part, use in named
+            for part, use in (*named, *sent)
             if part.file in files and not _is_typed(use, part)
         ]
         of_all = f"sha256:{digest_of(every)}"
     uses = tuple(dict.fromkeys(use for _, use in planned))
     return Authority(uses, outgoing, find_writers(plan), digest, places, foreign, of_all)
+
+
+def _sending(plan: Plan) -> Iterator[Use]:
+    """Yield how private data may leave, as the warnings of the plan have it."""
+    for finding in plan.findings:
+        if finding.code in (PRIVATE_DATA_SENT, RISKY_COMBINATION):
+            yield Use("sending", finding.message, str(finding.code))
 
 
 def _asked(use: Use, plan: Plan) -> Use:

@@ -295,6 +295,8 @@ def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkfl
 
     for plan in plans:
         authority = authority_of(plan)
-        opens = any(use.kind in ("program", "file", "folder", "network") for use in authority.uses)
+        opens = any(
+            use.kind in ("program", "file", "folder") or (use.kind == "network" and use.asks) for use in authority.uses
+        )
         name = plan.packaged or Path(plan.file).name
         yield name, LockedWorkflow(name, authority.digest, is_needed=bool(plan.packaged) or opens)

@@ -18,6 +18,7 @@ _VERBS = {
     "folder": "It opens the folder {}",
     "network": "It opens the private network {}",
     "address": "It sends to {}",
+    "sending": "It may send private data away: {}",
 }
 # A command line is shown whole where that is possible: what is cut off may be what matters.
 _TEXT = 2000
