@@ -177,7 +177,10 @@ class ToolProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolCallFinished(Event):
-    """A tool call ended; `error_code` is None for a success."""
+    """A tool call ended; `error_code` is None for a success.
+
+    Of a failed one `reason` is a sentence, and `fix` what permits or repairs such a call, where its tool names it.
+    """
 
     key: str
     tool: str
@@ -186,6 +189,8 @@ class ToolCallFinished(Event):
     error_code: str | None = None
     truncated: bool = False
     replayed: bool = False
+    reason: str | None = None
+    fix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +243,8 @@ DENY = "--deny"
 class Denials:
     """Calls of one tool that were denied for one reason, beside all calls of it in the run.
 
-    `no_person` is true if a person could have allowed them and none was there to be asked.
+    `no_person` is true if a person could have allowed them and none was there to be asked, `by_tool` if the tool itself
+    refused them; then `fix` is what permits them, where it names that.
     """
 
     tool: str
@@ -246,11 +252,47 @@ class Denials:
     denied: int
     calls: int
     no_person: bool = False
+    by_tool: bool = False
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Calls of one tool that failed or were denied for one reason, beside all calls of it in the run."""
+
+    tool: str
+    code: str
+    reason: str
+    failed: int
+    calls: int
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on the last draft of a run: its score of 100, and whether that, or a person, accepted it."""
+
+    accepted: bool
+    score: float
+    min_score: float
+    drafts: int
+
+    def __str__(self) -> str:
+        drafts = "1 draft" if self.drafts == 1 else f"{self.drafts} drafts"
+        word = "accepted" if self.accepted else "not accepted"
+        return f"{word}: {self.score:g} of {self.min_score:g} after {drafts}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields that the JSON of a run has."""
+        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Event):
-    """A run ended or waits; `reason` is why it did not complete, `cost_usd` is None if unknown."""
+    """A run ended or waits; `reason` is why it did not complete, `cost_usd` is None if unknown.
+
+    `failed_calls` of the `tool_calls` failed or were denied; `failures` has the first different reasons.
+    """
 
     run_id: str
     status: RunStatus
@@ -261,11 +303,14 @@ class RunFinished(Event):
     reason: str | None = None
     cost_usd: float | None = None
     denials: tuple[Denials, ...] = ()
+    failed_calls: int = 0
+    failures: tuple[Failures, ...] = ()
+    verdict: Verdict | None = None
 
 
 def never_asked(denials: Sequence[Denials]) -> list[str]:
     """Return the tools of which no call was made, and one or more without a person's answer."""
     denied: Counter[str] = Counter()
     for one in denials:
-        denied[one.tool] += one.denied
+        denied[one.tool] += one.denied if not one.by_tool else 0
     return list(dict.fromkeys(one.tool for one in denials if one.no_person and denied[one.tool] == one.calls))

@@ -18,6 +18,11 @@ def short_json(value: Any, limit: int) -> str:
     return shortened(json.dumps(value, ensure_ascii=False), limit)
 
 
+def with_fix(reason: str, fix: str | None) -> str:
+    """Return why something failed, with what helps where that is known."""
+    return f"{reason}; {fix}" if fix else reason
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 tool`, `2 tools`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -28,6 +33,11 @@ def plain(number: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
     text = f"{number:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if digits else text
+
+
+def tool_calls(number: int, failed: int) -> str:
+    """Return how many tool calls a run made, and how many of them failed: `1 of 2 tool calls failed`."""
+    return f"{failed} of {counted(number, 'tool call')} failed" if failed else counted(number, "tool call")
 
 
 def duration(seconds: float | None) -> str:

@@ -42,4 +42,4 @@ def test_what_decides_over_the_run_is_not_written(folder: Folder) -> None:
     assert (ran.code, (folder.work / "free.txt").read_text()) == (0, "owned"), ran.err
     assert {name: (folder.work / name).read_text() for name in texts} == texts
     assert sorted(path.name for path in (folder.work / "lore").glob("*.py")) == ["__init__.py", "pages.py"]
-    assert (folder.work / "events.jsonl").read_text().count('"sandbox_violation"') == len(GUARDED)
+    assert (folder.work / "events.jsonl").read_text().count('"error_code": "sandbox_violation"') == len(GUARDED)

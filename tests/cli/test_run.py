@@ -75,6 +75,8 @@ def test_json_is_one_document(folder: Folder) -> None:
         "cost_usd",
         "seconds",
         "denials",
+        "failed_calls",
+        "failures",
     ]
     assert (document["status"], document["model_calls"], document["tool_calls"]) == ("completed", 4, 2)
     assert document["artifacts"][0]["path"] == "artifacts/report.md"

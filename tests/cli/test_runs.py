@@ -175,7 +175,7 @@ def test_a_finished_run_can_be_read(folder: Folder) -> None:
     shown = folder.strands("runs", "show", "last").out
     for fact in (
         "model:     replay",
-        "used:      2 model calls, 1 tool call, 30 tokens in, 12 out",
+        "used:      2 model calls, 1 of 1 tool call failed, 30 tokens in, 12 out",
         "wrote:     artifacts/report.md (",
         "denied:    file_write (1 call): ",
         "deny: the tool is destructive",

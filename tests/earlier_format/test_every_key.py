@@ -10,6 +10,7 @@ from tests.earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
 
 # What no workflow of the earlier format can use, and why.
 WITHOUT_A_CASE = {
+    "/pattern/config/on_reject": "the earlier format did not have it",
     "/outputs/overwrite": "the earlier format did not have it",
     "/tools/mcp/*/proxy": "the earlier format did not have it",
     "/tools/mcp/*/allow_private": "the earlier format did not have it",

@@ -597,7 +597,9 @@ type: evaluator_optimizer
 config: {producer: writer, producer_input: go, evaluator: {agent: judge}, accept: {min_score: 90, max_iters: 2}}
 """
     scores = {f"iterations.{n}.evaluator": say({"score": 50, "issues": ["dull"]}) for n in range(2)}
-    play = Playing(config, tmp_path, scores)
+    with pytest.raises(FileAtFault):
+        Playing(config, tmp_path, scores).run()
+    play = Playing(config.replace("{producer:", "{on_reject: accept, producer:"), tmp_path / "again", scores)
     assert "Issues: dull" in play.run().response
     assert "<go>" in play.prompts["iterations.0.evaluator"]
 

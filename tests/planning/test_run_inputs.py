@@ -141,10 +141,10 @@ def test_nothing_is_not_a_value_for_a_required_input() -> None:
     assert plan.inputs == {}
 
 
-def test_a_value_for_an_input_that_no_one_declared_is_a_warning_and_usable(wording: Wording) -> None:
+def test_a_value_for_an_input_that_no_one_declared_or_reads_is_an_error(wording: Wording) -> None:
     plan = plan_with("required: {topic: string}", topic="x", topik="bees")
     (finding,) = found(plan, "unknown-input")
-    assert finding.severity == "warning"
+    assert finding.severity == "error"
     assert "'topic'" in str(finding.fix)
     assert plan.inputs["topik"] == "bees"
     (finding,) = found(plan_with("required: {topic: string}", topic="x", color="red"), "unknown-input")

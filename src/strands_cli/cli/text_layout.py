@@ -1,4 +1,4 @@
-"""Text for a terminal: columns aligned, lines cut."""
+"""Text for a terminal: columns aligned, lines cut or broken between words."""
 
 from __future__ import annotations
 
@@ -27,3 +27,21 @@ def fitted(text: str, columns: int) -> tuple[str, int]:
             return text[:index], width
         width += step
     return text, width
+
+
+def wrapped(line: str, columns: int, indent: str = "") -> list[str]:
+    """Return a line as rows of at most `columns` columns, broken between words; a longer word is broken inside.
+
+    Args:
+        indent: Before every row but the first.
+    """
+    columns = max(columns, len(indent) + 8)
+    rows: list[str] = []
+    before, rest = "", line
+    while len(row := fitted(rest, columns - len(before))[0]) < len(rest):
+        end = len(row) if rest[len(row)] == " " else row.rstrip(" ").rfind(" ") + 1
+        # An indented line has no break in its indentation.
+        end = end if row[:end].strip() else len(row)
+        rows.append(before + rest[:end].rstrip(" "))
+        before, rest = indent, rest[end:].lstrip(" ")
+    return [*rows, before + rest] if rest or not rows else rows

@@ -1,4 +1,5 @@
 from strands_cli.engine.correction_trial import require_rehearsed as require_rehearsed
+from strands_cli.engine.denials import ERROR_CODE as ERROR_CODE
 from strands_cli.engine.nested_runs import render as render
 from strands_cli.engine.nested_runs import run_agent as run_agent
 from strands_cli.engine.nested_runs import run_workflow as run_workflow
@@ -10,5 +11,4 @@ from strands_cli.engine.redacted_ports import redacted_errors as redacted_errors
 from strands_cli.engine.redacted_ports import redacted_writer as redacted_writer
 from strands_cli.engine.standalone import StandaloneRun as StandaloneRun
 from strands_cli.engine.step_results import StepResult as StepResult
-from strands_cli.engine.step_results import json_of as json_of
-from strands_cli.engine.step_results import text_of as text_of
+from strands_cli.engine.step_results import failure_of as failure_of

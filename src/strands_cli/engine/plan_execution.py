@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.artifacts import WRITTEN, written_of
 from strands_cli.engine.decisions import open_questions
-from strands_cli.engine.denials import denials_of, require_done
+from strands_cli.engine.denials import FailedCalls, failed_calls_of, require_done
 from strands_cli.engine.effects import EffectSpec, NeedsDecision
 from strands_cli.engine.end_names import end_names
 from strands_cli.engine.patterns import PATTERNS
@@ -20,10 +21,12 @@ from strands_cli.events import (
     ArtifactWritten,
     Denials,
     Event,
+    Failures,
     RunFinished,
     RunStarted,
     RunStatus,
     Usage,
+    Verdict,
     never_asked,
 )
 
@@ -48,6 +51,9 @@ class RunResult:
     seconds: float
     cost_usd: float | None = None
     denials: tuple[Denials, ...] = ()
+    failed_calls: int = 0
+    failures: tuple[Failures, ...] = ()
+    verdict: Verdict | None = None
 
 
 async def execute(
@@ -71,9 +77,9 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
     _store_start(run)
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
-        denials = denials_of(ports.journal.rows("tool"))
-        run.budget.is_frozen &= not never_asked(denials)  # as earlier versions stored it, it was complete
-        require_done(denials, fail_on_denied=ports.fail_on_denied)
+        failed = failed_calls_of(ports.journal.rows("tool"))
+        run.budget.is_frozen &= not never_asked(failed.denials)  # as earlier versions stored it, it was complete
+        require_done(failed.denials, fail_on_denied=ports.fail_on_denied)
         artifacts = await _finish_artifacts(run, names, write_artifacts)
     except BaseException as error:
         if isinstance(error, StrandsCliError):
@@ -85,12 +91,12 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
         except RunRecordError as lost:
             # The error that is raised says it; but one that is only cancelled work does not.
             reason = lost.message if isinstance(error, asyncio.CancelledError) else reason
-        _report_end(run, span, status, reason, _denials_in(run))
+        _report_end(run, span, status, reason, _failed_in(run))
         raise
     if not run.budget.is_frozen:
         facts = {**_end_facts(run, "completed", None), "exit_code": 0}
         await ports.journal.store(**facts, response=names["last_response"])
-    _report_end(run, span, "completed", None, denials)
+    _report_end(run, span, "completed", None, failed)
     return RunResult(
         run_id=run.id,
         status="completed",
@@ -101,7 +107,10 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
         tool_calls=run.budget.tool_calls,
         seconds=run.budget.seconds,
         cost_usd=run.budget.cost,
-        denials=denials,
+        denials=failed.denials,
+        failed_calls=failed.number,
+        failures=failed.failures,
+        verdict=run.verdict,
     )
 
 
@@ -181,19 +190,28 @@ def _end_facts(run: Run, status: RunStatus, reason: str | None) -> dict[str, Any
     return {"status": status, "reason": reason, **ended}
 
 
-def _denials_in(run: Run) -> tuple[Denials, ...]:
-    """Return the denied calls of a run that did not complete; those that wait now are none."""
+def _failed_in(run: Run) -> FailedCalls:
+    """Return the failed calls of a run that did not complete; those that wait now are none."""
     try:
         waiting = {row.key.removesuffix("/approval") for row in open_questions(run.ports.journal)}
-        return denials_of(row for row in run.ports.journal.rows("tool") if row.key not in waiting)
+        return failed_calls_of(row for row in run.ports.journal.rows("tool") if row.key not in waiting)
     except RunRecordError:  # the error that is raised says it
-        return ()
+        return FailedCalls()
 
 
-def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None, denials: tuple[Denials, ...]) -> None:
+def _report_end(run: Run, span: Traced, status: RunStatus, reason: str | None, failed: FailedCalls) -> None:
     """Send the event that a run has ended."""
     budget = run.budget
     calls = {"model_calls": budget.model_calls, "tool_calls": budget.tool_calls}
     span.ended(status, budget.usage, reason, cost_usd=budget.cost, **calls)
     spent = (budget.usage, budget.model_calls, budget.tool_calls)
-    run.emit(RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost, denials))
+    ended = RunFinished(run.clock.now(), run.id, status, budget.seconds, *spent, reason, budget.cost)
+    run.emit(
+        dataclasses.replace(
+            ended,
+            denials=failed.denials,
+            failed_calls=failed.number,
+            failures=failed.failures,
+            verdict=run.verdict,
+        )
+    )

@@ -26,7 +26,7 @@ from strands_cli.engine.ports import UNTRACED, Ports, traced_step
 from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
 from strands_cli.engine.step_results import StepResult, describe
 from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
-from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted
+from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted, Verdict
 from strands_cli.planning import agents_by_key
 from strands_cli.workflow import AgentLimits
 from strands_cli.workflow.sections import Budgets
@@ -63,6 +63,7 @@ class Run:
         self.human = ports.human
         self._emit = emit
         self.ports = ports
+        self.verdict: Verdict | None = None
         self._within = within
         self._prefix = prefix
         spender = Spender(workflow=plan.file if within is not None else None, prefix=prefix)
@@ -165,6 +166,12 @@ class Run:
             InvalidAnswer: The agent gave none, also when it was asked to correct its answer.
         """
         return await self._visit(Visit(key, step, names, schema=schema, keep_failure=keep_failure))
+
+    def judge(self, verdict: Verdict) -> None:
+        """Take the verdict on the last draft; a workflow inside another one does not store its own."""
+        self.verdict = verdict
+        if self._within is None and not self.budget.is_frozen:
+            self.ports.journal.put(verdict=verdict.as_dict())
 
     def warn(self, message: str) -> None:
         """Send a warning to the listeners."""

@@ -11,7 +11,7 @@ from strands_cli.engine.conversations import Conversations, fields_of, without_f
 from strands_cli.engine.denials import has_denial
 from strands_cli.engine.journal import Question
 from strands_cli.engine.ports import AgentRequest, Ports
-from strands_cli.engine.step_results import StepResult, json_of, reports_error, text_of
+from strands_cli.engine.step_results import StepResult, failure_of, json_of, text_of
 from strands_cli.errors import CallDenied, FileAtFault, RunFailed
 from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow.steps import AgentStep, CallStep
@@ -191,13 +191,14 @@ class StepInputs:
         async def act() -> tuple[StepResult, dict[str, Any]]:
             result = await self._ports.tools.call_tool(tool, arguments, scope)
             text, output = text_of(result), json_of(result)
-            if not reports_error(result):
+            if (failure := failure_of(result)) is None:
                 return StepResult(text, tool.name, output=output), {}
             problem = f"{scope.key}: the tool {tool.name} failed: {text}"
             if not step.continues_after_error:
                 if has_denial(self._ports.journal.rows(None, scope.key)):
                     raise CallDenied(problem)
-                raise RunFailed(problem, fix="to continue after an error of the tool: `on_error: continue` in the step")
+                otherwise = "to continue after an error of the tool: `on_error: continue` in the step"
+                raise RunFailed(problem, fix=f"{failure.fix}; or, {otherwise}" if failure.fix else otherwise)
             self._warn(f"{problem}; the run continues")
             return StepResult(text, tool.name, output=output, status="failed"), {"status": "failed"}
 

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.phrases import with_fix
 from strands_cli.workflow.steps import CallStep, GateStep
 
 if TYPE_CHECKING:
     from strands_cli.events import StepKind
     from strands_cli.workflow.steps import Step
+
+
+# The code of a failed call that names none.
+TOOL_FAILED = "tool_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,11 @@ class StepResult:
     status: str = "completed"
     # Not in the text of a whole step: a template that prints one makes the same prompt as before.
     approved: bool | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_call(cls, result: Mapping[str, Any], tool: str, index: int) -> StepResult:
+        """Return the result of a tool call as that of a step."""
+        return cls(text_of(result), tool, index, json_of(result))
 
 
 def describe(step: Step) -> tuple[StepKind, str]:
@@ -52,6 +62,43 @@ def text_of(result: Mapping[str, Any]) -> str:
     if texts:
         return "\n".join(texts).rstrip("\n")
     return "\n".join(json.dumps(block["json"], ensure_ascii=False) for block in result["content"] if "json" in block)
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    """Why a tool call did not do what was asked.
+
+    Attributes:
+        code: One of docs/reference/tool-errors.md, or a word of the tool.
+        fix: What permits or repairs such a call, for the person who runs the workflow, where the tool names it.
+    """
+
+    code: str
+    reason: str
+    fix: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.code}: {with_fix(self.reason, self.fix)}"
+
+
+def failure_of(result: Mapping[str, Any]) -> CallFailure | None:
+    """Return why a tool call failed; None if it succeeded.
+
+    A result without a code, such as one about code that raised, has `tool_failed`.
+    """
+    if not reports_error(result):
+        return None
+    blocks = [block["json"] for block in result["content"] if isinstance(block.get("json"), Mapping)]
+    error = next((block["error"] for block in blocks if block.get("error")), None)
+    if not isinstance(error, Mapping):
+        return CallFailure(TOOL_FAILED, error if isinstance(error, str) else text_of(result))
+    details = error.get("details")
+    fix = details.get("fix") if isinstance(details, Mapping) else None
+    message = str(error.get("message") or text_of(result))
+    if "code" in error:
+        return CallFailure(str(error["code"]), message, fix if isinstance(fix, str) else None)
+    kind, fix = error.get("type"), error.get("fix")
+    return CallFailure(TOOL_FAILED, f"{kind}: {message}" if kind else message, fix if isinstance(fix, str) else None)
 
 
 def reports_error(result: Mapping[str, Any]) -> bool:

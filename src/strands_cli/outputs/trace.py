@@ -94,6 +94,7 @@ class RunTrace:
             node["decision"] = {"effect": event.effect, "rule": event.rule, "distribution": event.distribution}
             return
         ended = {"status": event.status, "seconds": _rounded(event.seconds), "error_code": event.error_code}
+        ended |= {"reason": event.reason} if event.reason else {}
         node |= {**ended, "truncated": event.truncated, "replayed": event.replayed}
 
     def _node(self, key: str, at: float) -> Node:

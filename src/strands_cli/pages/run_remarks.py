@@ -28,6 +28,9 @@ def _warnings(page: RunPage) -> Iterator[str]:
     retried = [branch for branch in branches if branch.effect is not None and branch.effect.row.detail.get("failures")]
     if retried:
         yield f"{counted(len(retried), 'model turn')} failed before an attempt succeeded: {_places(page, retried)}"
+    yield from _failed_calls(page, branches)
+    if page.summary.verdict is not None and not page.summary.verdict.accepted:
+        yield f"The last draft is {page.text(page.summary.verdict)}."
     changed = [branch for branch in branches if branch.effect is not None and "called_with" in branch.effect.row.detail]
     if changed:
         yield f"{counted(len(changed), 'call')} got other arguments than the model wrote: {_places(page, changed)}"
@@ -36,6 +39,19 @@ def _warnings(page: RunPage) -> Iterator[str]:
     for bar in page.pictures.budgets if page.pictures else ():
         if bar.share >= bar.warn_at:
             yield f"{page.text(bar.name)}: {bar.share * 100:.0f} % of the limit are used."
+
+
+def _failed_calls(page: RunPage, branches: list[Branch]) -> Iterator[str]:
+    """Yield each reason for which calls failed or were denied, with the calls."""
+    found: dict[tuple[str, str], list[Branch]] = {}
+    for branch in branches:
+        if branch.effect is not None and branch.effect.tool_error is not None:
+            found.setdefault((branch.who, str(branch.effect.tool_error)), []).append(branch)
+    for (tool, reason), failed in list(found.items())[:MOST_PLACES]:
+        reasons = f"<bdi>{page.text(tool)}</bdi>, <bdi>{page.text(reason)}</bdi>"
+        yield f"{counted(len(failed), 'tool call')} failed: {reasons}: {_places(page, failed)}"
+    if len(found) > MOST_PLACES:
+        yield f"Tool calls failed for {len(found) - MOST_PLACES:,} more reasons."
 
 
 def _is_damaged(page: RunPage, branch: Branch) -> bool:

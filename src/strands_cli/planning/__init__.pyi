@@ -12,6 +12,7 @@ from strands_cli.planning.policy_explanation import Explanation as Explanation
 from strands_cli.planning.policy_explanation import explain_policy as explain_policy
 from strands_cli.planning.run_inputs import BAD_INPUT as BAD_INPUT
 from strands_cli.planning.run_inputs import MISSING_INPUT as MISSING_INPUT
+from strands_cli.planning.run_inputs import UNKNOWN_INPUT as UNKNOWN_INPUT
 from strands_cli.planning.run_inputs import resolve_inputs as resolve_inputs
 from strands_cli.planning.run_request import RunRequest as RunRequest
 from strands_cli.planning.run_request import converted as converted

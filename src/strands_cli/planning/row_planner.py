@@ -56,7 +56,8 @@ class InputPlanner:
     def inputs(self, request: RunRequest) -> tuple[dict[str, Any], list[Finding]]:
         """Return the inputs of a request, and what is wrong with them and with what follows from them alone."""
         spec, document = self._spec, self._document
-        inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document)
+        read = None if spec.is_earlier else self._names
+        inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, read)
         if self._is_tool:
             findings = [found for found in findings if found.code != MISSING_INPUT]
             return inputs, [*findings, *check_variables(self._names, document, inputs)]

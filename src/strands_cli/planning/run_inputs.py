@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
@@ -25,7 +25,11 @@ UNKNOWN_INPUT = Code(
 
 
 def resolve_inputs(
-    inputs: Inputs, texts: Mapping[str, str], values: Mapping[str, Any], document: Document
+    inputs: Inputs,
+    texts: Mapping[str, str],
+    values: Mapping[str, Any],
+    document: Document,
+    read: Collection[str] | None = None,
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Return every input's value, and all that is wrong with them.
 
@@ -33,12 +37,15 @@ def resolve_inputs(
         inputs: What the workflow declares; defaults and `values` count where nothing was given.
         texts: Texts to be converted to the declared types (`--var`).
         values: Values that have types already; they count less than what is given as text.
+        read: The names that templates use and only inputs define: a value of another name that is not declared is an
+            error. None makes a warning of each, as in version 0.
     """
     declared = inputs.declared()
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
     resolved |= inputs.values
     unknown = [name for name in {**values, **texts} if name not in resolved and name not in declared]
-    findings = [_unknown(name, {**declared, **inputs.values}) for name in unknown]
+    known = {**declared, **inputs.values}
+    findings = [_unknown(name, known, is_read=read is None or name in read) for name in unknown]
     resolved |= values
     for name, text in getattr(values, "written", {}).items():
         if name in declared and declared[name].type == "string" and values[name] is not None:
@@ -60,8 +67,10 @@ def resolve_inputs(
     return resolved, findings
 
 
-def _unknown(name: str, known: Mapping[str, Any]) -> Finding:
+def _unknown(name: str, known: Mapping[str, Any], *, is_read: bool) -> Finding:
     message = f"the workflow declares no input '{name}'"
     listed = f"it declares: {', '.join(known)}" if known else "it declares none"
-    fix = suggest(name, known, f"{listed}; templates can still use the value")
-    return Finding(UNKNOWN_INPUT, message, fix=fix, severity="warning")
+    if is_read:
+        fix = suggest(name, known, f"{listed}; templates can still use the value")
+        return Finding(UNKNOWN_INPUT, message, fix=fix, severity="warning")
+    return Finding(UNKNOWN_INPUT, f"{message}, and nothing reads it", fix=suggest(name, known, listed))

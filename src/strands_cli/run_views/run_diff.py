@@ -232,7 +232,7 @@ def _facts(effect: EffectSummary, *, with_output: bool) -> Iterator[tuple[str, A
     if with_output:
         yield from _answers(effect)
     yield "damage", effect.damage
-    yield "error", effect.tool_error[1] if row.kind == "tool" and effect.tool_error else effect.error
+    yield "error", effect.tool_error.reason if row.kind == "tool" and effect.tool_error else effect.error
     yield "tokens", _tokens(row.usage)
 
 

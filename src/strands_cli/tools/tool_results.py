@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from strands_cli.phrases import shortened
+from strands_cli.phrases import short_json, shortened
 from strands_cli.secrets import Redactor
 from strands_cli.tools.media import DOCUMENTS, IMAGES, blocks_of_bytes, decoded
 from strands_cli.tools.messages import decode, encode, without_repetition
@@ -22,6 +22,7 @@ MAX_DETAILS_BYTES = 4096
 MAX_PROGRESS_BYTES = 4096
 MEDIA_BYTES = 8 * 1024 * 1024
 _MEDIA = ("image", "document", "video")
+_PLAIN = re.compile(r"[\w:./-]+")
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -227,6 +228,44 @@ def _bounded(error: Mapping[str, Any]) -> dict[str, Any]:
     details = error.get("details")
     small = isinstance(details, Mapping) and len(json.dumps(details)) <= MAX_DETAILS_BYTES
     return {**error, "message": shortened(error["message"], MAX_MESSAGE), "details": details if small else {}}
+
+
+def with_fix_of(result: Result, reference: str | None, config: Mapping[str, Any]) -> Result:
+    """Return a failed result whose `fix` says in the words of the workflow what permits the call.
+
+    Args:
+        reference: How the workflow names the tool; None where nothing of it is advice: its words come from a server.
+        config: What the workflow configures of it.
+    """
+    error = error_of(result)
+    details = dict((error.get("details") if error else None) or {})
+    if error is None or not details.keys() & {"fix", "config"}:
+        return result
+    settings, fix = details.pop("config", None), details.pop("fix", None)
+    if reference is not None:
+        if isinstance(settings, Mapping) and settings:
+            details["fix"] = _setting(reference, settings, config)
+        elif isinstance(fix, str):
+            details["fix"] = shortened(fix, MAX_MESSAGE)
+    found = [
+        {"json": {"error": {**error, "details": details}}} if _structured(one) else one for one in result["content"]
+    ]
+    return {**result, "content": found}
+
+
+def _setting(reference: str, settings: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """Return what to write into the workflow; what a list has there already stays in it."""
+    merged = {
+        name: [*config[name], *(one for one in value if one not in config[name])]
+        if isinstance(value, list) and isinstance(config.get(name), (list, tuple))
+        else value
+        for name, value in settings.items()
+    }
+    written = ", ".join(f"{name}: {short_json(value, MAX_MESSAGE)}" for name, value in merged.items())
+    name = reference if _PLAIN.fullmatch(reference) else json.dumps(reference, ensure_ascii=False)
+    if config:
+        return f"to permit it: `{written}` in the `config` of {name} in the workflow"
+    return f"to permit it, write the tool in the workflow as {{tool: {name}, config: {{{written}}}}}"
 
 
 def _cut(block: Mapping[str, Any], size: int) -> str:

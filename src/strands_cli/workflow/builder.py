@@ -171,6 +171,7 @@ class EvaluatorOptions(TypedDict, total=False):
     max_iters: int | None
     producer_input: str | None
     revise_prompt: str | None
+    on_reject: Literal["fail", "accept"]
     review_gate: StepPart | None
 
 

@@ -31,6 +31,8 @@ _CODES = {
     errno.ENXIO: ("invalid_input", "not-a-file", "is not a regular file"),
 }
 
+_OUTSIDE = "to permit it, name the folder in the workflow, `env: {mounts: {data: FOLDER}}`, and write @data/FILE"
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -137,6 +139,7 @@ class Workspace:
             "sandbox_violation",
             f"{printable(path)[:200]} lies outside the workspace; give a path relative to it",
             reason="outside",
+            fix=_OUTSIDE,
         )
 
     def _require_writable(self, base: Path, place: Place, shown: str) -> None:
@@ -186,7 +189,8 @@ def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = 
         error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
     )
     known = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
-    return ToolError(code, f"{shown}: {words}{known}", reason=reason, path=shown)
+    fix = {"fix": _OUTSIDE} if reason == "outside" else {}
+    return ToolError(code, f"{shown}: {words}{known}", reason=reason, path=shown, **fix)
 
 
 def _is_anchored(path: str) -> bool:

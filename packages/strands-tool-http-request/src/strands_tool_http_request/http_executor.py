@@ -79,7 +79,10 @@ async def http_executor(tool: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         arguments = read_input(tool, TOOL_SPEC)
         context = CallContext.of(kwargs)
         policy = _policy_of(context.config, context.secrets)
-        response = await fetch(_request(arguments, policy), policy, context, None)
+        try:
+            response = await fetch(_request(arguments, policy), policy, context, None)
+        except ToolError as error:
+            raise _with_fix(error) from None
         return describe(response, policy, context.config.get("response_format"))
 
     return await answer_async(tool, work)
@@ -106,6 +109,16 @@ def _policy_of(config: Mapping[str, Any], secrets: Mapping[str, str]) -> Policy:
         scope=scope,
         headers=_with_secrets(headers, secrets, url) | _basic(config.get("basic"), secrets, url),
     )
+
+
+def _with_fix(error: ToolError) -> ToolError:
+    """Return the error with what permits the call: an executor has no `config` of its own, but its fields."""
+    config = error.details.pop("config", {})
+    if "allow_private" in config:
+        error.details["fix"] = "to permit it, write the address itself in `base_url` of the executor"
+    elif "timeout_s" in config:
+        error.details["fix"] = f"to give it more time: `timeout_ms: {config['timeout_s'] * 1000}` of the executor"
+    return error
 
 
 def _named_addresses(url: httpx.URL) -> tuple[HostRule, ...]:

@@ -15,7 +15,9 @@ class ToolError(Exception):
         code: One of the shared vocabulary: `invalid_input`, `denied`, `timeout`, `cancelled`, `unavailable`,
             `tool_failed`, `sandbox_violation`.
         retryable: Whether the same call may succeed later.
-        details: JSON values; `reason` names the exact cause in one kebab-case word.
+        details: JSON values; `reason` names the exact cause in one kebab-case word. Two are for the person who runs the
+            workflow, who reads them under the call, and not for the model: `config` has the settings of the tool that
+            permit such a call, as `{"allow_hosts": ["example.org"]}`; `fix` is a sentence where no setting does.
     """
 
     def __init__(self, code: str, message: str, *, retryable: bool = False, **details: Any) -> None:

@@ -12,11 +12,12 @@ from strands_tool_python_exec._process import Outcome, Request
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 _LIMIT_OF_ERRNO = {"27": "disk", "28": "disk", "24": "open_files", "12": "memory"}
+_MORE_TIME = "; `timeout` of the call, or `timeout_s` in the tool's `config`, gives more"
 _LIMIT_WORDS = {
-    "wall_time": "the code took longer than {timeout:g} seconds",
-    "output": "the code wrote far more output than is kept",
-    "disk": "the code filled its {disk} MiB of disk",
-    "cpu_time": "the code used more than {timeout:g} seconds of processor time",
+    "wall_time": "the code took longer than {timeout:g} seconds" + _MORE_TIME,
+    "output": "the code wrote far more output than is kept; `max_output_bytes` in the tool's `config` keeps more",
+    "disk": "the code filled its {disk} MiB of disk; `disk_mb` in the tool's `config` gives more",
+    "cpu_time": "the code used more than {timeout:g} seconds of processor time" + _MORE_TIME,
 }
 Answer = dict[str, Any]
 

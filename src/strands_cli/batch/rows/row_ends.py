@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
@@ -10,7 +11,7 @@ from strands_cli.engine.decisions import open_questions
 from strands_cli.engine.journal import stored_question
 from strands_cli.engine.stored_runs import summary_of
 from strands_cli.errors import BudgetExceeded, CallDenied, ExitCode, RunFailed, StrandsCliError, exit_code_of
-from strands_cli.events import Event, RunFinished, RunStarted, RunWarning, StepFinished
+from strands_cli.events import Event, Failures, RunFinished, RunStarted, RunWarning, StepFinished, Verdict
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
@@ -62,7 +63,12 @@ class RowWatch:
     def completed(self, result: RunResult, output: Any) -> RowOutcome:
         """Return the outcome of a run that has completed."""
         return RowOutcome(
-            "completed", spent=self.spent, response=result.response, output=output, artifacts=result.artifacts
+            "completed",
+            spent=self.spent,
+            response=result.response,
+            output=output,
+            artifacts=result.artifacts,
+            **_at_end(result),
         )
 
     def stopped(self, error: BaseException) -> RowOutcome:
@@ -72,11 +78,22 @@ class RowWatch:
         status: RunStatus = self.finished.status if self.finished is not None else "failed"
         denials = self.finished.denials if self.finished is not None and isinstance(error, CallDenied) else ()
         denied = list(dict.fromkeys(one.tool for one in denials))
-        return RowOutcome(status, exit_code_of(error), self.spent, error=error_of(error), denied=denied)
+        further = {} if self.finished is None else _at_end(self.finished)
+        return RowOutcome(status, exit_code_of(error), self.spent, error=error_of(error), denied=denied, **further)
 
     def interrupted(self) -> RowOutcome:
         """Return the outcome of a run that was asked to stop."""
         return RowOutcome("interrupted", ExitCode.INTERRUPTED, self.spent)
+
+
+def _at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
+    """Return what an outcome has of the calls that failed, and of the last draft."""
+    return _further(ended.failed_calls, ended.failures, ended.verdict)
+
+
+def _further(failed_calls: int, failures: Iterable[Failures], verdict: Verdict | None) -> dict[str, Any]:
+    judged = None if verdict is None else verdict.as_dict()
+    return {"failed_calls": failed_calls, "failures": [asdict(one) for one in failures], "verdict": judged}
 
 
 def error_of(error: BaseException) -> dict[str, Any]:
@@ -107,17 +124,19 @@ def outcome_in(journal: StoredJournal) -> RowOutcome | None:
             return None
         return RowOutcome(status, ExitCode.WAITING, spent_in(journal), error=error, questions=questions)
     summary = summary_of(journal)
+    further = _further(summary.failed_calls.number, summary.failed_calls.failures, summary.verdict)
     if status != "completed":
         code = int(journal.get("exit_code") or RunFailed.exit_code)
         error = {"message": reason or status, "exit_code": code}
         denied = list(dict.fromkeys(one.tool for one in summary.denials)) if code == ExitCode.DENIED else []
-        return RowOutcome(status, code, _spent(summary.spent), error=error, denied=denied)
+        return RowOutcome(status, code, _spent(summary.spent), error=error, denied=denied, **further)
     return RowOutcome(
         "completed",
         spent=_spent(summary.spent),
         response=summary.response,
         output=structured_output(journal),
         artifacts=summary.artifacts,
+        **further,
     )
 
 

@@ -74,6 +74,9 @@ class RowOutcome:
         error: Why it did not complete: `message`, `exit_code`, `fix`.
         questions: What waits for a person, with the commands that answer it.
         denied: The tools of which no call was made, for want of a person.
+        failed_calls: How many of its tool calls failed or were denied.
+        failures: Their tools and reasons, as `strands run --json` has them.
+        verdict: That on the last draft of a workflow with an evaluator: `accepted`, `score`, `min_score`, `drafts`.
     """
 
     status: RunStatus
@@ -85,6 +88,9 @@ class RowOutcome:
     error: Mapping[str, Any] | None = None
     questions: Sequence[Mapping[str, Any]] = ()
     denied: Sequence[str] = ()
+    failed_calls: int = 0
+    failures: Sequence[Mapping[str, Any]] = ()
+    verdict: Mapping[str, Any] | None = None
 
     @property
     def stored_status(self) -> RowStatus:
@@ -108,6 +114,9 @@ class RowOutcome:
             "error": dict(self.error) if self.error is not None else None,
             "questions": [dict(one) for one in self.questions],
             "denied": list(self.denied),
+            "failed_calls": self.failed_calls or None,
+            "failures": [dict(one) for one in self.failures],
+            "verdict": dict(self.verdict) if self.verdict is not None else None,
         }
         calls = {"steps": spent.steps, "model_calls": spent.model_calls, "tool_calls": spent.tool_calls}
         present = {name: value for name, value in facts.items() if value not in (None, [])}
@@ -118,8 +127,9 @@ class RowOutcome:
         """Return the outcome that an effect has."""
         calls = stored.get("calls") or {}
         names = ("status", "exit_code", "response", "output", "artifacts", "error", "questions", "denied")
+        known = {name: stored[name] for name in (*names, "failed_calls", "failures", "verdict") if name in stored}
         spent = Spent(usage, cost or 0.0, int(cost is None), **calls, seconds=stored.get("seconds") or 0.0)
-        return cls(spent=spent, **{name: stored[name] for name in names if name in stored})
+        return cls(spent=spent, **known)
 
     def line(self, number: int, line: int, run: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the object of one line of the results.
@@ -147,5 +157,11 @@ class RowOutcome:
             "cost_usd": spent.cost_usd,
             "seconds": round(spent.seconds, 3),
         }
-        further = {"denied": list(self.denied), "error": self.error, "questions": list(self.questions)}
-        return {**whole, **{name: value for name, value in further.items() if value}}
+        further: dict[str, Any] = {
+            "denied": list(self.denied),
+            "error": self.error,
+            "questions": list(self.questions),
+            "failed_calls": self.failed_calls,
+            "failures": [dict(one) for one in self.failures],
+        }
+        return {**whole, **(self.verdict or {}), **{name: value for name, value in further.items() if value}}

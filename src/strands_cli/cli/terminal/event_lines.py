@@ -19,7 +19,10 @@ from strands_cli.events import (
     ToolCallFinished,
     ToolProgress,
 )
-from strands_cli.phrases import counted, duration, shortened
+from strands_cli.phrases import counted, duration, shortened, tool_calls, with_fix
+
+# The most characters of the reason of a failed call; `runs show` has all of it.
+_REASON = 600
 
 
 def line_for(event: Event) -> str | None:
@@ -37,19 +40,26 @@ def line_for(event: Event) -> str | None:
         case ToolCallFinished():
             outcome = event.error_code or "ok"
             cut = ", output cut" if event.truncated else ""
-            return f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+            line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+            return f"{line}\n  {_reason(event)}" if event.reason else line
         case ModelRetried():
             reason = event.reason.splitlines()[0]
             return f"  retry {step_of(event.key)}  {event.agent}, in {duration(event.wait_s)}: {reason}"
         case RunWarning(message=message):
             return f"warning: {message}"
         case RunFinished(status="completed"):
-            calls = f"{counted(event.model_calls, 'model call')}, {counted(event.tool_calls, 'tool call')}"
+            calls = f"{counted(event.model_calls, 'model call')}, {tool_calls(event.tool_calls, event.failed_calls)}"
             cost = ", cost unknown" if event.cost_usd is None else f", ${event.cost_usd:.4f}" if event.cost_usd else ""
             return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens{cost}"
         case RunFinished():
-            return f"{event.status} after {duration(event.seconds)}"
+            failed = f": {tool_calls(event.tool_calls, event.failed_calls)}" if event.failed_calls else ""
+            return f"{event.status} after {duration(event.seconds)}{failed}"
     return None
+
+
+def _reason(event: ToolCallFinished) -> str:
+    """Return why a call failed, with what permits it, as one line."""
+    return shortened(" ".join(with_fix(event.reason or "", event.fix).split()), _REASON)
 
 
 def progress_line(event: ToolProgress) -> str:

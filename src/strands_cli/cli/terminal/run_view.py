@@ -18,6 +18,7 @@ from strands_cli.events import (
     RunFinished,
     RunStarted,
     RunStatus,
+    RunWarning,
     StepFailed,
     StepStarted,
     ToolProgress,
@@ -31,7 +32,7 @@ _MODEL_SAYS = "  > "
 class View:
     """Listens to events and prints a line for each that matters to a person.
 
-    `run_id` is known once the run has started; `ended` and `denials` once it has ended or waits.
+    `run_id` is known once the run has started; `ended`, `denials` and `finished` once it has ended or waits.
     """
 
     # Whether progress is drawn below the lines.
@@ -39,6 +40,7 @@ class View:
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.denials: tuple[Denials, ...] = ()
+        self.finished: RunFinished | None = None
         self.run_id: str | None = None
         self.ended: RunStatus | None = None
         self._quiet = quiet
@@ -59,10 +61,10 @@ class View:
                 case RunStarted():
                     self.run_id = event.run_id
                 case RunFinished():
-                    self.ended, self.denials = event.status, event.denials
+                    self.ended, self.denials, self.finished = event.status, event.denials, event
                 case StepFailed() if not self._quiet:
                     self._failed[event.error] = event.key
-            if not self._quiet:
+            if not self._quiet or isinstance(event, RunWarning):
                 self._show(event)
 
     def _show(self, event: Event) -> None:

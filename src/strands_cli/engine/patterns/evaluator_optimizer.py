@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import Counted
+from strands_cli.errors import FileAtFault
+from strands_cli.events import Verdict
 from strands_cli.read_answers import ReadSchema, as_evaluation
 from strands_cli.workflow.patterns import ENDS
 from strands_cli.workflow.steps import AgentStep
@@ -35,6 +37,10 @@ EVALUATE = """Judge this draft: a score from 0 to 100, its issues, and how to fi
 
 
 PREVIEW = 200
+_HELPS = (
+    "the drafts are stored; for more of them a larger `max_iters` in the pattern's `accept`, or a lower `min_score`;"
+    " to take the last one `on_reject: accept` in its `config`"
+)
 
 
 class _WithMore(dict[str, Any]):
@@ -49,9 +55,13 @@ class _WithMore(dict[str, Any]):
 
 
 async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, Any]:
-    """Write, judge and revise; the last draft is the response, accepted or not."""
+    """Write, judge and revise; the last draft is the response.
+
+    Raises:
+        FileAtFault: No draft was accepted, and `on_reject` does not accept the last one.
+    """
     names: dict[str, Any] = {"iterations": []}
-    message = config.producer_input
+    message, is_taken = config.producer_input, False
     last = config.accept.max_iters - 1
     for index in range(config.accept.max_iters):
         names = await _iterate(run, config, index, message, names)
@@ -62,8 +72,10 @@ async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, An
             names = {**names, "hitl_response": answer}
             # Older versions took these words for a wish: a run of theirs may have gone on.
             if answer.strip().lower() in ENDS and not run.has_begun(f"iterations.{index + 1}.producer"):
+                is_taken = True
                 break
         message = config.revise_prompt or REVISE
+    _conclude(run, config, names, by_person=is_taken)
     return {**names, **_in_earlier_words(config, names)} if run.plan.spec.is_earlier else names
 
 
@@ -80,6 +92,19 @@ def _in_earlier_words(config: EvaluatorConfig, names: dict[str, Any]) -> dict[st
         "min_score": int(least) if least.is_integer() else least,
         "max_iters": config.accept.max_iters,
     }
+
+
+def _conclude(run: Run, config: EvaluatorConfig, names: dict[str, Any], *, by_person: bool) -> None:
+    """Say whether the last draft is accepted, and fail where it is not and has to be."""
+    score, least = names["final_score"], config.accept.min_score
+    verdict = Verdict(by_person or score >= least, score, least, len(names["iterations"]))
+    run.judge(verdict)
+    if verdict.accepted or run.budget.is_frozen:  # a run that was complete before is only visited
+        return
+    if config.on_reject == "accept":
+        run.warn(str(verdict))
+        return
+    raise FileAtFault(str(verdict), fix=_HELPS)
 
 
 async def _iterate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from strands_cli.engine.ports import RunStore, StoredJournal, SystemClock
 from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.outputs import write_recording
+from strands_cli.planning import UNKNOWN_INPUT
 from strands_cli.planning.planned_tools import ObjectTool
 from strands_cli.planning.workflow_tools import with_parts
 
@@ -38,6 +39,13 @@ class Rerun:
     rows: Sequence[Row]
     origin: Mapping[str, str]
     changed: str | None
+
+    def __post_init__(self) -> None:
+        """Make a warning of an input of the other run that nothing reads any more: no person gives it now."""
+        findings = (
+            replace(one, severity="warning") if one.code == UNKNOWN_INPUT else one for one in self.planned.findings
+        )
+        object.__setattr__(self, "planned", replace(self.planned, findings=tuple(findings)))
 
 
 def create_journal(

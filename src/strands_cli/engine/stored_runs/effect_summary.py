@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from strands_cli.engine.artifacts import keeps_texts, written_of
+from strands_cli.engine.denials import may_have_failed
 from strands_cli.engine.effects import REUSED
 from strands_cli.engine.journal import Row
-from strands_cli.engine.step_results import json_of, text_of
+from strands_cli.engine.step_results import CallFailure, failure_of, json_of, text_of
 from strands_cli.outputs import turn_of
 
 Value = TypeVar("Value")
@@ -47,21 +48,11 @@ class EffectSummary:
         return self.row.detail.get("error") if self.row.status == "failed" else None
 
     @cached_property
-    def tool_error(self) -> tuple[str, str] | None:
-        """The code and the message of the error that a tool call answered; what succeeded is not decoded for it."""
-        row = self.row
-        # Rows of older versions have neither the code nor the arguments.
-        if row.kind != "tool" or ("arguments" in row.detail and "error_code" not in row.detail):
+    def tool_error(self) -> CallFailure | None:
+        """Why a tool call failed; what succeeded is not decoded for it."""
+        if not (may_have_failed(self.row) and self._output):
             return None
-        if not self._output or self._output.get("status") == "success":
-            return None
-        return self._read(self._error_of_tool)
-
-    def _error_of_tool(self) -> tuple[str, str]:
-        found = (block["json"] for block in self._output["content"] if "json" in block)
-        errors = (one["error"] for one in found if isinstance(one, Mapping) and isinstance(one.get("error"), Mapping))
-        error: Mapping[str, Any] = next(errors, {})
-        return str(error.get("code", "tool_failed")), str(error.get("message", self.text))
+        return self._read(lambda: failure_of(self._output))
 
     @property
     def asked(self) -> str | None:

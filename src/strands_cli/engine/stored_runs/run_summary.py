@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.engine.artifacts import row_of_artifacts, written_of
-from strands_cli.engine.denials import denials_of
+from strands_cli.engine.denials import FailedCalls, failed_calls_of
 from strands_cli.engine.effects import Budget
 from strands_cli.engine.journal import Row, in_order_of_request
 from strands_cli.engine.ports import StoredJournal, StoredRun, SystemClock
@@ -15,7 +15,7 @@ from strands_cli.engine.stored_runs.described_run import damaged_facts, run_of
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.engine.work_place import WorkedOn, worked_on
-from strands_cli.events import Denials
+from strands_cli.events import Denials, Verdict
 from strands_cli.workflow.sections import Budgets
 
 
@@ -29,7 +29,7 @@ class RunSummary:
         artifacts: The files that it wrote: `path`, `digest`, `size`.
         models: The models that answered.
         spent: The calls, tokens and costs of the run; what it took over from another run is not counted.
-        denials: The calls that were denied.
+        failed_calls: The calls that failed or were denied.
         effects: All effects, the calls of a turn in the order of its request.
         answers: The last answer of a model in each step, by the step's key.
         inputs: The inputs, without secrets.
@@ -39,6 +39,7 @@ class RunSummary:
         workflow_text: The text of the workflow file, without secrets.
         refusals: Why workers have refused a run that is queued, by their names.
         worked_on: Where the run was worked on; None before that.
+        verdict: That of the evaluator on its last draft; None without one.
     """
 
     run: StoredRun
@@ -46,7 +47,7 @@ class RunSummary:
     artifacts: Sequence[Mapping[str, Any]]
     models: Sequence[str]
     spent: Budget
-    denials: Sequence[Denials]
+    failed_calls: FailedCalls
     effects: Sequence[EffectSummary]
     answers: Mapping[str, EffectSummary]
     inputs: Any
@@ -56,6 +57,12 @@ class RunSummary:
     workflow_text: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict)
     worked_on: WorkedOn | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def denials(self) -> Sequence[Denials]:
+        """The calls that were denied."""
+        return self.failed_calls.denials
 
     @property
     def cut_off(self) -> int:
@@ -82,7 +89,7 @@ def summary_of(journal: StoredJournal) -> RunSummary:
         artifacts=written_of(written) if written is not None else (),
         models=list(dict.fromkeys(row.detail["model"] for row in rows if row.detail.get("model"))),
         spent=Budget.counted(Budgets(), SystemClock(), journal, rows),
-        denials=denials_of(row for row in rows if row.kind == "tool"),
+        failed_calls=failed_calls_of(row for row in rows if row.kind == "tool"),
         effects=effects,
         answers=_last_answers(effects),
         **_later_facts(journal),
@@ -103,6 +110,7 @@ def _later_facts(journal: StoredJournal) -> dict[str, Any]:
             "workflow_text": str(redactor.json(journal.get("text") or "")),
             "worked_on": worked_on(journal),
             "refusals": {name: str(redactor.json(one["reason"])) for name, one in refusals.items()},
+            "verdict": Verdict(**verdict) if (verdict := journal.get("verdict")) else None,
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise damaged_facts(journal, error) from error

@@ -12,7 +12,7 @@ from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.stored_runs import EffectSummary, run_status
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
-from strands_cli.phrases import first_of
+from strands_cli.phrases import first_of, with_fix
 from strands_cli.run_views.effects.earlier_arguments import arguments_in_turns
 from strands_cli.run_views.open_questions import command
 from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
@@ -191,7 +191,7 @@ def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
 def _tool(effect: EffectSummary, journal: StoredJournal) -> dict[str, Any]:
     detail: Mapping[str, Any] = effect.row.detail
     names = ("decision", "rule", "distribution", "engine", "called_with")
-    code, message = effect.tool_error or (None, effect.error)
+    failure = effect.tool_error
     kept = "arguments" in detail
     return {
         **{name: detail.get(name) for name in names},
@@ -200,8 +200,8 @@ def _tool(effect: EffectSummary, journal: StoredJournal) -> dict[str, Any]:
         "layers": tuple(detail.get("layers", ())),
         "result": effect.text,
         "result_json": effect.value,
-        "error": message,
-        "error_code": code,
+        "error": with_fix(failure.reason, failure.fix) if failure else effect.error,
+        "error_code": failure.code if failure else None,
         "waits_for": detail.get("stopped"),
     }
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine import ERROR_CODE, failure_of
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallFinished
 from strands_cli.hooks import Hooks
 from strands_cli.phrases import shortened
-from strands_cli.planning.plan import WorkflowTool
-from strands_cli.planning.planned_tools import LateTool, request_of
+from strands_cli.planning.plan import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tools import InstalledTool, LateTool, PythonTool, request_of
 from strands_cli.policy import Decision, is_managed
 from strands_cli.policy.claims import doubled
 from strands_cli.policy.rules import Request, Rule
@@ -32,7 +33,7 @@ from strands_cli.tools.forms import LoadedTool
 from strands_cli.tools.messages import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
 from strands_cli.tools.schema import SchemaFaultError, first_problem
-from strands_cli.tools.tool_results import Result, capped, error_of, error_result, plain_json, redacted
+from strands_cli.tools.tool_results import Result, capped, error_result, plain_json, redacted, with_fix_of
 
 if TYPE_CHECKING:
     from strands_cli.tools.calls.workflow_tool_calls import Parts
@@ -156,9 +157,10 @@ class PermissionCheck:
             result = refusal
         # Redacted before it is cut: half a secret at the edge would not be found.
         result = capped(redacted(result, self.redactor), output_bytes_of(attempt.tool.claims))
+        result = with_fix_of(result, *advice_on(attempt.tool.planned))
         detail |= span.finished(attempt.effect, result)
-        if (error := error_of(result)) is not None:
-            detail["error_code"] = str(error["code"])
+        if (failure := failure_of(result)) is not None:
+            detail[ERROR_CODE] = failure.code
         output = encode({"status": result["status"], "content": result["content"]})
         if changes is not None and (changed := changes.since(before, attempt.name)):
             output[AGENT] = changed
@@ -215,8 +217,7 @@ def _check_input(attempt: Attempt, problem: str | None, redactor: Redactor) -> R
 def _finished(
     scope: StepScope, effect: Effect, name: str, result: Result, seconds: float, *, replayed: bool
 ) -> ToolCallFinished:
-    error = error_of(result)
-    code = str(error["code"]) if error else None
+    failure = failure_of(result)
     truncated = result["content"][-1].get("json", {}) if result["content"] else {}
     return ToolCallFinished(
         scope.now(),
@@ -224,10 +225,19 @@ def _finished(
         name,
         result["status"],
         seconds,
-        code,
+        failure.code if failure else None,
         isinstance(truncated, Mapping) and truncated.get("truncated") is True,
         replayed,
+        failure.reason if failure else None,
+        failure.fix if failure else None,
     )
+
+
+def advice_on(planned: PlannedTool) -> tuple[str | None, Mapping[str, Any]]:
+    """Return how the workflow names a tool whose advice is shown, and its config; no name for that of a server."""
+    if isinstance(planned, (InstalledTool, PythonTool)):
+        return planned.ref, planned.config
+    return None, {}
 
 
 def request_for(tool: LoadedTool, arguments: Any, locked: frozenset[str] = frozenset()) -> Request:

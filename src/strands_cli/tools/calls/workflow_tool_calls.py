@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine import StepResult, json_of, render, run_agent, run_workflow, text_of
+from strands_cli.engine import StepResult, failure_of, render, run_agent, run_workflow
 from strands_cli.engine.ports import AgentRunner, ToolCaller
 from strands_cli.errors import InvalidAnswer, RunFailed, has_errors, suggest
 from strands_cli.phrases import first_of
@@ -86,7 +86,7 @@ class Parts:
                 raise inner.stopped
             if result["status"] != "success":
                 return _stopped_at(where, call, result)
-            done = StepResult(text_of(result), call.tool.name, number - 1, json_of(result))
+            done = StepResult.of_call(result, call.tool.name, number - 1)
             names |= {"steps": [*names["steps"], done], "last_response": done.response}
             if call.save_as is not None:
                 names[call.save_as] = done.response if done.output is None else done.output
@@ -122,7 +122,9 @@ def prompt_of(agent: PlannedAgent, arguments: Mapping[str, Any]) -> str:
 
 
 def _stopped_at(where: str, call: InnerCall, result: Mapping[str, Any]) -> Result:
-    error = error_of(result) or {"code": "tool_failed", "message": text_of(result), "retryable": False}
+    failure = failure_of(result)
+    message = failure.reason if failure else ""
+    error = error_of(result) or {"code": "tool_failed", "message": message, "retryable": False}
     details = {"tool": call.tool.name, "error": dict(error)}
     message = f"{where}, {call.tool.name}, failed: {error['message']}"
     return error_result("", error["code"], message, retryable=error.get("retryable") is True, details=details)

@@ -11,6 +11,8 @@ from typing import Any
 SMALL_FIELD = 64
 # The word of an output schema for what a model need not read.
 FOR_PROGRAMS = "x-for-programs"
+# In the details of an error: what permits the call. The model cannot do it, and is not to try.
+FOR_PEOPLE = ("fix", "config")
 
 
 def for_model(
@@ -95,7 +97,10 @@ def _rest(value: Any, text: str) -> Any:
         return None if _is_large(value) and _Text(text).says(value) else value
     error = value.get("error")
     if value.keys() == {"error"} and isinstance(error, Mapping) and str(error.get("message")) in text:
-        rest = {name: part for name, part in error.items() if name not in ("code", "message") and part}
+        rest = {name: part for name, part in error.items() if name not in ("code", "message")}
+        if isinstance(details := rest.get("details"), Mapping):
+            rest["details"] = {name: part for name, part in details.items() if name not in FOR_PEOPLE}
+        rest = {name: part for name, part in rest.items() if part}
         return {"error": rest} if rest else None
     words = _Text(text, frozenset(part for part in value.values() if isinstance(part, str) and not _is_large(part)))
     return {name: part for name, part in value.items() if not (_is_large(part) and words.says(part))}

@@ -86,8 +86,8 @@ STRICTER: tuple[Difference, ...] = (
         0,
         "inputs",
         "a value of an input that is missing, has another type, or is not declared",
-        "an error before the first call",
-        "",
+        "an error before the first call; where it is not declared, a warning",
+        "an error before the first call; a warning for one that is not declared where a template reads it",
         "`missing-input`, `bad-input`, `unknown-input`",
     ),
     Difference(

@@ -88,6 +88,10 @@ class EvaluatorConfig(FormatModel):
     review_gate: GateStep | None = Field(
         default=None, description="A gate between drafts; `stop`, `abort`, `end` and `accept` take the draft and end."
     )
+    on_reject: Literal["fail", "accept"] = Field(
+        default="fail",
+        description="What happens where no draft reaches `min_score`: the run fails, or the last draft is its result.",
+    )
 
 
 class EvaluatorOptimizer(PatternModel):
@@ -149,3 +153,5 @@ class EvaluatorOptimizer(PatternModel):
         """Yield when a draft is accepted."""
         accept = self.config.accept
         yield f"A draft is accepted from a score of {accept.min_score:g}; at most {accept.max_iters} are written."
+        fails = self.config.on_reject == "fail"
+        yield "If none is accepted, " + ("the run fails." if fails else "the last one is the result, with a warning.")

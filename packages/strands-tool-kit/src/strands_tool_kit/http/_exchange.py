@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,13 +68,15 @@ async def exchange(
     Raises:
         ToolError: Nothing could be fetched, or the policy refuses a part of the way.
     """
-    left = context.seconds(policy.limits.timeout_s if seconds is None else seconds)
+    limit = policy.limits.timeout_s
+    left = context.seconds(limit if seconds is None else seconds)
     try:
         async with asyncio.timeout(left):
             return await _Call(policy, context, left).follow(request)
     except (TimeoutError, httpcore.TimeoutException):
         problem = f"{shown_origin(request.url)} did not answer in full within {left:.3g} s"
-        raise ToolError("timeout", problem, retryable=request.method in _SAFE, reason="deadline") from None
+        more = {"config": {"timeout_s": math.ceil(2 * left)}} if seconds is None and left >= limit else {}
+        raise ToolError("timeout", problem, retryable=request.method in _SAFE, reason="deadline", **more) from None
 
 
 class _Call:

@@ -14,6 +14,8 @@ from strands_tool_kit.http._rules import HostRule
 from strands_tool_kit.http._scope import UrlScope
 from strands_tool_kit.http._urls import parse_url, port_of, shown_origin
 
+_REMOVE = "to permit it, remove it from `deny_hosts` in the tool's `config`"
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -99,9 +101,10 @@ class Policy:
         host, port = url.raw_host.decode("ascii"), port_of(url)
         shown = shown_origin(url)
         if any(rule.matches(host, port) for rule in self.deny_hosts):
-            raise ToolError("denied", f"{shown} is in deny_hosts", reason="host", url=shown)
+            raise ToolError("denied", f"{shown} is in deny_hosts", reason="host", url=shown, fix=_REMOVE)
         if self.allow_hosts is not None and not any(rule.matches(host, port) for rule in self.allow_hosts):
-            raise ToolError("denied", f"{shown} is not in allow_hosts", reason="host", url=shown)
+            config = {"allow_hosts": [_place(host, port)]}
+            raise ToolError("denied", f"{shown} is not in allow_hosts", reason="host", url=shown, config=config)
         if (address := parse_address(host)) is not None:
             self.require_address(address, port)
         return url
@@ -114,7 +117,8 @@ class Policy:
         """
         for index, meaning in enumerate(meanings(address)):
             if any(rule.covers(meaning, port) for rule in self.deny_hosts):
-                raise ToolError("denied", f"{meaning} is in deny_hosts", reason="host", address=str(address))
+                problem = f"{meaning} is in deny_hosts"
+                raise ToolError("denied", problem, reason="host", address=str(address), fix=_REMOVE)
             kind = closed_because(meaning)
             if kind is None:
                 continue
@@ -122,7 +126,13 @@ class Policy:
             if index or kind in NEVER or not any(rule.covers(meaning, port) for rule in self.allow_private):
                 inside = "" if meaning == address else f" (inside {address})"
                 problem = f"{meaning}{inside} is not a public address ({kind})"
-                raise ToolError("denied", problem, reason="address", address=str(address), kind=kind)
+                opens = not index and kind not in NEVER
+                config = {"config": {"allow_private": [_place(str(address), port)]}} if opens else {}
+                raise ToolError("denied", problem, reason="address", address=str(address), kind=kind, **config)
+
+
+def _place(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _read(config: Mapping[str, Any]) -> Policy:

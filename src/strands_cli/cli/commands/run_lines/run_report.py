@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.run_lines.run_tree_lines import money, tree_lines
 from strands_cli.cli.text_layout import one_line
-from strands_cli.phrases import counted, duration, short_json, shortened
+from strands_cli.phrases import counted, duration, short_json, shortened, tool_calls, with_fix
 
 if TYPE_CHECKING:
     from strands_cli.engine.stored_runs import EffectSummary, RunSummary, StoredRun
@@ -50,6 +50,9 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost,
         "denials": [dataclasses.asdict(one) for one in summary.denials],
+        "failed_calls": summary.failed_calls.number,
+        "failures": [dataclasses.asdict(one) for one in summary.failed_calls.failures],
+        **({} if summary.verdict is None else summary.verdict.as_dict()),
         "inputs": summary.inputs,
         "rerun_of": summary.origin,
         "corrections": summary.corrections,
@@ -128,7 +131,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     run, spent = summary.run, summary.spent
     cost = "cost unknown" if spent.cost is None else money(spent.cost)
     tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out"
-    calls = [counted(spent.model_calls, "model call"), counted(spent.tool_calls, "tool call"), tokens]
+    failed = summary.failed_calls
+    calls = [counted(spent.model_calls, "model call"), tool_calls(spent.tool_calls, failed.number), tokens]
     lost = f"{counted(cut, 'model call')} cut off at a cost that is not known" if (cut := summary.cut_off) else ""
     yield "run", run.id
     yield "workflow", f"{run.workflow} ({run.pattern})"
@@ -136,6 +140,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     yield "status", run.status
     if run.reason is not None:
         yield "reason", run.reason
+    if summary.verdict is not None and str(summary.verdict) != run.reason:
+        yield "verdict", str(summary.verdict)
     if isinstance(summary.inputs, Mapping) and summary.inputs:
         yield "inputs", "\n".join(f"{name} = {_input(value)}" for name, value in summary.inputs.items())
     yield "started", moment(run.started_at)
@@ -159,7 +165,12 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     for artifact in summary.artifacts:
         yield "wrote", f"{artifact['path']} ({artifact['size']} bytes)"
     for one in summary.denials:
-        yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {one.rule}"
+        yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {with_fix(one.rule, one.fix)}"
+    refused = {(one.tool, one.rule) for one in summary.denials}
+    for failure in failed.failures:
+        if failure.code != "denied" and (failure.tool, failure.reason) not in refused:
+            reason = f"{failure.code}: {with_fix(failure.reason, failure.fix)}"
+            yield "failed", f"{failure.tool} ({counted(failure.failed, 'call')}): {reason}"
 
 
 def _input(value: Any) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.text_layout import fitted, one_line
+from strands_cli.cli.text_layout import fitted, one_line, wrapped
 from strands_cli.phrases import duration
 from strands_cli.unicode_safety import printable
 
@@ -58,7 +58,8 @@ def tree_lines(tops: Sequence[Branch], *, columns: int | None, full: bool) -> It
             yield f"... {index - before - 1} more"
         before = index
         depth, branch, _ = nodes[index]
-        yield from _with_text(_aligned(cells, widths), text_of(branch), (indent, 2 * depth + 4), columns)
+        text = (text_of(branch), is_failure(branch))
+        yield from _with_text(_aligned(cells, widths), text, (indent, 2 * depth + 4), columns)
     if before < len(nodes) - 1:
         yield f"... {len(nodes) - 1 - before} more"
 
@@ -74,7 +75,19 @@ def text_of(branch: Branch) -> str:
     if effect.error:
         found.append(effect.error)
     most = TEXT_COLUMNS if len(found) == 1 else _PART
-    return "; ".join(_padded(text, most).rstrip() for text in map(_short, found) if text)
+    reasons = [
+        f"-> {effect.tool_error}" if effect.tool_error else "",
+        effect.error,
+        f"deny: {branch.rule or ''}",
+    ]
+    texts = [_whole(text) if text in reasons else _padded(_short(text), most).rstrip() for text in found]
+    return "; ".join(filter(None, texts))
+
+
+def is_failure(branch: Branch) -> bool:
+    """Return whether the text of an effect says why it failed or was denied, which is never cut."""
+    effect = branch.effect
+    return effect is not None and bool(effect.error or effect.tool_error or branch.decision == "deny")
 
 
 def _nodes(tops: Sequence[Branch]) -> Iterator[tuple[int, Branch, int]]:
@@ -151,18 +164,31 @@ def _padded(text: str, columns: int) -> str:
     return part + " " * (columns - width)
 
 
-def _with_text(line: str, text: str, indents: tuple[int, int], columns: int | None) -> Iterator[str]:
-    """Yield a line with the text beside it, or below it where the terminal is narrow."""
-    beside, below = indents
+def _with_text(line: str, shown: tuple[str, bool], indents: tuple[int, int], columns: int | None) -> Iterator[str]:
+    """Yield a line with the text beside it, or below it where the terminal is narrow; a reason takes several rows."""
+    (text, is_whole), (beside, below) = shown, indents
     if not text:
         yield line
-    elif columns is None or columns - beside >= FEWEST:
-        room = TEXT_COLUMNS if columns is None else min(TEXT_COLUMNS, columns - beside - 1)
-        yield line.ljust(beside + len(line) - _width(line)) + _padded(text, room).rstrip()
-    else:
-        below = min(below, columns // 3)
+        return
+    is_beside = columns is None or columns - beside >= FEWEST
+    if not is_beside:
         yield line
-        yield " " * below + _padded(text, columns - below - 1).rstrip()
+    start = beside if columns is None or is_beside else min(below, columns // 3)
+    first = line.ljust(beside + len(line) - _width(line)) if is_beside else " " * start
+    room = TEXT_COLUMNS if columns is None else min(TEXT_COLUMNS, columns - start - 1)
+    if not is_whole:
+        yield first + _padded(text, room).rstrip()
+    elif columns is None:
+        yield first + text
+    else:
+        row, *more = wrapped(text, room)
+        yield first + row
+        yield from (" " * start + row for row in more)
+
+
+def _whole(text: str) -> str:
+    """Return a text in one line, with nothing hidden in it."""
+    return printable(" ".join(text.split()))
 
 
 def _short(text: str) -> str:
@@ -200,7 +226,7 @@ def _tool(branch: Branch) -> Iterable[str]:
     if "arguments" in detail:
         yield _json(detail["arguments"])
     if effect.tool_error and branch.decision != "deny":
-        yield f"-> {effect.tool_error[0]}: {effect.tool_error[1]}"
+        yield f"-> {effect.tool_error}"
     elif effect.text and branch.decision != "deny":
         yield f"-> {effect.text}"
 

@@ -14,14 +14,14 @@ from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import BudgetExceeded, CallDenied, HoldLost, StrandsCliError
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, with_fix
 
 if TYPE_CHECKING:
     from strands_cli.cli.answer_stream import AnswerStream
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
-    from strands_cli.events import RunStarted
+    from strands_cli.events import RunFinished, RunStarted
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan, PlannedTool
@@ -80,10 +80,10 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach, deny=request.deny)
     notice = notice_of(detached=human.mode != "terminal")
-    if not flags.quiet:
-        say_findings(planned.findings)
-        if human.mode != "terminal" or human.denies:
-            warn_of_questions(planned, request)
+    say_findings(planned.findings)
+    # The end repeats which calls were denied.
+    if not flags.quiet and (human.mode != "terminal" or human.denies):
+        warn_of_questions(planned, request)
     with (
         open_view(quiet=flags.quiet, verbose=flags.verbose, limits=planned.spec.runtime.budgets) as view,
         reserved_streams(view.tool_line, view.error_line, verbose=flags.verbose) as streams,
@@ -109,10 +109,11 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
+            known |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned)}
             if view.run_id is not None:
                 notify_later(notice, planned.store, view.run_id)
             answer.end().pause()
-            repeat_denials(view)
+            repeat_denials(view, quiet=flags.quiet)
             for one in trace:
                 leave_trace(one, request, flags)
             leave_report(flags, view.run_id, planned, request)
@@ -204,11 +205,16 @@ def warn_of_questions(planned: Plan, request: RunRequest) -> None:
         say(one_line(message))
 
 
-def repeat_denials(view: View) -> None:
-    """Repeat at the end which calls were denied; also with `--quiet`, since something was not done."""
+def repeat_denials(view: View, *, quiet: bool) -> None:
+    """Repeat at the end which calls were denied; also with `--quiet`, since something was not done.
+
+    A refusal by the tool itself has its reason under the call, which a person who reads the lines has seen.
+    """
     for one in view.denials:
+        if one.by_tool and not quiet:
+            continue
         times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
-        say(one_line(f"denied: {one.tool}{times}: {one.rule}"))
+        say(one_line(f"denied: {one.tool}{times}: {with_fix(one.rule, one.fix)}"))
 
 
 def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
@@ -221,6 +227,21 @@ def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
             say(one_line(f"wrote {artifact['path']} ({artifact['size']} bytes)"))
     if flags.events != "-" and not ended.is_shown:
         print_response(ended.result.response)
+
+
+def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
+    """Return what the JSON of a run says of calls that failed or were denied, and of its last draft."""
+    return {
+        "denials": [dataclasses.asdict(one) for one in ended.denials],
+        "failed_calls": ended.failed_calls,
+        "failures": [dataclasses.asdict(one) for one in ended.failures],
+        **({} if ended.verdict is None else ended.verdict.as_dict()),
+    }
+
+
+def findings_of(planned: Plan) -> dict[str, Any]:
+    """Return what the JSON of a run says of its plan: the warnings that lines on stderr have."""
+    return {"findings": [finding.as_dict() for finding in planned.findings]}
 
 
 def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
@@ -237,5 +258,6 @@ def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
         "tool_calls": result.tool_calls,
         "cost_usd": result.cost_usd,
         "seconds": round(result.seconds, 3),
-        "denials": [dataclasses.asdict(one) for one in result.denials],
+        **at_end(result),
+        **findings_of(planned),
     }
