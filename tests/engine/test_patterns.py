@@ -18,7 +18,7 @@ from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Por
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import FileAtFault, InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
-from strands_cli.graph_paths import reach_without_loops
+from strands_cli.graph_paths import Order
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.workflow.patterns.graph import GraphConfig
 from tests.distributions import sound
@@ -771,4 +771,4 @@ def test_edges_back_into_a_loop_do_not_lead_onward() -> None:
             "edges": [{"from": "a", "to": ["b", "a"]}, {"from": "b", "to": ["c"]}, {"from": "c", "to": ["a", "d"]}],
         }
     )
-    assert reach_without_loops(config.followers) == {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"d"}, "d": set()}
+    assert Order(config.followers).ahead == {"a": ["b"], "b": ["c"], "c": ["d"], "d": []}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from strands_cli.graph_paths import reached
+from strands_cli.graph_paths import components
 
 _SWEEPS = 4
 Edge = tuple[str, str]
@@ -66,8 +66,8 @@ def _leading_back(nodes: Sequence[str], edges: Sequence[Edge]) -> set[Edge]:
     for before, after in edges:
         followers[before].append(after)
     upward = [edge for edge in edges if place[edge[1]] <= place[edge[0]]]
-    reach = {after: {after, *reached(after, followers)} for _, after in upward}
-    return {(before, after) for before, after in upward if before in reach[after]}
+    loop_of = {name: number for number, group in enumerate(components(followers)) for name in group}
+    return {(before, after) for before, after in upward if loop_of[before] == loop_of[after]}
 
 
 def _layers(nodes: Sequence[str], down: Sequence[Edge]) -> dict[str, int]:

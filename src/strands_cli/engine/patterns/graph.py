@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.engine.effects import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.graph_paths import reach_without_loops, ready
+from strands_cli.graph_paths import Order
 from strands_cli.workflow.steps import GateStep
 from strands_cli.workflow.templates import Results
 
@@ -52,9 +52,9 @@ class _Walk:
 
     async def to_the_end(self) -> dict[str, Any]:
         """Run the nodes wave after wave; return the names that artifacts may use."""
-        ahead = reach_without_loops(self._config.followers)
+        order = Order(self._config.followers)
         pending = {next(iter(self._config.nodes))}
-        while wave := self._waiting.free(ready(self._config.nodes, pending, ahead)):
+        while wave := self._waiting.free(order.ready(pending)):
             results = await self._run_wave(wave)
             for node, result in results.items():
                 self._add(node, result)

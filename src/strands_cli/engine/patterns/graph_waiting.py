@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from strands_cli.graph_paths import reach_of
+from strands_cli.graph_paths import reached_from
 from strands_cli.workflow import PlacedStep
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.templates import is_prompt_template
@@ -27,15 +27,13 @@ class WaitingNodes:
     def __init__(self, run: Run, config: GraphConfig) -> None:
         self._run = run
         self._config = config
-        self._reach: dict[str, frozenset[str]] = {}
         self._open: set[str] = set()
         self._waiting: dict[str, WaitingForPerson] = {}
 
     def wait(self, node: str, reason: WaitingForPerson) -> None:
         """Add a node that waits for a person."""
-        self._reach = self._reach or reach_of(self._config.followers)
         self._waiting[node] = reason
-        self._open |= {node, *self._reach[node]}
+        self._open_after([node])
 
     @property
     def reasons(self) -> list[WaitingForPerson]:
@@ -45,7 +43,7 @@ class WaitingNodes:
     def free(self, nodes: list[str]) -> list[str]:
         """Return those of these nodes that can run now; the others wait until the run is resumed."""
         while blocked := [node for node in nodes if self._blocks(node)]:
-            self._open |= {reached for node in blocked for reached in (node, *self._reach[node])}
+            self._open_after(blocked)
             nodes = [node for node in nodes if node not in blocked]
         return nodes
 
@@ -54,8 +52,12 @@ class WaitingNodes:
         conditions = [choice.when for edge in self._config.edges if edge.from_ == node for choice in edge.choose or ()]
         if not self._open or not self._reads(conditions, are_conditions=True):
             return False
-        self._open |= self._reach[node]
+        self._open |= reached_from([node], self._config.followers, beyond=self._open)
         return True
+
+    def _open_after(self, nodes: list[str]) -> None:
+        """Open nodes and all that they lead to; what open nodes lead to is open already."""
+        self._open |= {*nodes, *reached_from(nodes, self._config.followers, beyond=self._open)}
 
     def _blocks(self, node: str) -> bool:
         if not self._open:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_results import StepResult
-from strands_cli.graph_paths import reached
+from strands_cli.graph_paths import leading_to_each, reached
 from strands_cli.workflow.steps import GateStep
 
 if TYPE_CHECKING:
@@ -21,11 +21,12 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     tasks = {task.id: task for task in config.tasks}
     deps = {task.id: task.deps for task in config.tasks}
     places = {name: place for place, name in enumerate(tasks)}
+    waits_for = _numbers_before(deps)
     done: dict[str, StepResult] = {}
 
     async def perform(task: Task) -> StepResult:
         names = names_for(task, tasks, deps, places, done)
-        before = [f"tasks.{name}" for name in in_order(reached(task.id, deps), deps, places)]
+        before = [f"tasks.{name}" for name in sorted(reached(task.id, deps), key=waits_for.__getitem__)]
         keep_failure = task.on_error == "continue"
         return await run.step(f"tasks.{task.id}", task, names, keep_failure=keep_failure, remembers=before)
 
@@ -43,9 +44,14 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
     return {**gate_answer(config.tasks, results), "tasks": results, "last_response": last}
 
 
-def in_order(names: Iterable[str], deps: Mapping[str, Sequence[str]], places: Mapping[str, int]) -> list[str]:
-    """Return tasks so that each follows those that it waits for; otherwise as in the file."""
-    return sorted(names, key=lambda name: (len(reached(name, deps)), places[name]))
+def _numbers_before(deps: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, int]]:
+    """Return how many tasks each waits for, and its place in the file: in this order each follows those it waits for."""
+    then: dict[str, list[str]] = {name: [] for name in deps}
+    for name, before in deps.items():
+        for other in before:
+            then[other].append(name)
+    counts = {name: before.bit_count() for name, before in leading_to_each(then)}
+    return {name: (counts[name], place) for place, name in enumerate(deps)}
 
 
 def names_for(

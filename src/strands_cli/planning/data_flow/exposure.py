@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from strands_cli.errors import Code, Finding
-from strands_cli.graph_paths import reach_of
+from strands_cli.graph_paths import leading_nodes, leading_to_each
 from strands_cli.planning.data_flow.authority import entries_of, opened_networks
 from strands_cli.planning.data_flow.injection_paths import (
     LEGS,
@@ -44,10 +44,10 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each way in which a workflow may send private data away, and for each network it opens."""
     yield from check_networks(plan.spec, document)
     yield from check_combinations(plan, document)
-    before = _before(plan)
+    given = _Given(plan)
     for placed, step in zip(plan.spec.pattern.steps(), plan.steps, strict=True):
         own = _tools_of(plan, placed)
-        earlier = [(key, tool) for key, tools in before[step.key].items() for tool in tools]
+        earlier = given.to(step.key) if any(map(_sends, _usable(own))) else []
         if isinstance(placed.step, CallStep):
             yield from _check_call(step, placed, own, earlier, document)
         elif isinstance(placed.step, AgentStep) and not combination_of(own):
@@ -118,32 +118,48 @@ def _tools_of(plan: Plan, placed: PlacedStep) -> list[PlannedTool]:
     return list(tools_in_step(step, plan.agents, plan.override_tools))
 
 
-def _before(plan: Plan) -> dict[str, dict[str, list[PlannedTool]]]:
-    """Return for each step the tools of the steps whose data it may be given, by their keys."""
-    placed = {one.key: one for one in plan.spec.pattern.steps()}
-    followers: dict[str, list[str]] = {key: [] for key in placed}
-    for first, then, _ in plan.spec.pattern.edges():
-        if first in followers and then in followers:
-            followers[first].append(then)
-    reach = reach_of(followers)
-    passes_on = plan.spec.pattern.type in _PASSES_ON
-    given: dict[str, dict[str, list[PlannedTool]]] = {step.key: {} for step in plan.steps}
-    for step in plan.steps:
-        if passes_on or not step.rendered or _remembers(plan, placed[step.key]):
-            earlier = [key for key in placed if key != step.key and step.key in reach[key]]
-            given[step.key] = {key: list(_usable(_tools_of(plan, placed[key]))) for key in earlier}
-    if plan.spec.context_policy.notes is not None:
-        for step in plan.steps:
-            given[step.key] = {**_through_notes(plan, placed, step.key), **given[step.key]}
-    return given
+def _sends(tool: PlannedTool) -> bool:
+    return bool(legs_of(tool)[OUT] or listed(tool.capabilities.get("network")))
 
 
-def _through_notes(plan: Plan, placed: Mapping[str, PlacedStep], key: str) -> dict[str, list[PlannedTool]]:
-    """Return the tools of the agents whose answers a step's agent reads as notes, also of earlier runs."""
-    if not isinstance(placed[key].step, AgentStep):
-        return {}
-    others = [one for one in placed.values() if one.key != key and isinstance(one.step, AgentStep)]
-    return {one.key: list(_usable(_tools_of(plan, one))) for one in others}
+class _Given:
+    """The tools that bring something, of the steps whose data a step may be given."""
+
+    def __init__(self, plan: Plan) -> None:
+        placed = {one.key: one for one in plan.spec.pattern.steps()}
+        self._keys = list(placed)
+        self._bringing = {key: _usable_bringing(_tools_of(plan, one)) for key, one in placed.items()}
+        self._leading: dict[str, int] = {}
+        # The agents whose answers those of other steps read as notes, also of earlier runs.
+        self._agents = {key for key, one in placed.items() if isinstance(one.step, AgentStep)}
+        self._notes = 0
+        if not any(self._bringing.values()):
+            return
+        passes_on = plan.spec.pattern.type in _PASSES_ON
+        given = {
+            step.key
+            for step in plan.steps
+            if (passes_on or not step.rendered or _remembers(plan, placed[step.key]))
+            and any(map(_sends, _usable(_tools_of(plan, placed[step.key]))))
+        }
+        followers: dict[str, list[str]] = {key: [] for key in placed}
+        for first, then, _ in plan.spec.pattern.edges():
+            if first in followers and then in followers:
+                followers[first].append(then)
+        mask = sum(1 << place for place, key in enumerate(placed) if self._bringing[key])
+        if plan.spec.context_policy.notes is not None:
+            self._notes = mask & sum(1 << place for place, key in enumerate(placed) if key in self._agents)
+        self._leading = {key: leading & mask for key, leading in leading_to_each(followers) if key in given}
+
+    def to(self, key: str) -> list[Placed]:
+        """Return the tools of the steps before a step, with the keys of these."""
+        notes = self._notes if key in self._agents else 0
+        earlier = [*leading_nodes(self._keys, notes), *leading_nodes(self._keys, self._leading.get(key, 0) & ~notes)]
+        return [(one, tool) for one in earlier if one != key for tool in self._bringing[one]]
+
+
+def _usable_bringing(tools: Iterable[PlannedTool]) -> list[PlannedTool]:
+    return [tool for tool in _usable(tools) if legs_of(tool)[PRIVATE] or legs_of(tool)[STRANGERS]]
 
 
 def _remembers(plan: Plan, placed: PlacedStep) -> bool:

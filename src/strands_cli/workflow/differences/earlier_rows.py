@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from strands_cli.graph_paths import reached
+from strands_cli.graph_paths import in_loops
 from strands_cli.workflow.differences.file_parts import (
     Concerns,
     Difference,
@@ -49,7 +49,7 @@ def _in_loops(spec: WorkflowSpec) -> set[str]:
     for edge in spec.pattern.edges():
         if edge.before in followers and edge.after in followers:
             followers[edge.before].append(edge.after)
-    looping = (step for key, step in placed.items() if key in reached(key, followers))
+    looping = (placed[key] for key in in_loops(followers))
     return {step.agent for step in looping if isinstance(step, AgentStep)}
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from strands_cli.errors import Code, Finding, has_errors
-from strands_cli.graph_paths import distance, reach_of, reach_without_loops, reached, waves_of
+from strands_cli.graph_paths import distance, in_loops, leading_to_each, reached, reached_from, waves_of
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
+from strands_cli.workflow.patterns.graph_branches import Branches
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, result_of, text_of
 from strands_cli.workflow.steps import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, Scope, Text, scope_of
@@ -119,36 +119,20 @@ class GraphConfig(FormatModel):
         """Return the nodes that ask a person."""
         return {name for name, node in self.nodes.items() if isinstance(node, GateStep)}
 
-    def gates_before(self, node: str) -> set[str]:
-        """Return the gates that may be answered before a node begins, on a path to it or beside it."""
-        return self._gates_before.get(node, set())
+    def has_gate_before(self, node: str) -> bool:
+        """Return whether a gate may be answered before a node begins, on a path to it or beside it."""
+        return node in self._after_gates
 
     @functools.cached_property
-    def _gates_before(self) -> dict[str, set[str]]:
-        return {node: self._find_gates_before(node) for node in self.nodes} if self.gates else {}
-
-    def _find_gates_before(self, node: str) -> set[str]:
-        leading = reached(node, self._leaders)
-        if not leading.isdisjoint(self._in_loops):  # the loop may last as long as a gate needs
-            return self.gates
-        return {gate for gate in self.gates if gate in leading or self._gate_distances[gate] < len(leading)}
-
-    @functools.cached_property
-    def _leaders(self) -> dict[str, list[str]]:
-        leaders: dict[str, list[str]] = {node: [] for node in self.nodes}
-        for node, targets in self.followers.items():
-            for target in targets:
-                leaders[target].append(node)
-        return leaders
-
-    @functools.cached_property
-    def _in_loops(self) -> set[str]:
-        return {node for node in self.nodes if node in reached(node, self.followers)}
-
-    @functools.cached_property
-    def _gate_distances(self) -> dict[str, int]:
-        first = next(iter(self.nodes))
-        return {gate: distance(first, gate, self.followers) for gate in self.gates}
+    def _after_gates(self) -> set[str]:
+        if not self.gates:
+            return set()
+        after = reached_from(self.gates, self.followers)
+        after |= reached_from(in_loops(self.followers), self.followers)  # a loop may last as long as a gate needs
+        first_gate = distance(next(iter(self.nodes)), self.gates, self.followers)
+        if first_gate < len(self.nodes):
+            after |= {node for node, before in leading_to_each(self.followers) if before.bit_count() > first_gate}
+        return after
 
 
 class Graph(PatternModel):
@@ -180,9 +164,9 @@ class Graph(PatternModel):
 
     def _scope(self, node: str, *, is_after: bool = False) -> dict[str, Any]:
         """Return the names that a node's templates may use, or the conditions of the edges after it."""
-        gates = self.config.gates_before(node) | ({node} & self.config.gates if is_after else set())
+        is_answered = self.config.has_gate_before(node) or (is_after and node in self.config.gates)
         last = self._last_of([node] if is_after else self._before[node])
-        return {**self._results, "last_response": last, **({"hitl_response": Text()} if gates else {})}
+        return {**self._results, "last_response": last, **({"hitl_response": Text()} if is_answered else {})}
 
     @functools.cached_property
     def _before(self) -> dict[str, list[str]]:
@@ -236,11 +220,7 @@ class Graph(PatternModel):
         speaking = {name: agent for name, agent in speaking.items() if agent in agents}
         if len(set(speaking.values())) == len(speaking):
             return
-        certainty: dict[str, bool] = {}
-        for one, other, is_certain in _pairs(self.config):
-            if one in speaking and other in speaking and speaking[one] == speaking[other] and one != other:
-                later = max(one, other, key=list(nodes).index)
-                certainty[later] = certainty.get(later, False) or is_certain
+        certainty = _at_once(self.config, speaking)
         for name, is_certain in certainty.items():
             pointer = f"{CONFIG}/nodes/{escape(name)}/agent"
             yield SharedAgent(speaking[name], pointer, "error" if is_certain else "warning")
@@ -296,24 +276,23 @@ def _check_reachable(config: GraphConfig, locator: Locator) -> Iterator[Finding]
             yield Finding(UNREACHABLE_NODE, message, where, "add an edge, or remove the node", "warning")
 
 
-def _pairs(config: GraphConfig) -> Iterator[tuple[str, str, bool]]:
-    """Yield nodes that may run at the same time, and whether they certainly do.
+def _at_once(config: GraphConfig, speaking: Mapping[str, str]) -> dict[str, bool]:
+    """Return the nodes whose agents may work on an earlier node of the file at the same time; True where they must.
 
     Where choices or cycles leave the order to the run, these are nodes on paths that begin together.
+
+    Args:
+        speaking: The agents that are looked at, by their nodes.
     """
     followers = config.followers
-    reach = reach_of(followers)
-    if not any(edge.choose for edge in config.edges) and not any(node in reach[node] for node in reach):
-        yield from ((one, two, True) for wave in waves_of(followers) for one, two in combinations(wave, 2))
-        return
-    ahead = reach_without_loops(followers)
-    for name in config.nodes:
-        edges = [(number, edge) for number, edge in enumerate(config.edges) if edge.from_ == name]
-        starts = [(number, edge, node) for number, edge in edges for node in edge.targets() if node in reach]
-        for (number, edge, first), (following, other, second) in combinations(starts, 2):
-            if number == following and edge.choose:
-                continue  # one of them at most
-            certain = edge.to is not None and other.to is not None
-            for one, two in product((first, *reach[first]), (second, *reach[second])):
-                if one != two and two not in ahead[one] and one not in ahead[two]:
-                    yield one, two, certain and (one, two) == (first, second)
+    if any(edge.choose for edge in config.edges) or in_loops(followers):
+        return Branches(config, speaking).at_once()
+    certain: dict[str, bool] = {}
+    for wave in waves_of(followers):
+        seen: set[str] = set()
+        for node in wave:
+            if speaking.get(node) in seen:
+                certain[node] = True
+            elif node in speaking:
+                seen.add(speaking[node])
+    return certain

@@ -1,0 +1,124 @@
+"""Which nodes of a graph with choices or loops may work at the same time: those on paths that begin together.
+
+What a node leads to is a number with a bit for each node that is looked at, so that many are compared at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from operator import or_
+from typing import TYPE_CHECKING
+
+from strands_cli.graph_paths import Order, components
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.patterns.graph import Edge, GraphConfig
+
+
+class Branches:
+    """The paths that begin together at some node.
+
+    Args:
+        config: The graph.
+        agents: The agents that are looked at, by their nodes.
+    """
+
+    def __init__(self, config: GraphConfig, agents: Mapping[str, str]) -> None:
+        self._config = config
+        self._names = [node for node in config.nodes if node in agents]
+        self._bit = {node: 1 << place for place, node in enumerate(self._names)}
+        of_agent: dict[str, int] = {}
+        for node in self._names:
+            of_agent[agents[node]] = of_agent.get(agents[node], 0) | self._bit[node]
+        ahead = Order(config.followers).ahead
+        behind: dict[str, list[str]] = {node: [] for node in ahead}
+        for node, targets in ahead.items():
+            for target in targets:
+                behind[target].append(node)
+        after, before = (self._leading_to(components(one), one) for one in (ahead, behind))
+        self._beside = {
+            node: of_agent[agents[node]] & ~(after[node] | before[node] | self._bit[node]) for node in self._names
+        }
+        reach = self._leading_to(components(config.followers), config.followers)
+        self._branch = {node: reach[node] | self._bit.get(node, 0) for node in config.nodes}
+
+    def _leading_to(self, groups: Iterable[list[str]], followers: Mapping[str, list[str]]) -> dict[str, int]:
+        """Return for each node those that a path from it leads to."""
+        found: dict[str, int] = {}
+        for group in groups:
+            targets = {target for node in group for target in followers[node]}
+            mask = 0
+            for target in targets:
+                mask |= self._bit.get(target, 0) | found.get(target, 0)
+            found |= dict.fromkeys(group, mask)
+        return found
+
+    def at_once(self) -> dict[str, bool]:
+        """Return the nodes that may work while an earlier one of their agent does; True where they must."""
+        edges: dict[str, list[Edge]] = {}
+        for edge in self._config.edges:
+            edges.setdefault(edge.from_, []).append(edge)
+        found, certain, known = 0, 0, set[tuple[int, int]]()
+        for node in self._config.nodes:
+            starts = [
+                (edge, [one for one in edge.targets() if one in self._branch], edge.to is not None)
+                for edge in edges.get(node, ())
+            ]
+            for pair in self._begun_together(starts):
+                if pair not in known and (pair[0] | pair[1]) & ~found:
+                    known.add(pair)
+                    found |= self._later(*pair)
+            together = [one for edge, targets, is_certain in starts if is_certain for one in targets]
+            if len(together) > 1:
+                certain |= self._certain([one for one in starts if one[2]])
+        found |= certain
+        return {node: bool(certain & self._bit[node]) for node in self._nodes_of(found)}
+
+    def _begun_together(self, starts: list[tuple[Edge, list[str], bool]]) -> Iterator[tuple[int, int]]:
+        """Yield the nodes of each path that begins at a node, with those of the paths that begin beside it."""
+        unions = [_union(self._branch[one] for one in targets) for _, targets, _ in starts]
+        for (edge, targets, _), others in zip(starts, _without_each(unions), strict=True):
+            own = [self._branch[one] for one in targets]
+            beside = [0] * len(own) if edge.choose else _without_each(own)
+            yield from ((one, others | near) for one, near in zip(own, beside, strict=True) if others | near)
+
+    def _certain(self, starts: list[tuple[Edge, list[str], bool]]) -> int:
+        """Return the later nodes of those that begin together without a choice."""
+        own = [[self._bit.get(one, 0) for one in targets] for _, targets, _ in starts]
+        unions = [_union(bits) for bits in own]
+        found = 0
+        for (edge, _, _), bits, others in zip(starts, own, _without_each(unions), strict=True):
+            beside = [0] * len(bits) if edge.choose else _without_each(bits)
+            for bit, near in zip(bits, beside, strict=True):
+                found |= self._later(bit, others | near)
+        return found
+
+    def _later(self, some: int, others: int) -> int:
+        """Return the later one of each two nodes, one of some and one of others, of which none leads to the other."""
+        found = 0
+        for node in self._nodes_of(some):
+            bit, beside = self._bit[node], others & self._beside[node]
+            before = beside & (bit - 1)
+            found |= (beside ^ before) | (bit if before else 0)
+        return found
+
+    def _nodes_of(self, mask: int) -> Iterator[str]:
+        while mask:
+            bit = mask & -mask
+            yield self._names[bit.bit_length() - 1]
+            mask ^= bit
+
+
+def _union(masks: Iterable[int]) -> int:
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def _without_each(masks: list[int]) -> list[int]:
+    """Return for each of some masks the union of all others."""
+    before = list(accumulate(masks, or_, initial=0))[:-1]
+    after = list(accumulate(masks[::-1], or_, initial=0))[-2::-1] if masks else []
+    return [one | other for one, other in zip(before, after, strict=True)]
