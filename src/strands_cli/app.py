@@ -100,6 +100,7 @@ def plan_row(
     *,
     texts: Mapping[str, str] = MappingProxyType({}),
     out_dir: Path | None = None,
+    beside: Path | None = None,
 ) -> Plan:
     """Return a plan with other inputs, equal to what `plan` returns for them, without planning again.
 
@@ -110,10 +111,12 @@ def plan_row(
         values: The inputs that have types already, in place of those of `planned`.
         texts: Inputs as text, which win over `values`.
         out_dir: The directory of the row's artifacts, if it is another one.
+        beside: The directory that it begins in, if it is another one.
     """
     assert planned.rows is not None  # noqa: S101 - `plan` made it
-    changes = {"values": values, "variables": texts, **({"out_dir": out_dir} if out_dir is not None else {})}
-    return planned.rows.plan(planned, changes)
+    places = {"out_dir": out_dir, "beside": beside}
+    changes = {name: place for name, place in places.items() if place is not None}
+    return planned.rows.plan(planned, {"values": values, "variables": texts, **changes})
 
 
 # -- plan -> events -> files

@@ -229,6 +229,10 @@ class CannotStore(RunRecordError):
     """Where runs are stored cannot be written or read now: no space, no permission, a disk that fails."""
 
 
+class Unreachable(RunRecordError):
+    """The store of runs does not answer now; it may do so when it is asked again."""
+
+
 class NotEquipped(StrandsCliError):
     """The file is right, but this machine lacks an extra, a key, an engine or something a tool requires."""
 

@@ -78,7 +78,7 @@ def test_a_run_that_is_stopped_since_its_worker_ends_goes_on_at_another_one(clea
     assert site.model.asked["second (first stopped)"] == 2
 
 
-def test_a_worker_whose_session_is_ended_stops_and_another_one_completes_its_run(
+def test_a_worker_whose_session_is_ended_stops_its_runs_and_takes_a_new_place(
     clean: Site, postgres_server: PostgresServer
 ) -> None:
     site = clean
@@ -92,11 +92,11 @@ def test_a_worker_whose_session_is_ended_stops_and_another_one_completes_its_run
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE %s"
     assert postgres_server.run(end, "strands worker cut%", superuser=True) == [(1,)]
 
-    assert cut.end() == 17
+    assert cut.wait_for("started", times=2)["worker"] != cut.events("started")[0]["worker"]
     held.set()
-    other.wait_for("finished", run)
-    assert completed(site, [run])
+    site.until(lambda: completed(site, [run]))
     assert site.model.asked["first cut"] == 1
+    assert [one.process.poll() for one in (cut, other)] == [None, None]
 
 
 def test_a_stopped_process_that_goes_on_after_others_took_its_run_does_nothing_more(
@@ -121,7 +121,7 @@ def test_a_stopped_process_that_goes_on_after_others_took_its_run_does_nothing_m
     other.wait_for("finished", run)
     frozen.send(signal.SIGCONT)
 
-    assert frozen.end() == 17
+    frozen.wait_for("started", times=2)
     assert completed(site, [run])
     assert site.model.asked["second (first frozen)"] == 1
 

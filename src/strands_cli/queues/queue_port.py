@@ -105,8 +105,10 @@ class WorkerState:
     Attributes:
         id: Unique; two workers of one name have two.
         since: In seconds since the epoch.
-        is_alive: Whether its process still holds its lock.
+        is_held: Whether its process still holds its lock.
         runs: The ids of the runs that it has taken.
+        beat_s: How long ago its event loop has shown that it works.
+        frozen_after_s: After how long without that others take its runs over; None if they do not.
     """
 
     id: str
@@ -117,9 +119,21 @@ class WorkerState:
     concurrency: int
     version: str
     since: float
-    is_alive: bool
+    is_held: bool
     is_draining: bool
     runs: tuple[str, ...] = ()
+    beat_s: float = 0.0
+    frozen_after_s: float | None = None
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it holds its lock and does not work, so that others take its runs over."""
+        return self.is_held and self.frozen_after_s is not None and self.beat_s > self.frozen_after_s
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it works: its process holds its lock, and its event loop turns."""
+        return self.is_held and not self.is_frozen
 
 
 class RunQueue(Protocol):
@@ -144,7 +158,7 @@ class RunQueue(Protocol):
         """Return tickets that wait after a refusal, the newest first."""
 
     def workers(self) -> list[WorkerState]:
-        """Return every worker that is alive or has left runs behind, the oldest first."""
+        """Return every worker that holds its lock or has left runs behind, the oldest first."""
 
     def schedule(self, schedule: Schedule) -> None:
         """Fire again and again from now on; a schedule of this name is replaced.
@@ -191,8 +205,11 @@ class Station(Protocol):
     def start(self, handler: Handler) -> None:
         """Take tickets from now on, as many at once as the worker may; called in its event loop."""
 
+    def beat(self) -> None:
+        """Note that the event loop works; others see it within some seconds. It waits for nothing."""
+
     def recover(self) -> list[str]:
-        """Let the runs of workers that are gone wait again, and return them; for a thread."""
+        """Let the runs of workers that are gone, or frozen, wait again, and return them; for a thread."""
 
     def pending(self) -> int:
         """Return how many tickets this worker could take now, or has taken; for a thread."""
@@ -235,9 +252,19 @@ class Engine(Protocol):
         """Return the facts of queues that work, one line each; raise as `open` where they do not."""
 
     def station(
-        self, place: StorePlace, address: str, name: str, queues: Sequence[str], concurrency: int, version: str
+        self,
+        place: StorePlace,
+        address: str,
+        name: str,
+        queues: Sequence[str],
+        concurrency: int,
+        version: str,
+        frozen_after_s: float | None = None,
     ) -> Station:
         """Open the place of a worker at these queues, and lock its id.
+
+        Args:
+            frozen_after_s: After how long without a `beat` others take its runs over; None never.
 
         Raises:
             RunRecordError: The store cannot be reached, or has no queues yet.

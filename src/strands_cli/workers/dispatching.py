@@ -206,7 +206,8 @@ class Dispatcher:
         lost = end.message if isinstance(end, HoldLost) and not end.is_asked else ""
         if lost or status == UNKNOWN:
             self._lost(run_id, lost or reason, seconds)
-            return None
+            # Unless another process has it already, it waits again: by the journal a second ticket is nothing.
+            return again(ticket, FIRST_DELAY_S) if status in (UNKNOWN, "queued", "interrupted") else None
         facts: dict[str, Any] = {"status": status, "seconds": seconds}
         self._work.measures.finish(status, facts["seconds"])
         if reason and not isinstance(end, WaitingForPerson):

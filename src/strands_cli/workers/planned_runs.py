@@ -94,7 +94,7 @@ class RunPlanner:
         made_at, known = self._plans.get(key, (0.0, None))
         if known is not None and time.monotonic() - made_at < PLANS_S:
             self._plans.move_to_end(key)
-            return app.plan_row(known, request.values, out_dir=request.beside / request.out_dir)
+            return app.plan_row(known, request.values, out_dir=request.out_dir, beside=request.beside)
         base = self._workspace.of_workflow(key or journal.run_id)
         install_lock(journal, base)
         planned = app.plan(moved_workflow(journal, base), request)

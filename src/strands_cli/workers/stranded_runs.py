@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from strands_cli.queues import RunQueue
 
 MOST_KNOWN = 100_000
+# How many open runs are looked at at once; the next look goes on behind them.
+AT_ONCE = 5_000
 
 
 class StrandedRuns:
@@ -26,6 +28,7 @@ class StrandedRuns:
     def __init__(self, store: RunStore, queue: RunQueue) -> None:
         self._store, self._queue = store, queue
         self._not_submitted: OrderedDict[str, None] = OrderedDict()
+        self._next = 0
 
     def find(self) -> list[str]:
         """Give each stranded run a ticket, and return them; for a thread.
@@ -34,6 +37,10 @@ class StrandedRuns:
             RunRecordError: The store cannot be reached.
         """
         unfinished = [run for run in self._store.with_status(*OPEN) if run not in self._not_submitted]
+        if self._next >= len(unfinished):
+            self._next = 0
+        unfinished = unfinished[self._next : self._next + AT_ONCE]
+        self._next += AT_ONCE
         lost = set(unfinished) - self._queue.live(unfinished) if unfinished else set()
         return [run_id for run_id in sorted(lost) if self._put(run_id)]
 

@@ -6,24 +6,25 @@ import asyncio
 import contextlib
 import os
 import platform
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
 from strands_cli.atomic_file import write_atomically
 from strands_cli.daemon_threads import DaemonThreads
-from strands_cli.errors import RunRecordError, StrandsCliError
+from strands_cli.errors import RunRecordError, StrandsCliError, Unreachable
 from strands_cli.events import RunStatus
 from strands_cli.phrases import first_of
 from strands_cli.telemetry import measured_worker
 from strands_cli.workers.dispatching import Dispatcher, Work
 from strands_cli.workers.left_folders import remove_left_folders
+from strands_cli.workers.patience import patiently
 from strands_cli.workers.planned_runs import RunPlanner, Workspace
+from strands_cli.workers.process_end import STOP_S, ProcessEnd
 from strands_cli.workers.stranded_runs import StrandedRuns
 from strands_cli.workers.submitted import VERSION, fired_run
 from strands_cli.workers.worker_events import Report, WorkerEvent
@@ -39,11 +40,12 @@ FOLDERS_S = 3600.0
 # How often a worker measures the store, and the runs that it counts: those that have not ended.
 NUMBERS_S = 5.0
 MEASURED: tuple[RunStatus, ...] = ("queued", "running", "waiting", "needs-decision")
-# How long a run may take to end cleanly when it is stopped.
-STOP_S = 5.0
+# How long a worker that has lost its place waits before it takes another one.
+PLACE_S = 1.0
+# For how long the queues may refuse what keeps them in order, while the lock of the worker is well.
+ORDER_S = 60.0
 # How long one thread of a worker goes on while another one waits: that which commits must not wait behind the runs.
 SWITCH_S = 0.0005
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,9 @@ class WorkerChoices:
         drains: Whether it ends when its queues are empty.
         drain_timeout_s: How long the runs that it works on may take when it is asked to end.
         health_file: A file that is written again and again while the worker is well.
+        connect_timeout_s: How long the store may be unreachable until the worker ends.
+        frozen_after_s: After how long without a sign of its event loop others take its runs over.
+        takes_approvals: Whether what was approved where a run was submitted (`--yes`, `--allow`) counts here.
     """
 
     name: str
@@ -67,6 +72,14 @@ class WorkerChoices:
     drains: bool = False
     drain_timeout_s: float = 30.0
     health_file: Path | None = None
+    connect_timeout_s: float = 300.0
+    frozen_after_s: float = 120.0
+    takes_approvals: bool = True
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What of a submitted run this worker replaces."""
+        return {"policy": self.policy, **({} if self.takes_approvals else {"yes": False, "allow": ()})}
 
 
 def default_name() -> str:
@@ -98,32 +111,90 @@ class WorkPlace:
 async def work(where: WorkPlace, choices: WorkerChoices) -> None:
     """Work until a signal, or with `drains` until the queues are empty.
 
+    A worker that loses its place stops its runs, whose journals others continue, and takes a new one, with a new id.
+
     Raises:
-        RunRecordError: The store cannot be reached, or the worker has lost its lock.
+        RunRecordError: The store cannot be used, or was not reached for so long.
     """
-    asyncio.get_running_loop().set_default_executor(DaemonThreads())
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(DaemonThreads())
     sys.setswitchinterval(SWITCH_S)
-    place, name = where.store.place, choices.name
-    station = where.engine.station(place, where.address, name, choices.queues, choices.concurrency, VERSION)
-    measured, workspace = contextlib.ExitStack(), choices.workspace.of_store(place)
-    try:
-        async with app.shared_runs(worker=station.id) as shared:
-            planner = RunPlanner(workspace, {"policy": choices.policy})
-            measures = measured.enter_context(measured_worker(station.id, os.environ, where.warn))
-            dispatcher = Dispatcher(Work(name, where.store, planner, shared, where.report, where.notify, measures))
-            with contextlib.closing(where.engine.open(place, where.address)) as queue:
-                worker = Worker(where, replace(choices, workspace=workspace), station, queue, dispatcher)
-                with _signals(worker):
+    life = _Life(where, choices)
+    end = ProcessEnd(choices.drain_timeout_s, lambda name: _call(loop, life.end, name), where.warn)
+    with end.listening():
+        while (lost := await life.work_once()) and not life.ended.is_set():
+            # Others have these runs now.
+            where.report(WorkerEvent("warning", f"the worker has lost its place, and takes a new one: {lost}"))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(life.ended.wait(), PLACE_S)
+
+
+def _call(loop: asyncio.AbstractEventLoop, call: Callable[[str], None], name: str) -> None:
+    loop.call_soon_threadsafe(call, name)
+
+
+class _Life:
+    """The places that one process has at its queues, one after another.
+
+    Attributes:
+        ended: Set when the process was asked to end.
+    """
+
+    def __init__(self, where: WorkPlace, choices: WorkerChoices) -> None:
+        self._where, self._choices = where, choices
+        self._worker: Worker | None = None
+        self.ended = asyncio.Event()
+
+    def end(self, reason: str) -> None:
+        """End the worker, or the waiting for a place."""
+        self.ended.set()
+        if self._worker is not None:
+            self._worker.end(reason)
+
+    async def work_once(self) -> str:
+        """Take a place and work there; return why it was lost, or nothing where the worker has ended."""
+        where, choices = self._where, self._choices
+        station = await patiently(self._station, choices.connect_timeout_s, where.warn, self.ended)
+        if station is None:
+            return ""
+        try:
+            lost = await self._work_at(station)
+        except Unreachable as error:
+            lost = error.message
+        finally:
+            self._worker = None
+            await asyncio.to_thread(station.close)
+        text = f"the worker {station.id} has ended"
+        where.report(WorkerEvent("ended", text, "", {"lost": lost} if lost else {}))
+        return lost
+
+    def _station(self) -> Station:
+        where, choices = self._where, self._choices
+        how = (choices.name, choices.queues, choices.concurrency, VERSION, choices.frozen_after_s)
+        return where.engine.station(where.store.place, where.address, *how)
+
+    async def _work_at(self, station: Station) -> str:
+        where, choices = self._where, self._choices
+        workspace = choices.workspace.of_store(where.store.place)
+        measured = contextlib.ExitStack()
+        try:
+            async with app.shared_runs(worker=station.id) as shared:
+                planner = RunPlanner(workspace, choices.changes)
+                measures = measured.enter_context(measured_worker(station.id, os.environ, where.warn))
+                made = Work(choices.name, where.store, planner, shared, where.report, where.notify, measures)
+                with contextlib.closing(
+                    await asyncio.to_thread(where.engine.open, where.store.place, where.address)
+                ) as queue:
+                    worker = Worker(where, replace(choices, workspace=workspace), station, queue, Dispatcher(made))
+                    self._worker = worker
+                    if self.ended.is_set():
+                        return ""
                     await worker.work()
-    finally:
-        await asyncio.to_thread(station.close)
-        await asyncio.to_thread(measured.close)
-    where.report(WorkerEvent("ended", f"the worker {station.id} has ended"))
-    if worker.lost:
-        raise RunRecordError(
-            f"the worker has lost its hold on {place}, and other workers take its runs: {worker.lost}",
-            fix="start it again",
-        )
+                    if worker.fault is not None:
+                        raise RunRecordError(f"the worker cannot go on: {worker.lost}", fix="start it again")
+                    return worker.lost
+        finally:
+            await asyncio.to_thread(measured.close)
 
 
 class Worker:
@@ -131,12 +202,14 @@ class Worker:
 
     Attributes:
         lost: Why it may no longer work; empty as long as it may.
+        fault: The error of this program that has ended it.
     """
 
     def __init__(
         self, where: WorkPlace, choices: WorkerChoices, station: Station, queue: RunQueue, dispatcher: Dispatcher
     ) -> None:
         self.lost = ""
+        self.fault: BaseException | None = None
         self._where, self._choices, self._station = where, choices, station
         self._queue, self._dispatcher = queue, dispatcher
         self._loop = asyncio.get_running_loop()
@@ -144,6 +217,7 @@ class Worker:
         self._stranded = StrandedRuns(where.store, queue)
         self._next: dict[str, float] = {}
         self._is_shown = True
+        self._refused_since: float | None = None
 
     async def work(self) -> None:
         """Take tickets until there is a reason to end; then let what runs end in its time, and stop the rest."""
@@ -152,12 +226,13 @@ class Worker:
         facts = {"worker": self._station.id, "queues": [*choices.queues], "concurrency": choices.concurrency}
         self._station.start(self)
         self._report(WorkerEvent("started", f"the worker {self._station.id} works on the runs of: {queues}", "", facts))
-        upkeep = asyncio.ensure_future(self._keep_order())
-        upkeep.add_done_callback(self._kept)
+        upkeep = [asyncio.ensure_future(work) for work in (self._keep_order(), self._beat())]
+        for one in upkeep:
+            one.add_done_callback(self._kept)
         try:
             reason = await self._reason
         finally:
-            upkeep.cancel()
+            upkeep[0].cancel()
         running = self._dispatcher.running
         text = f"takes no more runs: {reason}; works on {len(running)}"
         self._report(WorkerEvent("draining", text, "", {"reason": reason, "running": running}))
@@ -165,6 +240,13 @@ class Worker:
         await self._dispatcher.idle(0 if self.lost else self._choices.drain_timeout_s)
         self._dispatcher.stop()
         await self._dispatcher.idle(STOP_S)
+        upkeep[1].cancel()
+
+    async def _beat(self) -> None:
+        """Show again and again that the event loop turns."""
+        while True:
+            self._station.beat()
+            await asyncio.sleep(min(RECOVER_S, self._choices.frozen_after_s / 8))
 
     def end(self, reason: str) -> None:
         """Drain and end; asked again, stop what runs."""
@@ -210,22 +292,40 @@ class Worker:
 
     def _kept(self, upkeep: asyncio.Task[None]) -> None:
         if not upkeep.cancelled() and (error := upkeep.exception()) is not None:
+            self.fault = None if isinstance(error, StrandsCliError) else error
             self.lose(error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}")
 
     async def _keep_order(self) -> None:
-        """Recover, find stranded runs and tidy up, each in its time; show that the worker is well."""
+        """Keep order again and again. What the store refuses is tried again: a lost lock is what ends a worker."""
         while True:
-            await self._recover()
-            if await self._has_turn("stranded", STRANDED_S):
-                await self._find_stranded()
-            if await self._has_turn("tidy", TIDY_S):
-                await asyncio.to_thread(self._station.tidy)
-            await self._remove_folders()
-            self._show_health()
-            await self._show_numbers()
-            if self._choices.drains and not await self._find_work():
-                self.end("its queues are empty")
+            try:
+                await self._keep_order_once()
+            except RunRecordError as error:
+                self._see_refused(error)
+            else:
+                self._refused_since = None
             await asyncio.sleep(RECOVER_S)
+
+    def _see_refused(self, error: RunRecordError) -> None:
+        now = time.monotonic()
+        if self._refused_since is None:
+            self._refused_since = now
+            self._where.warn(f"the queues are not kept in order now: {error.message}")
+        if now - self._refused_since > ORDER_S:
+            raise error
+
+    async def _keep_order_once(self) -> None:
+        """Recover, find stranded runs and tidy up, each in its time; show that the worker is well."""
+        await self._recover()
+        if await self._has_turn("stranded", STRANDED_S):
+            await self._find_stranded()
+        if await self._has_turn("tidy", TIDY_S):
+            await asyncio.to_thread(self._station.tidy)
+        await self._remove_folders()
+        self._show_health()
+        await self._show_numbers()
+        if self._choices.drains and not await self._find_work():
+            self.end("its queues are empty")
 
     async def _remove_folders(self) -> None:
         """Remove the folders of runs that were deleted; each worker does it for those on its machine."""
@@ -284,24 +384,3 @@ class Worker:
                 self._is_shown = False
             else:
                 self._is_shown = True
-
-
-@contextlib.contextmanager
-def _signals(worker: Worker) -> Iterator[None]:
-    """Let the first signal drain the worker, and the second one stop what it works on."""
-    loop = asyncio.get_running_loop()
-    if sys.platform == "win32":
-        before = {one: signal.getsignal(one) for one in _SIGNALS}
-        for one in _SIGNALS:
-            signal.signal(one, lambda number, _: loop.call_soon_threadsafe(worker.end, signal.Signals(number).name))
-    else:
-        for one in _SIGNALS:
-            loop.add_signal_handler(one, worker.end, one.name)
-    try:
-        yield
-    finally:
-        for one in _SIGNALS:
-            if sys.platform == "win32":
-                signal.signal(one, before[one])
-            else:
-                loop.remove_signal_handler(one)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import threading
 import time
 from collections.abc import Collection, Iterator
+from importlib.metadata import version
 from typing import Any
 
+from dbos import Queue
 from dbos._sys_db import SystemDatabase
 
 from strands_cli.errors import NotEquipped
 
-# The method by which a queue thread claims workflows.
+# The method by which a queue thread claims workflows, and the parameters with which it was tested. One of them says how
+# many of this process run; DBOS passes it by place and may pass it by name.
 CLAIM = "start_queued_workflows"
+PARAMETERS = ("self", "queue", "executor_id", "app_version", "queue_partition_key", "local_running_count")
+RUNNING = "local_running_count"
 # What was claimed and has not begun by then was moved on meanwhile, as a cancelled workflow is, and never begins.
 BEGINS_S = 10.0
 
@@ -43,20 +49,19 @@ class Claims:
         Raises:
             NotEquipped: This version of DBOS claims in another way.
         """
-        self._original = getattr(SystemDatabase, CLAIM, None)
-        if self._original is None:
-            raise NotEquipped("this version of dbos is not supported", fix="pip install 'dbos>=3.4,<3.5'")
-        original = self._original
+        original = self._original = tested_claim()
+        bind = inspect.signature(original).bind
 
         @functools.wraps(original)
         def start_queued_workflows(system: Any, queue: Any, *values: Any, **named: Any) -> Any:
             if queue.name not in self._queues:
                 return original(system, queue, *values, **named)
+            given = bind(system, queue, *values, **named).arguments
             with self._lock:
                 if (room := self._left()) <= 0:
                     return [], "worker_concurrency"
-                # DBOS subtracts what runs of this queue, which is its fifth argument.
-                queue._worker_concurrency = room + values[3]
+                # DBOS subtracts what runs of this queue.
+                queue._worker_concurrency = room + given.get(RUNNING, 0)
                 claimed = original(system, queue, *values, **named)
                 self._claimed.update(dict.fromkeys(claimed[0], time.monotonic()))
                 return claimed
@@ -88,3 +93,20 @@ class Claims:
         for workflow_id in [one for one, at in self._claimed.items() if at < begun]:
             self._claimed.pop(workflow_id, None)
         return self._room - len(self._running) - len(self._claimed)
+
+
+def tested_claim() -> Any:
+    """Return DBOS's method that claims workflows.
+
+    Raises:
+        NotEquipped: This version of DBOS has another one than those that were tested, so that a worker might be alive
+            and take nothing.
+    """
+    found = getattr(SystemDatabase, CLAIM, None)
+    parameters = () if found is None else tuple(inspect.signature(found).parameters)
+    if parameters[: len(PARAMETERS)] != PARAMETERS or "_worker_concurrency" not in Queue.__init__.__code__.co_names:
+        raise NotEquipped(
+            f"dbos {version('dbos')} takes runs from queues in another way than the versions that were tested",
+            fix="pip install 'dbos>=3.4,<3.5'",
+        )
+    return found

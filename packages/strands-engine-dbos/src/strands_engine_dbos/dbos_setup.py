@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+import threading
 
-import psycopg
 import sqlalchemy
 from dbos import DBOS, DBOSClient, DBOSConfig
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
 from strands_engine_dbos.json_serializer import JsonSerializer
 from strands_engine_dbos.queue_database import QueueDatabase
 from strands_engine_dbos.queue_tables import APPLICATION
+from strands_store_postgres.replies import LimitedConnection
 
 # Of the pool of one worker: its queue threads, its timers, and the ends of its dispatches.
 POOL = 8
@@ -20,12 +20,15 @@ POOL = 8
 SCHEDULES_S = 5.0
 
 
-def pool_of(database: QueueDatabase, size: int) -> sqlalchemy.Engine:
-    """Return a pool of connections to the database of the queues."""
-    conninfo = make_conninfo(database.conninfo, application_name="strands dbos")
+def pool_of(database: QueueDatabase, size: int, is_closed: threading.Event | None = None) -> sqlalchemy.Engine:
+    """Return a pool of connections to the database of the queues; it makes none any more when it `is_closed`."""
+    closed = is_closed or threading.Event()
 
-    def connect() -> psycopg.Connection[Any]:
-        return psycopg.connect(conninfo, prepare_threshold=None)
+    def connect() -> LimitedConnection:
+        if closed.is_set():
+            # Nothing that DBOS tries again: a thread of it that waits to do so ends when it wakes up.
+            raise RuntimeError("this worker has closed its connections to the queues")
+        return database.raw_connection("strands dbos", autocommit=False)
 
     return sqlalchemy.create_engine(
         "postgresql+psycopg://", creator=connect, pool_size=size, max_overflow=0, pool_timeout=30, pool_pre_ping=True

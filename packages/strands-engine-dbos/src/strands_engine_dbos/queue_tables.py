@@ -1,6 +1,6 @@
 """What is read of the queues in SQL: numbers over many runs, which no call of DBOS counts.
 
-`{schema}` is the name of the schema; `QueueDatabase.rows` replaces it.
+`{schema}` is the name of the schema, `{runs}` that of the journals; `QueueDatabase.rows` replaces them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ CREATE TABLE IF NOT EXISTS {schema}.strands_workers (
   started_at timestamptz NOT NULL DEFAULT now(),
   draining boolean NOT NULL DEFAULT false
 );
+ALTER TABLE {schema}.strands_workers ADD COLUMN IF NOT EXISTS beat_at timestamptz NOT NULL DEFAULT now();
+ALTER TABLE {schema}.strands_workers ADD COLUMN IF NOT EXISTS frozen_after_s float8 NOT NULL DEFAULT 'infinity';
 CREATE TABLE IF NOT EXISTS {schema}.strands_turns (work text PRIMARY KEY, at timestamptz NOT NULL)"""
 FORMAT = """
-SELECT to_regclass('{schema}.strands_workers') IS NOT NULL, to_regclass('{schema}.workflow_status') IS NOT NULL"""
+SELECT to_regclass('{schema}.strands_workers') IS NOT NULL AND to_regclass('{schema}.workflow_status') IS NOT NULL,
+  EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('{schema}.strands_workers') AND attname = 'beat_at')"""
 
 _OF_RUNS = f"FROM {{schema}}.workflow_status WHERE name = '{DISPATCH}' AND application_name = '{APPLICATION}'"
 
@@ -60,7 +63,7 @@ FROM {{schema}}.workflow_schedules WHERE workflow_name = '{FIRE}' ORDER BY 1"""
 # A worker that has no runs and no lock has left nothing behind.
 WORKERS = f"""
 SELECT id, name, machine, pid, queues, concurrency, version, extract(epoch FROM started_at)::float8, {_IS_HELD},
-  draining, ARRAY(
+  greatest(0, extract(epoch FROM now() - beat_at))::float8, frozen_after_s, draining, ARRAY(
     SELECT attributes->>'run_id' {_OF_RUNS} AND status = 'PENDING' AND executor_id = worker.id ORDER BY 1)
 FROM {{schema}}.strands_workers AS worker ORDER BY started_at, id"""
 # Who holds runs or has a row, and no lock: its process is gone. `FIRE` counts too.
@@ -70,12 +73,28 @@ SELECT id FROM (
   UNION
   SELECT executor_id FROM {{schema}}.workflow_status WHERE status = 'PENDING' AND application_name = '{APPLICATION}'
 ) AS known WHERE id IS NOT NULL AND NOT {_IS_HELD}"""
+# Who has its lock and has not shown for too long that it works: a machine that sleeps, a process that hangs.
+FROZEN = f"""
+SELECT id FROM {{schema}}.strands_workers
+WHERE extract(epoch FROM now() - beat_at) > frozen_after_s AND {_IS_HELD}"""
+# Ends the connections of such a worker: the one with its lock, and those with the locks of its runs. What it writes
+# later fails, and its fence is an old one.
+CUT = f"""
+SELECT coalesce(bool_and(pg_terminate_backend(pid)), true) FROM (
+  SELECT DISTINCT pid FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+  WHERE datname = current_database() AND locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
+    AND ((classid::bigint << 32) | objid::bigint) IN (
+      SELECT {LOCK.format("id")} FROM {{schema}}.strands_workers WHERE id = %s
+      UNION SELECT lock FROM {{runs}}.runs WHERE id = ANY(%s))
+) AS held"""
+BEAT = """
+UPDATE {schema}.strands_workers SET beat_at = now() - make_interval(secs => %s) WHERE id = %s"""
 LEFT_BEHIND = f"""
 SELECT workflow_uuid, coalesce(queue_name, ''), attributes->>'run_id' FROM {{schema}}.workflow_status
 WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}'"""
 ENTER_WORKER = """
-INSERT INTO {schema}.strands_workers (id, name, machine, pid, queues, concurrency, version)
-VALUES (%s, %s, %s, %s, %s, %s, %s)"""
+INSERT INTO {schema}.strands_workers (id, name, machine, pid, queues, concurrency, version, frozen_after_s)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"""
 TAKE_TURN = """
 INSERT INTO {schema}.strands_turns AS turn VALUES (%s, clock_timestamp())
 ON CONFLICT (work) DO UPDATE SET at = clock_timestamp()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.queues import QueueLimits, QueueState, Schedule, Ticket, WorkerState
 from strands_engine_dbos import queue_tables as sql
-from strands_engine_dbos.queue_database import QueueDatabase
+from strands_engine_dbos.queue_database import KeptConnection, QueueDatabase
 
 if TYPE_CHECKING:
     from dbos import DBOSClient
@@ -31,10 +32,11 @@ class DbosQueue:
         self._dbos: DBOSClient | None = None
         self._pool: Engine | None = None
         self._known: set[str] = set()
-        self._connection = database.connect("strands queue")
-        if not all(self._rows(sql.FORMAT)[0]):
+        self._connection = KeptConnection(database, "strands queue")
+        has_queues, has_beats = self._rows(sql.FORMAT)[0]
+        if not (has_queues and has_beats):
             self._connection.close()
-            raise database.without_queues()
+            raise database.without_queues(*(["has queues of an earlier version"] if has_queues else []))
 
     def put(self, ticket: Ticket) -> None:
         """Let a run wait in its queue."""
@@ -100,9 +102,9 @@ class DbosQueue:
         return [Ticket.from_dict(row[0]) for row in self._rows(sql.REFUSED, (most,))]
 
     def workers(self) -> list[WorkerState]:
-        """Return the workers that are alive or have left runs behind."""
+        """Return the workers that hold their locks or have left runs behind."""
         found = [_worker(*row) for row in self._rows(sql.WORKERS)]
-        return [one for one in found if one.is_alive or one.runs]
+        return [one for one in found if one.is_held or one.runs]
 
     def schedule(self, schedule: Schedule) -> None:
         """Fire again and again from now on."""
@@ -137,7 +139,7 @@ class DbosQueue:
             self._pool.dispose()
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        return self._database.rows(self._connection, statement, values)
+        return self._connection.rows(statement, values)
 
     def _tickets_of(self, run_id: str) -> list[tuple[Any, ...]]:
         return self._rows(sql.TICKETS_OF, (run_id,))
@@ -160,8 +162,20 @@ class DbosQueue:
 
 
 def _worker(*row: Any) -> WorkerState:
-    *facts, is_draining, runs = row
-    worker, name, machine, pid, queues, concurrency, version, since, is_alive = facts
+    *facts, beat_s, frozen_after_s, is_draining, runs = row
+    worker, name, machine, pid, queues, concurrency, version, since, is_held = facts
+    beats = (beat_s, frozen_after_s if isfinite(frozen_after_s) else None)
     return WorkerState(
-        worker, name, machine, pid, tuple(queues), concurrency, version, since, is_alive, is_draining, tuple(runs)
+        worker,
+        name,
+        machine,
+        pid,
+        tuple(queues),
+        concurrency,
+        version,
+        since,
+        is_held,
+        is_draining,
+        tuple(runs),
+        *beats,
     )

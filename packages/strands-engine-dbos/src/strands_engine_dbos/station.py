@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import psycopg
 from dbos import DBOS
 
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import RunRecordError, Unreachable
 from strands_cli.queues import Handler, Ticket
 from strands_engine_dbos import queue_tables as sql
 from strands_engine_dbos.claims import Claims
 from strands_engine_dbos.dbos_setup import POOL, configuration, pool_of, quiet
-from strands_engine_dbos.queue_database import QueueDatabase
+from strands_engine_dbos.queue_database import KeptConnection, QueueDatabase
 from strands_engine_dbos.queue_log import QueueLog
 from strands_engine_dbos.run_queue import DbosQueue, workflow_id
 from strands_engine_dbos.worker_lock import WorkerLock
 
 # How long DBOS may take to store how the last dispatches ended; what it has not stored by then is recovered.
 END_S = 3.0
+# How long a ticket that cannot be put in its queue now waits until that is tried again.
+PUT_S = 1.0
 
 
 class DbosStation:
@@ -33,28 +37,35 @@ class DbosStation:
     """
 
     def __init__(
-        self, database: QueueDatabase, name: str, queues: Sequence[str], concurrency: int, version: str
+        self,
+        database: QueueDatabase,
+        name: str,
+        queues: Sequence[str],
+        concurrency: int,
+        version: str,
+        frozen_after_s: float | None = None,
     ) -> None:
         self._database, self._queues, self._version = database, list(queues), version
         self._claims = Claims(queues, concurrency)
         with contextlib.ExitStack() as stack:
             self._queue = stack.enter_context(contextlib.closing(DbosQueue(database)))
-            self._lock = WorkerLock(database, name, queues, concurrency, version)
+            self._lock = WorkerLock(database, name, queues, concurrency, version, frozen_after_s)
             self.id = self._lock.id
             stack.callback(self._lock.release)
-            self._connection = database.connect(f"strands recovery {self.id}")
+            self._connection = KeptConnection(database, f"strands recovery {self.id}")
             stack.pop_all()
-        self._pool = pool_of(database, POOL)
+        self._is_closed = threading.Event()
+        self._pool = pool_of(database, POOL, self._is_closed)
 
     def start(self, handler: Handler) -> None:
         """Take tickets from now on."""
         for name in self._queues:
             self._queue.require(name)
+        self._claims.begin()
         DBOS(config=configuration(self._pool, self._database.schema, self.id, self._version))
         quiet().addHandler(QueueLog(handler.say))
         self._declare(handler)
         DBOS.listen_queues(self._queues)
-        self._claims.begin()
         self._lock.watch(handler.lost_lock)
         DBOS.launch()
 
@@ -66,8 +77,15 @@ class DbosStation:
             ticket = Ticket.from_dict(values)
             with self._claims.running(workflow_id(ticket)):
                 again = await handler.dispatch(ticket)
-                if again is not None:
-                    await asyncio.to_thread(self._queue.put, again)
+                while again is not None and not self._is_closed.is_set():
+                    try:
+                        await asyncio.to_thread(self._queue.put, again)
+                    except Unreachable:  # what is not put until the worker ends is recovered by another one
+                        await asyncio.sleep(PUT_S)
+                    else:
+                        again = None
+                if self._is_closed.is_set():
+                    raise asyncio.CancelledError
 
         @DBOS.workflow(name=sql.FIRE, max_recovery_attempts=None)
         async def fire(scheduled_at: str, context: dict[str, str]) -> None:
@@ -75,16 +93,36 @@ class DbosStation:
             if (ticket := await handler.fire(context["schedule"], at)) is not None:
                 await asyncio.to_thread(self._queue.put, ticket)
 
+    def beat(self) -> None:
+        """Note that the event loop works."""
+        self._lock.beat()
+
     def recover(self) -> list[str]:
-        """Let the runs of workers that are gone wait again."""
+        """Let the runs of workers that are gone wait again; a frozen one is gone when its connections are ended."""
         recovered: list[str] = []
+        for (frozen,) in self._rows(sql.FROZEN):
+            if frozen != self.id:
+                self._end_connections(frozen)
         with self._database.explained():
             for (gone,) in self._rows(sql.GONE):
-                with self._connection.transaction():
+                with self._connection.get().transaction():
                     recovered += self._recovered(gone)
-            with self._connection.transaction():
+            with self._connection.get().transaction():
                 recovered += self._adopted()
         return list(dict.fromkeys(recovered))
+
+    def _end_connections(self, frozen: str) -> None:
+        runs = [run_id for _, _, run_id in self._rows(sql.LEFT_BEHIND, frozen) if run_id]
+        try:
+            self._connection.get().execute(self._database.named(sql.CUT), (frozen, runs))
+        except psycopg.errors.InsufficientPrivilege:
+            raise RunRecordError(
+                f"the worker {frozen} is frozen and has another role, so that its connections cannot be ended",
+                fix="GRANT pg_signal_backend TO the role of the workers, or end that process",
+            ) from None
+        except psycopg.Error as error:
+            with self._database.explained():
+                raise error
 
     def _recovered(self, gone: str) -> list[str]:
         """Let what one worker has left wait again. Its lock is held meanwhile, so that one process does it."""
@@ -121,7 +159,7 @@ class DbosStation:
             DBOS.delete_workflows([row[0] for row in self._rows(sql.DONE)])
 
     def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self._database.rows(self._connection, statement, values)
+        return self._connection.rows(statement, values)
 
     def pause(self) -> None:
         """Take no more tickets."""
@@ -130,13 +168,16 @@ class DbosStation:
 
     def close(self) -> None:
         """Wait until DBOS has stored how dispatches ended, and give up the lock."""
-        self.pause()
-        with contextlib.suppress(RunRecordError):
-            end = time.monotonic() + END_S
-            while self._rows(sql.TAKEN, self.id) and time.monotonic() < end:
-                time.sleep(0.02)
-        DBOS.destroy()
+        self._claims.pause()
+        if not self._lock.is_lost:
+            self._lock.mark_draining()
+            with contextlib.suppress(RunRecordError):
+                end = time.monotonic() + END_S
+                while self._rows(sql.TAKEN, self.id) and time.monotonic() < end:
+                    time.sleep(0.02)
+        self._is_closed.set()  # what DBOS still tries is not stored by a worker that has ended
         self._pool.dispose()
+        DBOS.destroy(destroy_registry=True)
         self._claims.end()
         self._lock.release()
         self._queue.close()

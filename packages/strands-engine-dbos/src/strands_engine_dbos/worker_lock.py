@@ -1,12 +1,14 @@
-"""The lock of a worker: a session of the database holds it for as long as the process lives."""
+"""The lock of a worker: a session of the database holds it while the process lives, and shows its heartbeat."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 import psycopg
@@ -17,6 +19,8 @@ from strands_engine_dbos.queue_database import QueueDatabase
 
 # How often the connection is tried; a worker that has lost it must stop before others have its runs.
 WATCH_S = 1.0
+# How often the heartbeat of the event loop is written, if it has come.
+BEAT_S = 5.0
 
 
 class WorkerLock:
@@ -27,13 +31,23 @@ class WorkerLock:
     """
 
     def __init__(
-        self, database: QueueDatabase, name: str, queues: Sequence[str], concurrency: int, version: str
+        self,
+        database: QueueDatabase,
+        name: str,
+        queues: Sequence[str],
+        concurrency: int,
+        version: str,
+        frozen_after_s: float | None = None,
     ) -> None:
         self.id = f"{name}.{secrets.token_hex(4)}"
         self._database = database
         self._ended = threading.Event()
+        self._beat_at = time.monotonic()
+        self._every_s = BEAT_S if frozen_after_s is None else min(BEAT_S, frozen_after_s / 4)
+        self.is_lost = False
         self._connection = database.connect(f"strands worker {self.id}")
-        row = (self.id, name, platform.node(), os.getpid(), list(queues), concurrency, version)
+        limit = math.inf if frozen_after_s is None else frozen_after_s
+        row = (self.id, name, platform.node(), os.getpid(), list(queues), concurrency, version, limit)
         try:
             if database.rows(self._connection, sql.TRY_LOCK, (self.id,)) != [(True,)]:
                 raise RunRecordError(f"the id {self.id} is taken, which is one in four billion", fix="start it again")
@@ -42,17 +56,28 @@ class WorkerLock:
             self._connection.close()
             raise
 
+    def beat(self) -> None:
+        """Note that the event loop works."""
+        self._beat_at = time.monotonic()
+
     def watch(self, lost: Callable[[str], None]) -> None:
         """Call `lost` once, from another thread, when the session has ended before `release`."""
         threading.Thread(target=self._watch, args=(lost,), name="strands-worker-lock", daemon=True).start()
 
     def _watch(self, lost: Callable[[str], None]) -> None:
-        while not self._ended.wait(WATCH_S):
+        """Try the connection again and again, and write the heartbeat: an old one where the event loop hangs."""
+        written = 0.0
+        while not self._ended.wait(min(WATCH_S, self._every_s)):
             try:
-                self._connection.execute("SELECT 1")
-            except psycopg.Error as error:
+                if (now := time.monotonic()) - written < self._every_s:
+                    self._connection.execute("SELECT 1")
+                else:
+                    written = now
+                    self._database.rows(self._connection, sql.BEAT, (now - self._beat_at, self.id))
+            except (psycopg.Error, RunRecordError) as error:
                 if not self._ended.is_set():
-                    lost(str(error).strip().splitlines()[0])
+                    self.is_lost = True
+                    lost(error.message if isinstance(error, RunRecordError) else str(error).strip().splitlines()[0])
                 return
 
     def mark_draining(self) -> None:

@@ -20,7 +20,9 @@ _USER = re.compile(r"[^:]+://(?:[^@/?#]*@)?[^@]*")
 # When a connection counts as lost. Without these a process would wait two hours for a machine that has vanished, and
 # the server would keep the runs of a process whose machine has vanished as long.
 IDLE_S, INTERVAL_S, COUNT, USER_TIMEOUT_MS = 10, 5, 3, 20_000
-_OWN = ("schema", "pooler")
+# How long a reply may not come until the connection counts as lost, although both ends are there.
+REPLY_S = 20.0
+_OWN = ("schema", "pooler", "reply_timeout")
 _DEFAULTS = {
     "connect_timeout": "10",
     "keepalives": "1",
@@ -39,11 +41,13 @@ class Target:
         conninfo: The parameters of a connection; they may have a password.
         schema: The name of the schema, which needs no quotes.
         has_pooler: Whether the address says that a pooler is between, which keeps one connection for each of ours.
+        reply_s: After how many silent seconds a statement's reply counts as lost; None waits for good.
     """
 
     conninfo: str = field(repr=False)
     schema: str
     has_pooler: bool = False
+    reply_s: float | None = REPLY_S
 
 
 def target_of(place: StorePlace, address: str) -> Target:
@@ -76,7 +80,18 @@ def target_of(place: StorePlace, address: str) -> Target:
             f"the store {place} cannot be used with pooler={own['pooler']}",
             fix="have the pooler keep a connection for the whole session, and write pooler=session",
         )
-    return Target(conninfo, schema, "pooler" in own)
+    return Target(conninfo, schema, "pooler" in own, _reply_s(place, own.get("reply_timeout")))
+
+
+def _reply_s(place: StorePlace, given: str | None) -> float | None:
+    if given is None:
+        return REPLY_S
+    if not re.fullmatch(r"[0-9]{1,6}", given):
+        raise RunRecordError(
+            f"the store {place} cannot be used with reply_timeout={given}",
+            fix="write whole seconds, or 0 for no limit: reply_timeout=20",
+        )
+    return float(given) or None
 
 
 def _unreadable(place: StorePlace) -> RunRecordError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.stores import StorePlace
 from strands_store_postgres.address import Target
-from strands_store_postgres.failures import is_lost, refused, unusable
+from strands_store_postgres.failures import cut, is_lost, refused, unusable
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,9 +28,13 @@ def connect(place: StorePlace, target: Target) -> psycopg.Connection[Any]:
     """
     import psycopg
 
+    from strands_store_postgres.replies import LimitedConnection
+
     try:
         # Without prepared statements: a pooler may give the next statement to another process of the server.
-        return psycopg.connect(target.conninfo, autocommit=True, prepare_threshold=None)
+        connection = LimitedConnection.connect(target.conninfo, autocommit=True, prepare_threshold=None)
+        connection.reply_s = target.reply_s
+        return connection
     except psycopg.Error as error:
         # The client's own error has the parameters of the connection in its frames.
         raise refused(error.with_traceback(None), place, target.conninfo) from None
@@ -93,7 +97,7 @@ class Readers:
                     lost = is_lost(error, connection)
                     connection.close() if lost else self._give_back(connection)
                     if not (lost and was_idle):
-                        raise unusable(error, self._place, self._target.schema) from error
+                        raise (cut if lost else unusable)(error, self._place, self._target.schema) from error
                     connection = self._taken()
                 except BaseException:
                     connection.close()

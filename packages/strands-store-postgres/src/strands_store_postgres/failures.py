@@ -6,14 +6,15 @@ import shlex
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import RunRecordError, Unreachable
 from strands_cli.stores import StorePlace
 from strands_store_postgres.dev_server import is_of_dev_server
 
 if TYPE_CHECKING:
     import psycopg
 
-# What the words of a refused connection say to do. A server may use another language; then the last fix is given.
+# What the words of a refused connection say to do. A server may use another language; then the last fix is given. What
+# the first ones say is so until a person changes something; the others may pass by themselves.
 _REFUSALS = (
     (
         ("no password supplied",),
@@ -30,12 +31,14 @@ _REFUSALS = (
         ("does not support ssl", "ssl error", "certificate", "ssl is not enabled", "sslrootcert", "sslmode"),
         "check sslmode, sslrootcert and sslcert in the address, and the server's `ssl` settings",
     ),
+    (('database "',), "make the database: createdb {server} {database}, then: strands store init --store {address}"),
+    (('role "',), "make the role: createuser {server} --pwprompt {user}"),
+)
+_PASSING = (
     (
         ("too many connections", "too many clients", "remaining connection slots"),
         "raise max_connections of the server, or start fewer processes: each holds two connections",
     ),
-    (('database "',), "make the database: createdb {server} {database}, then: strands store init --store {address}"),
-    (('role "',), "make the role: createuser {server} --pwprompt {user}"),
     (("translate host name", "resolve host", "name or service not known"), "check the host name in the address"),
     (("starting up", "shutting down", "recovery"), "wait until the server is up, then try it again"),
     (("timeout", "timed out"), "check the host, the port and the firewalls between"),
@@ -62,8 +65,18 @@ def refused(error: psycopg.Error, place: StorePlace, conninfo: str) -> RunRecord
     text = words_of(error)
     lowered = text.lower()
     otherwise = _DEV_SERVER if is_of_dev_server(str(conninfo_to_dict(conninfo).get("host") or "")) else _OTHERWISE
-    fix = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), otherwise)
-    return RunRecordError(f"the store {place} cannot be reached: {text}", fix=fix.format(**_names(place, conninfo)))
+    lasting = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), None)
+    passing = next((fix for words, fix in _PASSING if any(word in lowered for word in words)), otherwise)
+    kind = Unreachable if lasting is None else RunRecordError
+    fix = (lasting or passing).format(**_names(place, conninfo))
+    return kind(f"the store {place} cannot be reached: {text}", fix=fix)
+
+
+def cut(error: BaseException, place: StorePlace, schema: str) -> RunRecordError:
+    """Return the error for a connection that was lost while a statement was answered."""
+    return Unreachable(
+        f"the connection to the store {place} is lost: {words_of(error)}", fix=unusable_fix(error, schema)
+    )
 
 
 def _names(place: StorePlace, conninfo: str) -> dict[str, str]:
@@ -87,8 +100,13 @@ def _names(place: StorePlace, conninfo: str) -> dict[str, str]:
 
 def unusable(error: BaseException, place: StorePlace, schema: str) -> RunRecordError:
     """Return the error for a statement that failed."""
+    return RunRecordError(f"the store {place} cannot be used: {words_of(error)}", fix=unusable_fix(error, schema))
+
+
+def unusable_fix(error: BaseException, schema: str) -> str:
+    """Return what to do about a statement that failed."""
     fix = _FIXES.get(getattr(error, "sqlstate", None) or "", "see what the store says: strands store check")
-    return RunRecordError(f"the store {place} cannot be used: {words_of(error)}", fix=fix.format(schema=schema))
+    return fix.format(schema=schema)
 
 
 def words_of(error: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import RunRecordError
@@ -196,7 +197,8 @@ def _changing(place: StorePlace, target: Target) -> Iterator[psycopg.Connection[
     """Connect, and wait until no other process makes or migrates the schema; everything is done or nothing."""
     import psycopg
 
-    with connected(place, target) as connection:
+    # To index a large table takes its time, and waiting has a limit of its own.
+    with connected(place, replace(target, reply_s=None)) as connection:
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(target.schema, ""),))

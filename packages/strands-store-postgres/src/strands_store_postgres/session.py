@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import RunRecordError, Unreachable
 from strands_cli.stores import StorePlace
 from strands_store_postgres.address import COUNT, IDLE_S, INTERVAL_S, USER_TIMEOUT_MS, Target
 from strands_store_postgres.commit import commit_statement
@@ -39,6 +39,7 @@ _SETTINGS = {
     "tcp_user_timeout": str(USER_TIMEOUT_MS),
     "idle_session_timeout": "0",
     "statement_timeout": "0",
+    "client_connection_check_interval": "5000",  # a statement that waits ends when its client has gone
 }
 _SET = """
 SELECT set_config(s.name, v.value, false)
@@ -287,7 +288,7 @@ class Session:
 
     def _lose(self, error: BaseException) -> RunRecordError:
         """Refuse all that is and will be written, and tell the runs that they are not held any more."""
-        lost = RunRecordError(
+        lost = Unreachable(
             f"the connection to the store {self._place} is lost, and with it the hold on the runs of this process: "
             f"{words_of(error)}",
             fix="when the store can be reached again: strands resume RUN",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from strands_cli import app
 from strands_cli.batch.rows import RowOutcome, RowWatch, goes_on_alone, outcome_in
 from strands_cli.engine.waiting import store_permissions
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import RunRecordError, Unreachable
 from strands_cli.queues import Ticket, queue_at
 from strands_cli.workers.submitted import Submission, submittable, wait_again
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How often is looked whether runs have ended; one statement, whatever their number.
 LOOK_S = 0.5
+# After how long a row that could not be submitted, since the store did not answer, is submitted again.
+AGAIN_S = 1.0
 # How many rows are submitted at the same time; the store commits them together.
 SUBMITTERS = 8
 _GOING_ON: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
@@ -54,13 +56,21 @@ class QueuedRows:
         ended(outcome)
 
     async def _outcome(self, row: BatchRow) -> RowOutcome:
-        async with self._submitting:
-            known = await asyncio.to_thread(self._submitted, row)
+        known = await self._submitted_some_time(row)
         while known is None:
             await self._waiting.setdefault(row.run_id, asyncio.Event()).wait()
             del self._waiting[row.run_id]
             known = await asyncio.to_thread(self._found, row)
         return known
+
+    async def _submitted_some_time(self, row: BatchRow) -> RowOutcome | None:
+        """Submit a row, as often as the store does not answer: what ends the batch is that its own lock is lost."""
+        while True:
+            try:
+                async with self._submitting:
+                    return await asyncio.to_thread(self._submitted, row)
+            except Unreachable:
+                await asyncio.sleep(AGAIN_S)
 
     def _submitted(self, row: BatchRow) -> RowOutcome | None:
         """Let a row wait for a worker; return its outcome where it has ended already."""
@@ -105,9 +115,12 @@ class QueuedRows:
             return wait_again(journal)
 
     def _known(self, row: BatchRow) -> list[str]:
-        with contextlib.suppress(RunRecordError):
+        try:
             return [self._session.store.find(row.run_id)]
-        return []
+        except Unreachable:
+            raise
+        except RunRecordError:
+            return []
 
     def _found(self, row: BatchRow) -> RowOutcome | None:
         """Return how far the run of a row came; None if it goes on, or there is none."""

@@ -45,7 +45,7 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
 
 
 def _numbers_before(deps: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, int]]:
-    """Return how many tasks each waits for, and its place in the file: in this order each follows those it waits for."""
+    """Return how many tasks each waits for, and its place in the file: in this order each follows those."""
     then: dict[str, list[str]] = {name: [] for name in deps}
     for name, before in deps.items():
         for other in before:

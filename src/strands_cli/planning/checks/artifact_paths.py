@@ -45,7 +45,7 @@ def check_outputs(
         where = document.where(f"/outputs/artifacts/{index}/path")
         try:
             path = spec.artifact_path(templates.render(artifact.path, names))
-            target = place_artifact(options.out_dir, path, is_chosen=DEFAULT_OUT not in folders)
+            target = place_artifact(_folder(options), path, is_chosen=DEFAULT_OUT not in folders)
         except TemplateError:
             continue  # needs a name that only the run has; it is checked when it is written
         except ArtifactError as error:
@@ -57,6 +57,11 @@ def check_outputs(
     return findings + _check_record(options)
 
 
+def _folder(options: RunRequest) -> Path:
+    """Return the directory of the artifacts: that of a worker's run begins in its folder."""
+    return options.out_dir if options.beside == Path.cwd() else options.beside / options.out_dir
+
+
 def _check_folder(options: RunRequest, document: Document) -> list[Finding]:
     """Return a finding if the output directory cannot take artifacts, or leads out of the working directory."""
     where = document.where("/outputs/artifacts")
@@ -64,7 +69,7 @@ def _check_folder(options: RunRequest, document: Document) -> list[Finding]:
         require_own_folder(options.out_dir, options.beside)
     except ArtifactError as error:
         return [Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix)]
-    problem = obstacle(options.out_dir)
+    problem = obstacle(_folder(options))
     message = f"the artifacts cannot be written: {problem}"
     return [Finding(CANNOT_WRITE, message, where, "choose another --out")] if problem else []
 

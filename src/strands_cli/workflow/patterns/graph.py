@@ -286,7 +286,7 @@ def _at_once(config: GraphConfig, speaking: Mapping[str, str]) -> dict[str, bool
     """
     followers = config.followers
     if any(edge.choose for edge in config.edges) or in_loops(followers):
-        return Branches(config, speaking).at_once()
+        return Branches(followers, config.edges, speaking).at_once()
     certain: dict[str, bool] = {}
     for wave in waves_of(followers):
         seen: set[str] = set()

@@ -5,33 +5,50 @@ What a node leads to is a number with a bit for each node that is looked at, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from strands_cli.graph_paths import Order, components
 
-if TYPE_CHECKING:
-    from strands_cli.workflow.patterns.graph import Edge, GraphConfig
+
+class Edge(Protocol):
+    """The nodes after a node."""
+
+    @property
+    def from_(self) -> str:
+        """The node that has finished."""
+
+    @property
+    def to(self) -> Sequence[str] | None:
+        """Nodes that follow together."""
+
+    @property
+    def choose(self) -> Sequence[object] | None:
+        """Choices, of which one follows."""
+
+    def targets(self) -> tuple[str, ...]:
+        """Return the nodes that the edge may lead to."""
 
 
 class Branches:
     """The paths that begin together at some node.
 
     Args:
-        config: The graph.
+        followers: The graph, in the order of the file.
+        edges: Its edges.
         agents: The agents that are looked at, by their nodes.
     """
 
-    def __init__(self, config: GraphConfig, agents: Mapping[str, str]) -> None:
-        self._config = config
-        self._names = [node for node in config.nodes if node in agents]
+    def __init__(self, followers: Mapping[str, list[str]], edges: Sequence[Edge], agents: Mapping[str, str]) -> None:
+        self._edges = edges
+        self._names = [node for node in followers if node in agents]
         self._bit = {node: 1 << place for place, node in enumerate(self._names)}
         of_agent: dict[str, int] = {}
         for node in self._names:
             of_agent[agents[node]] = of_agent.get(agents[node], 0) | self._bit[node]
-        ahead = Order(config.followers).ahead
+        ahead = Order(followers).ahead
         behind: dict[str, list[str]] = {node: [] for node in ahead}
         for node, targets in ahead.items():
             for target in targets:
@@ -40,8 +57,8 @@ class Branches:
         self._beside = {
             node: of_agent[agents[node]] & ~(after[node] | before[node] | self._bit[node]) for node in self._names
         }
-        reach = self._leading_to(components(config.followers), config.followers)
-        self._branch = {node: reach[node] | self._bit.get(node, 0) for node in config.nodes}
+        reach = self._leading_to(components(followers), followers)
+        self._branch = {node: reach[node] | self._bit.get(node, 0) for node in followers}
 
     def _leading_to(self, groups: Iterable[list[str]], followers: Mapping[str, list[str]]) -> dict[str, int]:
         """Return for each node those that a path from it leads to."""
@@ -57,10 +74,10 @@ class Branches:
     def at_once(self) -> dict[str, bool]:
         """Return the nodes that may work while an earlier one of their agent does; True where they must."""
         edges: dict[str, list[Edge]] = {}
-        for edge in self._config.edges:
+        for edge in self._edges:
             edges.setdefault(edge.from_, []).append(edge)
         found, certain, known = 0, 0, set[tuple[int, int]]()
-        for node in self._config.nodes:
+        for node in self._branch:
             starts = [
                 (edge, [one for one in edge.targets() if one in self._branch], edge.to is not None)
                 for edge in edges.get(node, ())

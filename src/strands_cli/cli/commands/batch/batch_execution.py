@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from strands_cli.errors import (
     ReaderStopped,
     StrandsCliError,
     Terminated,
+    Unreachable,
     UsageError,
 )
 from strands_cli.phrases import counted
@@ -34,9 +36,12 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan
+    from strands_cli.store_place import StorePlace
 
 # Open files of the process itself, and of one run: its journal, its lock, and connections to a model and a tool.
 FILES, FILES_A_RUN = 128, 8
+# For how long a batch on workers waits for its store, and how soon it begins again when that is there.
+UNREACHABLE_S, BEGIN_S = 60.0, 0.5
 # Warnings of runs that are shown: each row may have the same one.
 _MOST_WARNINGS = 20
 _SIGNALS = (Interrupted, Terminated, HungUp)
@@ -84,6 +89,7 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     from strands_cli.cli.terminal import is_interactive, open_view
 
     tally, batch = BatchTally(), work.batch
+    is_lost = False  # it goes on in this process
     progress = BatchProgress(batch.id, tally)
     known |= {"batch": batch.id, "status": "failed"}
     may_go_on = True
@@ -102,6 +108,7 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
         try:
             stopped = _to_end(session, view)
         except HoldLost as error:
+            is_lost = bool(work.choices.engine) and not error.is_asked
             may_go_on = False
             error.fix = after_loss(error, work)
             raise
@@ -114,14 +121,42 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
             may_go_on = False
             raise stopped_reader(work) from error
         finally:
-            known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
-            notify_later(notice, work.store.place, batch.id)
-            _report(work, tally, view, flags, may_go_on=may_go_on)
+            if not is_lost:
+                known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
+                notify_later(notice, work.store.place, batch.id)
+                _report(work, tally, view, flags, may_go_on=may_go_on)
     if flags.as_json:
         print_json(known)
     if stopped is not None and not flags.quiet:
         say(stopped)
     return exit_code_of(tally)
+
+
+def until_reachable(begin: Callable[[], int], place: StorePlace, *, quiet: bool) -> int:
+    """Return what a batch on workers ends with; where its store is lost, it goes on when that can be reached again.
+
+    Args:
+        begin: Begins or continues the batch; what is done is not done again.
+
+    Raises:
+        RunRecordError: The store was not reached for a while.
+    """
+    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.workers import reached
+
+    def tell(line: str) -> None:
+        if not quiet:
+            say(one_line(line))
+
+    while True:
+        try:
+            return begin()
+        except (HoldLost, Unreachable) as error:
+            if isinstance(error, HoldLost) and error.is_asked:
+                raise
+            tell(f"{error.message}; the batch goes on when it can be reached")
+        time.sleep(BEGIN_S)
+        reached(lambda: store_at(place).close(), UNREACHABLE_S, tell)
 
 
 def require_open_files(concurrency: int) -> None:

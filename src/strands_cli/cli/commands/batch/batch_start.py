@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from strands_cli.cli.commands.batch.batch_checks import for_workers, require_runnable_choices
 from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags, RowChoices, RowsFormat
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output import say, say_findings
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from strands_cli.batch.reading import CheckedRows
     from strands_cli.batch.stored import PlannedBatch
     from strands_cli.engine.ports import RunStore
-    from strands_cli.errors import Finding
     from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +53,50 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 
     Example: strands batch run reviews.yaml reviews.csv -o results.jsonl --concurrency 8
     """
-    from strands_cli import app
     from strands_cli.batch.journal import BatchChoices
-    from strands_cli.batch.reading import read_rows
-    from strands_cli.batch.stored import check_choices, plan_batch
-    from strands_cli.cli.commands.running import json_on_failure, require_trust, warn_of_questions
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.cli.commands.batch.batch_execution import until_reachable
+    from strands_cli.cli.commands.batch.batch_verbs import continue_batch
+    from strands_cli.cli.commands.running import json_on_failure
+    from strands_cli.planning.stores import chosen_place
 
     typed = _Typed(rows, BatchChoices().changed(how.changes()), new, flags)
     with json_on_failure(typed.known if flags.as_json else None):
         flags.require_one_result(typed.choices.out)
         request = chosen.request()
-        found = plan_batch(app.load(spec), request, new.name)
-        if typed.choices.engine:
-            found = dataclasses.replace(found, planned=for_workers(found.planned, request))
-        planned, loaded = found.planned, found.loaded
-        require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
-        format_ = new.format.value if new.format is not None else None
-        with read_rows(rows, format_, planned, loaded, request, new.ignored, skips=new.skip_bad_rows) as read:
-            say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
-            require_trust(planned, may_ask=not request.detach)
-            if not flags.quiet:
-                say_findings(planned.findings)
-                warn_of_questions(planned, request)
-            with contextlib.closing(store_at(planned.store)) as store:
-                return _begin(found, read, store, typed)
+
+        def begin() -> int:
+            # What cannot be read twice, or would be one more batch, is in the store when it was lost.
+            if (known := typed.known["batch"]) is not None and (rows == STDIN or new.again):
+                return continue_batch(known, how, chosen, flags)
+            return _start(spec, request, typed)
+
+        place = chosen_place(request.runs_dir, request.store)
+        return until_reachable(begin, place, quiet=flags.quiet) if typed.choices.engine else begin()
+
+
+def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
+    """Check a workflow with its rows, and work on them."""
+    from strands_cli import app
+    from strands_cli.batch.reading import read_rows
+    from strands_cli.batch.stored import check_choices, plan_batch
+    from strands_cli.cli.commands.running import require_trust, warn_of_questions
+    from strands_cli.engine.stored_runs import store_at
+
+    new, quiet = typed.new, typed.flags.quiet
+    found = plan_batch(app.load(spec), request, new.name)
+    if typed.choices.engine:
+        found = dataclasses.replace(found, planned=for_workers(found.planned, request))
+    planned, loaded = found.planned, found.loaded
+    require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
+    format_ = new.format.value if new.format is not None else None
+    with read_rows(typed.rows, format_, planned, loaded, request, new.ignored, skips=new.skip_bad_rows) as read:
+        say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
+        require_trust(planned, may_ask=not request.detach)
+        if not quiet:
+            say_findings(planned.findings)
+            warn_of_questions(planned, request)
+        with contextlib.closing(store_at(planned.store)) as store:
+            return _begin(found, read, store, typed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,27 +150,3 @@ def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_n
     say(f"batch {batch.id}: {counted(read.count, 'row')}{left_out}{again}")
     if is_new and others:
         say(f"the workflow, its files or its options differ from those of {others[0]}: all rows are run")
-
-
-def for_workers(planned: Plan, request: RunRequest) -> Plan:
-    """Return the plan of rows that workers run, which have keys of their own.
-
-    Raises:
-        StrandsCliError: It cannot run anywhere, or its store has no queues.
-    """
-    from strands_cli.queues import queue_at
-    from strands_cli.workers.submitted import submittable
-
-    queue_at(planned.store).close()
-    return submittable(planned, request)
-
-
-def require_runnable_choices(planned: Plan, findings: Sequence[Finding]) -> None:
-    """Check the plan of a batch and its limits before anything begins.
-
-    Raises:
-        StrandsCliError: There are errors among the findings.
-    """
-    from strands_cli.planning import require_runnable
-
-    require_runnable(dataclasses.replace(planned, findings=tuple(findings)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.commands.batch.batch_execution import BatchWork, work_on
+from strands_cli.cli.commands.batch.batch_execution import BatchWork, until_reachable, work_on
 from strands_cli.cli.commands.batch.batch_options import BATCH, BatchFlags, RowChoices
 from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
@@ -41,7 +41,7 @@ def resume_batch(*, batch: BATCH, how: RowChoices, chosen: Chosen, flags: BatchF
 
     Example: strands batch resume reviews --budget max_cost_usd=10
     """
-    return _continue(batch, how, chosen, flags, again=False)
+    return continue_batch(batch, how, chosen, flags)
 
 
 @with_run_options(again=True, only=AGAIN)
@@ -62,10 +62,11 @@ def retry_batch(
     with json_on_failure({"batch": batch, "status": "failed"} if flags.as_json and not failed else None):
         if not failed:
             raise UsageError("there is nothing to retry but failed rows", fix=f"strands batch retry {batch} --failed")
-    return _continue(batch, how, chosen, flags, again=True)
+    return continue_batch(batch, how, chosen, flags, again=True)
 
 
-def _continue(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlags, *, again: bool) -> int:
+def continue_batch(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlags, *, again: bool = False) -> int:
+    """Run those rows of a stored batch that have not ended, or `again` have failed."""
     from strands_cli.batch.stored import find_batch
     from strands_cli.cli.commands.running import json_on_failure
     from strands_cli.engine.stored_runs import store_at
@@ -75,14 +76,19 @@ def _continue(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlags, *,
     changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is
     place = chosen_place(changes["runs_dir"], changes["store"])
     known: dict[str, Any] = {"batch": batch, "status": "failed"}
-    with (
-        json_on_failure(known if flags.as_json else None),
-        contextlib.closing(store_at(place)) as store,
-        _planned(store, find_batch(store, batch), typed, changes, quiet=flags.quiet) as work,
-    ):
-        flags.require_one_result(work.choices.out)
-        work.again = again
-        return work_on(work, flags, known)
+
+    def begin() -> int:
+        with (
+            contextlib.closing(store_at(place)) as store,
+            _planned(store, find_batch(store, batch), typed, dict(changes), quiet=flags.quiet) as work,
+        ):
+            flags.require_one_result(work.choices.out)
+            work.again = again
+            return work_on(work, flags, known)
+
+    with json_on_failure(known if flags.as_json else None):
+        # Of a batch in a directory nothing is unreachable.
+        return begin() if place.directory is not None else until_reachable(begin, place, quiet=flags.quiet)
 
 
 @contextlib.contextmanager
@@ -92,7 +98,7 @@ def _planned(
     """Open a stored batch and plan its workflow, in the directory where it was started."""
     from strands_cli.batch.stored import check_choices, open_stored, plan_stored
     from strands_cli.batch.work import ResultFile
-    from strands_cli.cli.commands.batch.batch_start import for_workers, require_runnable_choices
+    from strands_cli.cli.commands.batch.batch_checks import for_workers, require_runnable_choices
     from strands_cli.cli.commands.running import in_directory_of
     from strands_cli.engine.waiting import store_permissions
 

@@ -51,6 +51,18 @@ class WorkerOptions:
         typer.Option("--health-file", metavar="FILE", help="Written every second while the worker is well."),
     ] = None
 
+    connect_timeout: Annotated[
+        str,
+        typer.Option("--connect-timeout", metavar="AGE", help="How long the store may be unreachable until it ends."),
+    ] = "5m"
+    frozen_after: Annotated[
+        str,
+        typer.Option("--frozen-after", metavar="AGE", help="After how long without a sign others take its runs over."),
+    ] = "2m"
+    no_yes: Annotated[
+        bool, typer.Option("--no-yes", help="Ignore approvals that runs were submitted with (--yes, --allow).")
+    ] = False
+
     def choices(self, policy: Path | None) -> WorkerChoices:
         """Return what was chosen.
 
@@ -69,6 +81,9 @@ class WorkerOptions:
             drains=self.drain,
             drain_timeout_s=age_in_seconds(self.drain_timeout, "--drain-timeout"),
             health_file=None if self.health_file is None else _health_file(self.health_file.absolute()),
+            connect_timeout_s=age_in_seconds(self.connect_timeout, "--connect-timeout"),
+            frozen_after_s=_frozen_after(self.frozen_after),
+            takes_approvals=not self.no_yes,
         )
 
 
@@ -126,6 +141,13 @@ def _workspace(folder: Path | None) -> Any:
     return Workspace(None if folder is None else folder.absolute(), user_data_dir(os.environ) / "worker")
 
 
+def _frozen_after(age: str) -> float:
+    found = age_in_seconds(age, "--frozen-after")
+    if not found:
+        raise UsageError("--frozen-after 0 would take the runs of every worker", fix="write two minutes: 2m")
+    return found
+
+
 def _health_file(file: Path) -> Path:
     import os
 
@@ -155,18 +177,23 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.engine.stored_runs import store_at
     from strands_cli.queues import engine_of
-    from strands_cli.workers import WorkerEvent, WorkPlace, work
+    from strands_cli.workers import WorkerEvent, WorkPlace, reached, work
 
     engine, address = engine_of(place)
-    with closing(engine.open(place, address)) as queue:
+
+    def tell(line: str) -> None:
+        report(WorkerEvent("warning", line))
+
+    with closing(reached(lambda: engine.open(place, address), choices.connect_timeout_s, tell)) as queue:
         for note in filter(None, (note_on_new_queue(name, queue) for name in choices.queues)):
-            report(WorkerEvent("warning", note))
+            tell(note)
     notice = notice_of(detached=True)
 
     def notify(run_id: str) -> list[str]:
         return [] if notice is None else notice(place, run_id)
 
-    with closing(store_at(place)) as store, reserved_streams(_tool_line, _error_line):
+    opened = reached(lambda: store_at(place), choices.connect_timeout_s, tell)
+    with closing(opened) as store, reserved_streams(_tool_line, _error_line):
         asyncio.run(work(WorkPlace(store, engine, address, report, notify), choices))
     return ExitCode.OK
 
@@ -215,17 +242,24 @@ def workers(store: STORE = None, as_json: JSON = False) -> None:
     elif not found:
         say("no workers")
     else:
-        print_result("\n".join(aligned([("ID", "MACHINE", "SINCE", "QUEUES", "STATE", "RUNS"), *map(_cells, found)])))
+        print_result(
+            "\n".join(
+                aligned([("ID", "MACHINE", "SINCE", "QUEUES", "STATE", "HEARTBEAT", "RUNS"), *map(_cells, found)])
+            )
+        )
 
 
 def _state(one: WorkerState) -> str:
-    return "gone" if not one.is_alive else "draining" if one.is_draining else "alive"
+    if not one.is_held:
+        return "gone"
+    return "frozen" if one.is_frozen else "draining" if one.is_draining else "alive"
 
 
 def _cells(one: WorkerState) -> tuple[str, ...]:
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.since))
     works_on = f"{len(one.runs)}/{one.concurrency} {' '.join(one.runs)}".rstrip()
-    return (one.id, f"{one.machine}:{one.pid}", since, ",".join(one.queues), _state(one), works_on)
+    beat = f"{one.beat_s:.0f}s ago"
+    return (one.id, f"{one.machine}:{one.pid}", since, ",".join(one.queues), _state(one), beat, works_on)
 
 
 def _document(one: WorkerState) -> dict[str, Any]:
@@ -240,4 +274,6 @@ def _document(one: WorkerState) -> dict[str, Any]:
         "concurrency": one.concurrency,
         "version": one.version,
         "runs": list(one.runs),
+        "heartbeat_s": round(one.beat_s, 3),
+        "frozen_after_s": one.frozen_after_s,
     }
