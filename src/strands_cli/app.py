@@ -99,8 +99,7 @@ def plan_row(
     values: Mapping[str, Any],
     *,
     texts: Mapping[str, str] = MappingProxyType({}),
-    out_dir: Path | None = None,
-    beside: Path | None = None,
+    **places: Path,
 ) -> Plan:
     """Return a plan with other inputs, equal to what `plan` returns for them, without planning again.
 
@@ -110,13 +109,10 @@ def plan_row(
         planned: A plan of the same workflow with any inputs.
         values: The inputs that have types already, in place of those of `planned`.
         texts: Inputs as text, which win over `values`.
-        out_dir: The directory of the row's artifacts, if it is another one.
-        beside: The directory that it begins in, if it is another one.
+        places: The directory of the row's artifacts (`out_dir`), and the one that it begins in (`beside`), if others.
     """
     assert planned.rows is not None  # noqa: S101 - `plan` made it
-    places = {"out_dir": out_dir, "beside": beside}
-    changes = {name: place for name, place in places.items() if place is not None}
-    return planned.rows.plan(planned, {"values": values, "variables": texts, **changes})
+    return planned.rows.plan(planned, {"values": values, "variables": texts, **places})
 
 
 # -- plan -> events -> files
