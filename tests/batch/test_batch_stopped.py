@@ -272,3 +272,38 @@ def test_a_call_that_was_cut_off_and_may_not_be_repeated_waits_for_a_decision(ro
     assert rows.strands("batch", "resume", "last").code == 0
     assert [line["response"] for line in rows.lines()] == ["paid"]
     assert rows.asked == {"bees": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "responses"),
+    [
+        (("--redo", "pay"), 0, ["paid", "paid"]),
+        (("--skip", "pay", "--result", '"by hand"'), 0, ["by hand", "by hand"]),
+        (("--fail", "pay"), 10, [None, None]),
+    ],
+)
+def test_many_calls_that_were_cut_off_are_decided_by_one_command_that_is_printed(
+    rows: Rows, words: tuple[str, ...], code: int, responses: list[str | None]
+) -> None:
+    body = "import threading\nprint('hanging', flush=True)\nthreading.Event().wait()"
+    rows.folder.tool("pay", body, annotations={"readOnlyHint": False})
+    rows.flow([*STEPS, {"tool": "native:pay", "input": {"text": "{{ topic }}"}}])
+    rows.csv("bees", "ants")
+    started = rows.start("--allow", "pay", "--verbose", "--concurrency", "2")
+    for _ in range(2):
+        started.wait_for("hanging")
+    started.send(signal.SIGKILL)
+    started.end()
+    rows.folder.tool("pay", "return answer('paid')", annotations={"readOnlyHint": False})
+    ran = rows.batch("--allow", "pay")
+    assert ran.code == 19, ran.err
+    printed = [line.split() for line in ran.err.splitlines() if line.strip().startswith("strands batch resume")]
+    assert [line[-2:] for line in printed] == [[way, "pay"] for way in ("--redo", "--skip", "--fail")]
+    chosen = next(line for line in printed if line[-2] == words[0])
+    unknown = rows.strands("batch", "resume", "last", "--redo", "play")
+    assert (unknown.code, "pay" in unknown.err) == (2, True)
+    ended = rows.strands(*chosen[1:], *words[2:])
+    assert ended.code == code, ended.err
+    assert [line.get("response") for line in rows.lines()] == responses
+    assert not [line for line in ended.err.splitlines() if "cut off in" in line]
+    assert rows.asked == {"bees": 1, "ants": 1}

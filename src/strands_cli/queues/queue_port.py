@@ -202,8 +202,12 @@ class Station(Protocol):
 
     id: str
 
-    def start(self, handler: Handler) -> None:
-        """Take tickets from now on, as many at once as the worker may; called in its event loop."""
+    def start(self, handler: Handler, frozen_after_s: float | None = None) -> None:
+        """Take tickets from now on, as many at once as the worker may; called in its event loop.
+
+        Args:
+            frozen_after_s: After how long without a `beat` others take its runs over; None never.
+        """
 
     def beat(self) -> None:
         """Note that the event loop works; others see it within some seconds. It waits for nothing."""
@@ -252,19 +256,9 @@ class Engine(Protocol):
         """Return the facts of queues that work, one line each; raise as `open` where they do not."""
 
     def station(
-        self,
-        place: StorePlace,
-        address: str,
-        name: str,
-        queues: Sequence[str],
-        concurrency: int,
-        version: str,
-        frozen_after_s: float | None = None,
+        self, place: StorePlace, address: str, name: str, queues: Sequence[str], concurrency: int, version: str
     ) -> Station:
         """Open the place of a worker at these queues, and lock its id.
-
-        Args:
-            frozen_after_s: After how long without a `beat` others take its runs over; None never.
 
         Raises:
             RunRecordError: The store cannot be reached, or has no queues yet.

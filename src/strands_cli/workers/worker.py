@@ -170,7 +170,7 @@ class _Life:
 
     def _station(self) -> Station:
         where, choices = self._where, self._choices
-        how = (choices.name, choices.queues, choices.concurrency, VERSION, choices.frozen_after_s)
+        how = (choices.name, choices.queues, choices.concurrency, VERSION)
         return where.engine.station(where.store.place, where.address, *how)
 
     async def _work_at(self, station: Station) -> str:
@@ -224,7 +224,7 @@ class Worker:
         queues = ", ".join(self._choices.queues)
         choices = self._choices
         facts = {"worker": self._station.id, "queues": [*choices.queues], "concurrency": choices.concurrency}
-        self._station.start(self)
+        self._station.start(self, choices.frozen_after_s)
         self._report(WorkerEvent("started", f"the worker {self._station.id} works on the runs of: {queues}", "", facts))
         upkeep = [asyncio.ensure_future(work) for work in (self._keep_order(), self._beat())]
         for one in upkeep:

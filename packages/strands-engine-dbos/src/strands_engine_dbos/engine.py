@@ -53,14 +53,7 @@ class DbosEngine:
         return [f"queues: {len(states)}, with {sum(one.waiting for one in states)} waiting; workers: {alive}"]
 
     def station(
-        self,
-        place: StorePlace,
-        address: str,
-        name: str,
-        queues: Sequence[str],
-        concurrency: int,
-        version: str,
-        frozen_after_s: float | None = None,
+        self, place: StorePlace, address: str, name: str, queues: Sequence[str], concurrency: int, version: str
     ) -> Station:
         """Open the place of a worker at these queues, and lock its id.
 
@@ -70,7 +63,7 @@ class DbosEngine:
         from strands_engine_dbos.queue_database import QueueDatabase
         from strands_engine_dbos.station import DbosStation
 
-        return DbosStation(QueueDatabase(place, address), name, queues, concurrency, version, frozen_after_s)
+        return DbosStation(QueueDatabase(place, address), name, queues, concurrency, version)
 
 
 ENGINE = DbosEngine()

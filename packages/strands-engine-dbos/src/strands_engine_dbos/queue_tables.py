@@ -88,13 +88,13 @@ SELECT coalesce(bool_and(pg_terminate_backend(pid)), true) FROM (
       UNION SELECT lock FROM {{runs}}.runs WHERE id = ANY(%s))
 ) AS held"""
 BEAT = """
-UPDATE {schema}.strands_workers SET beat_at = now() - make_interval(secs => %s) WHERE id = %s"""
+UPDATE {schema}.strands_workers SET beat_at = now() - make_interval(secs => %s), frozen_after_s = %s WHERE id = %s"""
 LEFT_BEHIND = f"""
 SELECT workflow_uuid, coalesce(queue_name, ''), attributes->>'run_id' FROM {{schema}}.workflow_status
 WHERE status = 'PENDING' AND executor_id = %s AND application_name = '{APPLICATION}'"""
 ENTER_WORKER = """
-INSERT INTO {schema}.strands_workers (id, name, machine, pid, queues, concurrency, version, frozen_after_s)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"""
+INSERT INTO {schema}.strands_workers (id, name, machine, pid, queues, concurrency, version)
+VALUES (%s, %s, %s, %s, %s, %s, %s)"""
 TAKE_TURN = """
 INSERT INTO {schema}.strands_turns AS turn VALUES (%s, clock_timestamp())
 ON CONFLICT (work) DO UPDATE SET at = clock_timestamp()

@@ -37,19 +37,13 @@ class DbosStation:
     """
 
     def __init__(
-        self,
-        database: QueueDatabase,
-        name: str,
-        queues: Sequence[str],
-        concurrency: int,
-        version: str,
-        frozen_after_s: float | None = None,
+        self, database: QueueDatabase, name: str, queues: Sequence[str], concurrency: int, version: str
     ) -> None:
         self._database, self._queues, self._version = database, list(queues), version
         self._claims = Claims(queues, concurrency)
         with contextlib.ExitStack() as stack:
             self._queue = stack.enter_context(contextlib.closing(DbosQueue(database)))
-            self._lock = WorkerLock(database, name, queues, concurrency, version, frozen_after_s)
+            self._lock = WorkerLock(database, name, queues, concurrency, version)
             self.id = self._lock.id
             stack.callback(self._lock.release)
             self._connection = KeptConnection(database, f"strands recovery {self.id}")
@@ -57,7 +51,7 @@ class DbosStation:
         self._is_closed = threading.Event()
         self._pool = pool_of(database, POOL, self._is_closed)
 
-    def start(self, handler: Handler) -> None:
+    def start(self, handler: Handler, frozen_after_s: float | None = None) -> None:
         """Take tickets from now on."""
         for name in self._queues:
             self._queue.require(name)
@@ -66,7 +60,7 @@ class DbosStation:
         quiet().addHandler(QueueLog(handler.say))
         self._declare(handler)
         DBOS.listen_queues(self._queues)
-        self._lock.watch(handler.lost_lock)
+        self._lock.watch(handler.lost_lock, frozen_after_s)
         DBOS.launch()
 
     def _declare(self, handler: Handler) -> None:

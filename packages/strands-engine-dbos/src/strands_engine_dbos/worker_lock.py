@@ -31,23 +31,15 @@ class WorkerLock:
     """
 
     def __init__(
-        self,
-        database: QueueDatabase,
-        name: str,
-        queues: Sequence[str],
-        concurrency: int,
-        version: str,
-        frozen_after_s: float | None = None,
+        self, database: QueueDatabase, name: str, queues: Sequence[str], concurrency: int, version: str
     ) -> None:
         self.id = f"{name}.{secrets.token_hex(4)}"
         self._database = database
         self._ended = threading.Event()
         self._beat_at = time.monotonic()
-        self._every_s = BEAT_S if frozen_after_s is None else min(BEAT_S, frozen_after_s / 4)
         self.is_lost = False
         self._connection = database.connect(f"strands worker {self.id}")
-        limit = math.inf if frozen_after_s is None else frozen_after_s
-        row = (self.id, name, platform.node(), os.getpid(), list(queues), concurrency, version, limit)
+        row = (self.id, name, platform.node(), os.getpid(), list(queues), concurrency, version)
         try:
             if database.rows(self._connection, sql.TRY_LOCK, (self.id,)) != [(True,)]:
                 raise RunRecordError(f"the id {self.id} is taken, which is one in four billion", fix="start it again")
@@ -60,20 +52,25 @@ class WorkerLock:
         """Note that the event loop works."""
         self._beat_at = time.monotonic()
 
-    def watch(self, lost: Callable[[str], None]) -> None:
-        """Call `lost` once, from another thread, when the session has ended before `release`."""
-        threading.Thread(target=self._watch, args=(lost,), name="strands-worker-lock", daemon=True).start()
+    def watch(self, lost: Callable[[str], None], frozen_after_s: float | None = None) -> None:
+        """Call `lost` once, from another thread, when the session has ended before `release`.
 
-    def _watch(self, lost: Callable[[str], None]) -> None:
+        Args:
+            frozen_after_s: How old the heartbeat may be until others take the runs of this worker over; None: any age.
+        """
+        limit_s = math.inf if frozen_after_s is None else frozen_after_s
+        threading.Thread(target=self._watch, args=(lost, limit_s), name="strands-worker-lock", daemon=True).start()
+
+    def _watch(self, lost: Callable[[str], None], limit_s: float) -> None:
         """Try the connection again and again, and write the heartbeat: an old one where the event loop hangs."""
-        written = 0.0
-        while not self._ended.wait(min(WATCH_S, self._every_s)):
+        written, every_s = -math.inf, min(BEAT_S, limit_s / 4)
+        while not self._ended.wait(min(WATCH_S, every_s)):
             try:
-                if (now := time.monotonic()) - written < self._every_s:
+                if (now := time.monotonic()) - written < every_s:
                     self._connection.execute("SELECT 1")
                 else:
                     written = now
-                    self._database.rows(self._connection, sql.BEAT, (now - self._beat_at, self.id))
+                    self._database.rows(self._connection, sql.BEAT, (now - self._beat_at, limit_s, self.id))
             except (psycopg.Error, RunRecordError) as error:
                 if not self._ended.is_set():
                     self.is_lost = True

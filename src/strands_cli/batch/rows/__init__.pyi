@@ -1,3 +1,4 @@
+from strands_cli.batch.rows.row_decisions import decide_rows as decide_rows
 from strands_cli.batch.rows.row_ends import THE_BATCH as THE_BATCH
 from strands_cli.batch.rows.row_ends import RowWatch as RowWatch
 from strands_cli.batch.rows.row_ends import goes_on_alone as goes_on_alone

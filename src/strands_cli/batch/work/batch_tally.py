@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.batch.rows import RowOutcome, Spent
+from strands_cli.engine.waiting import tool_of
 from strands_cli.events import RunStatus
 
 MOST_MESSAGES = 20
@@ -42,6 +43,7 @@ class BatchTally:
         denied: Rows that completed without calls that were denied for want of a person.
         ended_here: Runs that have ended in this process.
         left_out: Rows of the file that cannot be used and were left out, which count nowhere else.
+        undecided: How many rows wait for a decision about calls that were cut off, by the tool.
     """
 
     total: int = 0
@@ -55,6 +57,7 @@ class BatchTally:
     ended_here: int = 0
     left_out: int = 0
     exit_codes: set[int] = field(default_factory=set)
+    undecided: Counter[str] = field(default_factory=Counter)
 
     def add(self, run_id: str, outcome: RowOutcome, times: int) -> None:
         """Count a row that has ended or waits.
@@ -63,6 +66,7 @@ class BatchTally:
             times: How many rows of the file it is.
         """
         self.by_status[outcome.status] += times
+        self.undecided.update({tool_of(str(one["key"])) for one in outcome.questions if one.get("kind") == "decision"})
         if outcome.status == "failed":
             self.exit_codes.add(outcome.exit_code)
             self._add_failure(run_id, outcome, times)

@@ -124,6 +124,55 @@ class RowChoices:
         }
 
 
+def _of_tool(flag: str, text: str) -> Any:
+    return typer.Option(flag, metavar="TOOL", help=text)
+
+
+@dataclass(frozen=True, slots=True)
+class CutOffRows:
+    """What is done about calls that were cut off, in all rows: by the tool."""
+
+    HEADING: ClassVar[str] = "Batch"
+    redo: Annotated[list[str], _of_tool("--redo", "Make the calls of a tool that were cut off again.")] = field(
+        default_factory=list
+    )
+    skip: Annotated[list[str], _of_tool("--skip", "Do not make them again; see --result.")] = field(
+        default_factory=list
+    )
+    result: Annotated[
+        list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order; else a sentence.")
+    ] = field(default_factory=list)
+    fail: Annotated[list[str], _of_tool("--fail", "Let the rows with such calls fail.")] = field(default_factory=list)
+
+    def decisions(self) -> dict[str, tuple[Any, ...]]:
+        """Return what to do about the calls of each tool, with the result of those that are skipped.
+
+        Raises:
+            UsageError: A tool has two decisions, or there are more results than tools to skip.
+        """
+        given = [*self.redo, *self.skip, *self.fail]
+        if twice := next((tool for tool in given if given.count(tool) > 1), None):
+            raise UsageError(f"{twice!r} has two decisions", fix=f"name it once: --redo {twice}")
+        if len(self.result) > len(self.skip):
+            raise UsageError("there are more --result than --skip", fix="write one --result for each --skip")
+        results = [*((_read_result(text),) for text in self.result), *[()] * (len(self.skip) - len(self.result))]
+        found: dict[str, tuple[Any, ...]] = dict.fromkeys(self.redo, ("redo",))
+        found |= {tool: ("skip", *result) for tool, result in zip(self.skip, results, strict=True)}
+        return found | dict.fromkeys(self.fail, ("fail",))
+
+
+def _read_result(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise UsageError(f"--result {text!r} is not JSON", fix="quote a text twice: --result '\"paid\"'") from None
+
+
+NO_DECISIONS = CutOffRows()
+
+
 @dataclass(frozen=True, slots=True)
 class BatchFlags(ShownFlags):
     """How the work on a batch is shown."""

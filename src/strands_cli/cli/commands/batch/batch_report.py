@@ -121,6 +121,10 @@ def next_lines(
         yield f"to continue: {command('batch', 'resume', batch, *larger, store=place)}"
     if tally.failed:
         yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', *larger, store=place)}"
+    for tool, count in sorted(tally.undecided.items()):
+        yield f"calls of {tool} were cut off in {counted(count, 'row')}; make them again, or do not, or let these fail:"
+        for way in ("redo", "skip", "fail"):
+            yield f"  {command('batch', 'resume', batch, f'--{way}', tool, *larger, store=place)}"
     if tally.waiting and is_status:
         yield f"when they are answered: {command('batch', 'resume', batch, *larger, store=place)}"
     elif tally.waiting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.batch.batch_execution import BatchWork, until_reachable, work_on
-from strands_cli.cli.commands.batch.batch_options import BATCH, BatchFlags, RowChoices
+from strands_cli.cli.commands.batch.batch_options import BATCH, NO_DECISIONS, BatchFlags, CutOffRows, RowChoices
 from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.output import print_json, say
@@ -17,6 +18,7 @@ from strands_cli.errors import UsageError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
+    from strands_cli.batch.journal import BatchJournal
     from strands_cli.engine.ports import RunStore
 
 AGAIN = ("allow", "yes", "deny", "fail_on_denied", "force", "runs_dir", "store", "policy", "no_plugins", "trace_hooks")
@@ -36,12 +38,12 @@ def show_status(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON
 
 
 @with_run_options(again=True, only=AGAIN)
-def resume_batch(*, batch: BATCH, how: RowChoices, chosen: Chosen, flags: BatchFlags) -> int:
+def resume_batch(*, batch: BATCH, calls: CutOffRows, how: RowChoices, chosen: Chosen, flags: BatchFlags) -> int:
     """Run the rows of a batch that have not ended, and collect those that were answered; no file is needed.
 
     Example: strands batch resume reviews --budget max_cost_usd=10
     """
-    return continue_batch(batch, how, chosen, flags)
+    return continue_batch(batch, how, chosen, flags, calls=calls)
 
 
 @with_run_options(again=True, only=AGAIN)
@@ -65,8 +67,17 @@ def retry_batch(
     return continue_batch(batch, how, chosen, flags, again=True)
 
 
-def continue_batch(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlags, *, again: bool = False) -> int:
+def continue_batch(
+    batch: str,
+    how: RowChoices,
+    chosen: Chosen,
+    flags: BatchFlags,
+    *,
+    calls: CutOffRows = NO_DECISIONS,
+    again: bool = False,
+) -> int:
     """Run those rows of a stored batch that have not ended, or `again` have failed."""
+    from strands_cli.batch.rows import decide_rows
     from strands_cli.batch.stored import find_batch
     from strands_cli.cli.commands.running import json_on_failure
     from strands_cli.engine.stored_runs import store_at
@@ -76,6 +87,7 @@ def continue_batch(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlag
     changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is
     place = chosen_place(changes["runs_dir"], changes["store"])
     known: dict[str, Any] = {"batch": batch, "status": "failed"}
+    decisions: dict[str, Any] = {}  # those that are not stored yet
 
     def begin() -> int:
         with (
@@ -84,11 +96,25 @@ def continue_batch(batch: str, how: RowChoices, chosen: Chosen, flags: BatchFlag
         ):
             flags.require_one_result(work.choices.out)
             work.again = again
+            if decisions:
+                count = asyncio.run(decide_rows(store, _undecided(work.batch, store), decisions))
+                decisions.clear()
+                if not flags.quiet:
+                    say(f"decided about {counted(count, 'call')} that were cut off")
             return work_on(work, flags, known)
 
     with json_on_failure(known if flags.as_json else None):
+        decisions |= calls.decisions()
         # Of a batch in a directory nothing is unreachable.
         return begin() if place.directory is not None else until_reachable(begin, place, quiet=flags.quiet)
+
+
+def _undecided(batch: BatchJournal, store: RunStore) -> list[str]:
+    """Return the runs of rows that wait for a decision about calls that were cut off."""
+    from strands_cli.batch.work import current
+
+    rows = (now for _, now in current((batch.row(digest) for digest in batch.order().distinct()), store))
+    return [row.run_id for row in rows if row.outcome is not None and row.outcome.status == "needs-decision"]
 
 
 @contextlib.contextmanager
