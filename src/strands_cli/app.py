@@ -99,7 +99,7 @@ def plan_row(
     values: Mapping[str, Any],
     *,
     texts: Mapping[str, str] = MappingProxyType({}),
-    **places: Path,
+    **places: Path | None,
 ) -> Plan:
     """Return a plan with other inputs, equal to what `plan` returns for them, without planning again.
 
@@ -112,7 +112,8 @@ def plan_row(
         places: The directory of the row's artifacts (`out_dir`), and the one that it begins in (`beside`), if others.
     """
     assert planned.rows is not None  # noqa: S101 - `plan` made it
-    return planned.rows.plan(planned, {"values": values, "variables": texts, **places})
+    changes = {name: place for name, place in places.items() if place is not None}
+    return planned.rows.plan(planned, {"values": values, "variables": texts, **changes})
 
 
 # -- plan -> events -> files

@@ -1,3 +1,4 @@
+from strands_cli.ui.frame.known_pages import KnownPages as KnownPages
 from strands_cli.ui.frame.ui_forms import choice as choice
 from strands_cli.ui.frame.ui_forms import form as form
 from strands_cli.ui.frame.ui_forms import option as option

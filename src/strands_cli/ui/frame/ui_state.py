@@ -14,6 +14,7 @@ from strands_cli.engine.ports import RunStore
 from strands_cli.engine.stored_runs import store_at
 from strands_cli.store_place import StorePlace
 from strands_cli.ui.children import Children
+from strands_cli.ui.frame.known_pages import KnownPages
 from strands_cli.ui.live import ChangeHub
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Ui:
         hub: Those who watch.
         children: The child processes.
         one_at_a_time: A lock for each run: two answers to its questions come one after the other.
+        known: What was read of runs that are looked at.
     """
 
     folder: Path
@@ -44,6 +46,7 @@ class Ui:
     hub: ChangeHub
     children: Children
     one_at_a_time: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+    known: KnownPages = field(default_factory=KnownPages)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[RunStore]:

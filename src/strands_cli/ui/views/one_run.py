@@ -47,8 +47,7 @@ def opened(ui: Ui, request: Any) -> Iterator[StoredJournal]:
 def show_run(ui: Ui, request: Any) -> Response:
     """Return the page of a run."""
     begun = time.perf_counter()
-    with opened(ui, request) as journal:
-        page = run_page_of(journal, most_whole=0)
+    page: RunPage = _page(ui, request)
     run = page.summary.run
     tree = short_tree(page.branches, EFFECTS)
     short = dataclasses.replace(page, branches=tree)
@@ -63,6 +62,19 @@ def show_run(ui: Ui, request: Any) -> Response:
     body = f'<p id="live-note" role="status" class="soft"></p><div id="live"{events}>{report}</div>'
     ui.hub.note_cost(run.id, time.perf_counter() - begun)
     return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body)
+
+
+def _page(ui: Ui, request: Any) -> RunPage:
+    """Return what is known of a run; it is read again when its journal has changed."""
+    with ui.opened() as store:
+        run = store.find(request.path_params["run"])
+
+        def read() -> RunPage:
+            with contextlib.closing(store.open(run, hold=False)) as journal:
+                return run_page_of(journal, most_whole=0)
+
+        found: RunPage = ui.known.get(run, store.state(run), read)
+        return found
 
 
 def show_response(ui: Ui, request: Any) -> Response:
