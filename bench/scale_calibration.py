@@ -388,8 +388,9 @@ def main(arguments: list[str]) -> int:
         work(chosen.worker, chosen.name, chosen.queues)
         return 0
     print(text := json.dumps(measure(), indent=2))
-    if chosen.write:
-        FIGURES.write_text(f"{text}\n", encoding="utf-8")
+    if chosen.write:  # those of `bench.scale_cost_of_runs` stay
+        known = json.loads(FIGURES.read_text(encoding="utf-8")) | json.loads(text)
+        FIGURES.write_text(f"{json.dumps(known, indent=2)}\n", encoding="utf-8")
     return 0
 
 

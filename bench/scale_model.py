@@ -25,7 +25,8 @@ class Costs:
         served_row_cpu: CPU of Postgres for a row; `served_group_cpu` comes once for each group.
         flush: How long the disk takes for one flush of the log, which serves all groups that wait for it.
         row_bytes: The log that a row writes; `disk` takes so many bytes a second.
-        run_cpu: CPU of a worker to take a run from the queue; `served_run_cpu` that of Postgres, with its submission.
+        run_cpu: CPU of a worker to take a run from the queue, to plan and close it; `served_run_cpu` that of Postgres,
+            with its submission.
         run_commits: Commits for a run in the queue, its submission included.
         poll_cpu: CPU of Postgres for one look of one worker into one queue.
         dispatched: The most runs a second that were taken from one queue.
@@ -62,7 +63,7 @@ class Costs:
             flush=figures["flush_s"],
             row_bytes=figures["log_bytes_per_row"],
             disk=figures["disk_bytes_per_s"],
-            run_cpu=queue["worker_cpu_per_run_s"],
+            run_cpu=figures["worker_cpu_per_whole_run_s"],
             served_run_cpu=queue["server_cpu_per_run_s"] + queue["server_cpu_per_enqueue_s"],
             run_commits=queue["commits_per_run"] + 1,
             poll_cpu=queue["server_cpu_per_poll_s"],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.errors import RunRecordError, UsageError
+from strands_cli.errors import NotEquipped, RunRecordError, UsageError
 from strands_cli.queues import QueueLimits, RunQueue, Schedule, Ticket
 from strands_cli.stores import StorePlace
 
@@ -144,3 +144,24 @@ def test_making_queues_twice_changes_nothing_and_a_check_counts_them(database: s
 
     assert ENGINE.init(place, database) == ENGINE.init(place, database)
     assert ENGINE.check(place, database) == ["queues: 0, with 0 waiting; workers: 0"]
+
+
+def test_a_dbos_that_claims_in_another_way_is_refused(queued: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dbos._sys_db import SystemDatabase
+
+    from strands_engine_dbos.claims import CLAIM, Claims
+
+    claims = Claims(["default"], 1)
+    for other in (
+        None,
+        lambda self, queue, executor_id: ([], None),
+        lambda self, queue, executor_id, app_version, local_running_count, queue_partition_key: ([], None),
+        lambda self, *, queue, executor_id: ([], None),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(SystemDatabase, CLAIM, other)
+            with pytest.raises(NotEquipped) as raised:
+                claims.begin()
+        assert raised.value.fix == "pip install 'dbos>=3.4,<3.5'"
+    claims.begin()
+    claims.end()
