@@ -1,4 +1,4 @@
-"""The tables that the code makes in pages written by hand, between two marks: hooks, manifest fields, differences."""
+"""The tables that the code makes in pages written by hand, between two marks: hooks and manifest fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from strands_cli.catalog.definitions import manifest
 from strands_cli.catalog.definitions.tool_fields import definition_check
 from strands_cli.hooks import hookspecs as specs
-from strands_cli.workflow.differences import EARLIER, STRICTER, Difference
 
 # What the checks of a manifest do not say: what each field is for. Every field of the model has its line here.
 MEANINGS: dict[str, dict[str, str]] = {
@@ -109,19 +108,6 @@ def manifest_page(page: str) -> str:
     for name, fields in _parts().items():
         page = marked(page, name, _table(["field", "type", "meaning"], _field_rows(name, fields)))
     return page
-
-
-def differences_page(page: str) -> str:
-    """Return the page for earlier users with its two tables of differences."""
-    titles = ["what", "version 0", "version 1", "findings"]
-    for name, rows in (("differences", EARLIER), ("stricter", STRICTER)):
-        page = marked(page, name, _table(titles, map(_difference_row, rows)))
-    return page
-
-
-def _difference_row(row: Difference) -> list[str]:
-    codes = [f"[`{code}`](../reference/findings.md#{code})" for code in row.codes]
-    return [row.subject, row.earlier, row.now or "the same", ", ".join(codes)]
 
 
 def _parts() -> dict[str, Mapping[str, Any]]:

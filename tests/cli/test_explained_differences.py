@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from strands_cli.cli.commands.explain.explained_differences import explained_rows
+from strands_cli.cli.commands.explain_pages import page_text
+from strands_cli.codes import codes_by_file
 from tests.cli.strands import Folder
 
 OLD = """version: 0
@@ -19,14 +22,18 @@ pattern:
 """
 
 
-def test_a_row_has_its_places_and_both_meanings(folder: Folder) -> None:
-    (folder.work / "old.yaml").write_text(OLD)
+def test_a_row_that_a_finding_reports_has_its_places_and_both_meanings(folder: Folder) -> None:
+    (folder.work / "old.yaml").write_text(OLD.replace("version: 0", "version: 1"))
     ran = folder.strands("validate", "--explain-differences", "old.yaml")
     assert ran.code == 0
-    first, *rest = [line for line in ran.out.splitlines() if "old.yaml: ok" not in line and "sends to" not in line]
-    assert first.startswith("old.yaml:4: ")
-    assert [line.split(":")[0].strip() for line in rest] == ["version 0", "version 1", "findings"]
-    assert "lost-conversation" in rest[-1]
+    lines = ran.out.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("old.yaml:10: "))
+    assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 4]] == [
+        "version 0",
+        "version 1",
+        "findings",
+    ]
+    assert "lost-conversation" in lines[start + 3]
 
 
 def test_the_exit_code_is_that_of_validate_and_the_json_has_the_places(folder: Folder) -> None:
@@ -34,17 +41,22 @@ def test_the_exit_code_is_that_of_validate_and_the_json_has_the_places(folder: F
     ran = folder.strands("validate", "--explain-differences", "--json", "old.yaml")
     assert ran.code == folder.strands("validate", "old.yaml").code == 3
     (file,) = ran.document["files"]
-    rows = {row["codes"][0]: row for row in file["differences"]}
-    assert rows["unknown-key"]["places"] == [{"file": "old.yaml", "line": 11, "column": 1, "pointer": "/colour"}]
-    assert rows["concurrent-memory"]["version_0"] != rows["concurrent-memory"]["version_1"]
+    reported = {row["codes"][0]: row for row in file["differences"] if row["codes"]}
+    assert reported.keys() == {"unknown-key"}
+    assert reported["unknown-key"]["places"] == [{"file": "old.yaml", "line": 11, "column": 1, "pointer": "/colour"}]
+    others = [row for row in file["differences"] if not row["codes"]]
+    assert any("Runtime Context" in row["version_0"] for row in others)
+    assert all(row["places"] == [] and row["version_0"] and row["version_1"] for row in others)
     assert "differences" not in folder.strands("validate", "--json", "old.yaml").document["files"][0]
 
 
-def test_a_file_without_any_has_one_line(folder: Folder) -> None:
-    (folder.work / "old.yaml").write_text(OLD.replace("      - {agent: a, input: two}\n", ""))
-    ran = folder.strands("validate", "--explain-differences", "-", given=(folder.work / "old.yaml").read_text())
-    assert ran.code == 0
-    assert [line for line in ran.out.splitlines() if "migration page" in line] == [ran.out.splitlines()[-1]]
+def test_each_row_of_the_page_has_codes_that_exist(folder: Folder) -> None:
+    (folder.work / "old.yaml").write_text(OLD)
+    page = page_text("migrate")
+    assert page.count("| what | version 0 | version 1 | findings |") == 2
+    named = {code for row in explained_rows() for code in row.codes}
+    assert named <= {code for codes in codes_by_file().values() for code in map(str, codes)}
+    assert len(explained_rows()) > 30
 
 
 @pytest.mark.parametrize("form", ["github", "sarif"])

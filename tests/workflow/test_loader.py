@@ -26,8 +26,8 @@ CORPUS = sorted(path for path in WORKFLOWS.iterdir() if path.is_file())
 EXPECTED_WARNINGS = {
     "evaluator_optimizer.yaml": {"no-effect"},
     "graph_dead_end.yaml": {"no-else"},
-    "oddities.yaml": {"no-effect", "undeclared-variable"},
-    "everything.yaml": {"no-effect", "python-boolean", "unused-agent"},
+    "oddities.yaml": {"earlier-file", "no-effect", "undeclared-variable"},
+    "everything.yaml": {"earlier-file", "no-effect", "python-boolean", "unused-agent"},
 }
 
 

@@ -79,6 +79,8 @@ def _finding(
     fix = f"name it: env: {{secrets: [{{key: {name}}}]}}"
     if close := did_you_mean(name, _named(spec)):
         fix += f"; or did you mean to name '{close}' so?"
+    if not spec.is_earlier and not spec.env.secrets:
+        fix += "; in a file of an earlier strands-cli: write `version: 0`"
     message = f"the tool '{tool.name}' needs the secret '{name}', which the workflow does not name"
     if where is not None and spec.is_earlier:
         message, severity = f"{message}; in version 0 it gets the variable {name}", "warning"

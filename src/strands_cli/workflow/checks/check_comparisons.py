@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.meaning import format_number
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_scope import is_result, spoken_path
@@ -40,6 +41,8 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
         is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
         if is_status and word.strip().lower() not in (*STATUSES, *(("success",) if spec.is_earlier else ())):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
+            if word == "success" and format_number(spec.version) == 1:
+                fix += "; in a file of an earlier strands-cli: `version: 0`"
             yield Finding(UNKNOWN_STATUS, f"no step ever has the status {word!r}", where, fix, "warning")
     for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):

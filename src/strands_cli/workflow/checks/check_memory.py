@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from strands_cli.errors import Code, Finding
 from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.meaning import format_number
 from strands_cli.workflow.model import WorkflowSpec
 
 WINDOW_AND_COMPACTION = Code(
@@ -59,4 +60,6 @@ def _lost_conversations(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
         if not any(templates.reads_in(site.text, known) for known in site.scope):
             message = f"the agent {name!r} comes again with nothing of what was before, and begins a new conversation"
             fix = "to go on with it: `memory: run` in the agent; if it needs none of it: `memory: step`"
+            if format_number(spec.version) == 1:
+                fix += "; a file of an earlier strands-cli: `version: 0`"
             yield Finding(LOST_CONVERSATION, message, loaded.where(site.pointer), fix, "warning")

@@ -10,6 +10,7 @@ from strands_cli.workflow.checks.check_answers import check_answers
 from strands_cli.workflow.checks.check_comparisons import check_comparisons
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
+from strands_cli.workflow.checks.check_version import check_version
 from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
@@ -46,6 +47,7 @@ _TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|" + _ROUTE, re
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Yield everything that is wrong in a well-formed workflow."""
+    yield from check_version(spec, loaded)
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
     yield from check_templates(spec, loaded)
