@@ -16,12 +16,17 @@ StepKind = Literal["agent", "gate", "call"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens that a model reports for its calls; zero if it reports none."""
+    """The tokens of model calls, as their models report them; estimates where a model reports none.
+
+    Attributes:
+        estimated_tokens: How many of the input and output tokens are estimates.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    estimated_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -33,12 +38,26 @@ class Usage:
         """Whether a model has reported none."""
         return not (self.total_tokens or self.cache_read_tokens or self.cache_write_tokens)
 
+    @property
+    def marked_total(self) -> str:
+        """The sum of input and output tokens for people, with how many of them are estimated."""
+        if not self.estimated_tokens:
+            return f"{self.total_tokens} tokens"
+        part = "" if self.estimated_tokens == self.total_tokens else f"{self.estimated_tokens} of them "
+        return f"{self.total_tokens} tokens ({part}estimated)"
+
+    def counts(self) -> dict[str, int]:
+        """Return the tokens as JSON documents have them; how many are estimated, where some are."""
+        found = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return found | ({"estimated_tokens": self.estimated_tokens} if self.estimated_tokens else {})
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
+            self.estimated_tokens + other.estimated_tokens,
         )
 
     @classmethod

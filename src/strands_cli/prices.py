@@ -50,7 +50,7 @@ class Price:
 
         An unknown price never counts as zero.
         """
-        if usage.is_unknown and self != FREE:
+        if (usage.is_unknown or usage.estimated_tokens) and self != FREE:
             return None
         read, written, uncached = usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens
         if (read and self.cache_read is None) or (written and self.cache_write is None):

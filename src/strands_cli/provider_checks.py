@@ -15,6 +15,7 @@ from strands_cli.provider_table import MAPPING_OPTIONS, OF_PLUGINS, PROVIDERS, S
 from strands_cli.providers import (
     SETTING_FIELDS,
     ModelSettings,
+    fault_of_key,
     has_key,
     key_variables,
     needs_no_key,
@@ -100,7 +101,7 @@ def check_provider(
 
     Args:
         settings: One model's settings.
-        environ: The environment; values are only checked for presence.
+        environ: The environment; values are not repeated.
         locate: Returns the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
         others: Providers of hook plugins, which check their own settings.
 
@@ -235,7 +236,7 @@ def _check_absent(
         return
     if name in provider.needs:
         message = f"provider '{provider.name}' needs '{name}'"
-        option = ", or pass --model NAME" if name == "model_id" else ""
+        option = {"model_id": ", or pass --model NAME", "max_tokens": ", or pass --max-tokens N"}.get(name, "")
         yield Finding(PROVIDER_NEEDS, message, locate("provider"), f"add '{name}' beside 'provider'{option}")
     elif name == "model_id" and provider.name == "bedrock":
         message = "without 'model_id' the SDK chooses a Bedrock model, which changes from release to release"
@@ -310,8 +311,22 @@ def _check_key(
             # LiteLLM accepts more variables than its documentation lists, so that ours may be the wrong one.
             severity: Severity = "error" if provider.keys else "warning"
             yield Finding(MISSING_API_KEY, message, locate("provider"), f"export {variables[0]}=...", severity)
+    elif (fault := _unusable_key(provider, settings, environ)) is not None:
+        name, problem = fault
+        message = f"provider '{provider.name}' needs a key, and {name} holds {problem}"
+        fix = f"put the key that the provider gave you into {name}, as it is"
+        yield Finding(MISSING_API_KEY, message, locate("provider"), fix)
     else:
         yield from _check_destination(provider, settings, variables, locate)
+
+
+def _unusable_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the variable whose value is not a key, and why; a server on this machine may take any."""
+    if needs_no_key(provider, settings, environ) or any(value_at(settings.options, one) for one in provider.keyless):
+        return None
+    name = next((name for name in key_variables(provider, settings) if environ.get(name, "").strip()), None)
+    problem = fault_of_key(environ[name]) if name is not None else None
+    return (name, problem) if name is not None and problem is not None else None
 
 
 def _check_destination(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
@@ -26,6 +27,15 @@ class ModelSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+# What examples and fixes have in the place of a key.
+_PLACEHOLDER = re.compile(
+    r"(sk-(ant-|proj-)?)?([.\u2026]+|[x*_-]{2,})?"
+    r"|<[^>]*>|\[[^\]]*\]|\{\{?[^}]*\}\}?|\$\{?\w+\}?"
+    r"|(insert|enter|paste|add|put)?[-_ ]*(your|my|the)?[-_ ]*(\w+[-_ ])?api[-_ ]?key([-_ ]*here)?"
+    r"|(insert|enter|paste|add|put|your|my|the)[-_ ]*(your|my|the)?[-_ ]*(\w+[-_ ])?(key|token|secret)([-_ ]*here)?"
+    r"|(sk-)?(change[-_ ]?me|replace[-_ ]?me|todo|fixme|placeholder|example|dummy|none|null|undefined)",
+    re.IGNORECASE,
+)
 # LiteLLM takes the service from the model's prefix. https://docs.litellm.ai/docs/providers
 _LITELLM_KEYS = {
     "openai": "OPENAI_API_KEY",
@@ -110,6 +120,18 @@ def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
     variables = (*key_variables(provider, settings), *provider.keyless_variables)
     written = any(value_at(settings.options, place) for place in places)
     return written or any(environ.get(name, "").strip() for name in variables)
+
+
+def fault_of_key(value: str) -> str | None:
+    """Return what shows that the value of a variable is not a key, or None; the value itself is not repeated."""
+    text = value.strip()
+    if _PLACEHOLDER.fullmatch(text):
+        return "a placeholder"
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+        return "quotation marks around the key"
+    if not text.isascii():
+        return "characters that no key has"
+    return "spaces or line ends" if value != text or len(text.split()) > 1 else None
 
 
 def needs_no_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> bool:

@@ -406,7 +406,9 @@ COUNTS: dict[str, Sequence[bytes]] = {
 def test_an_answer_without_its_counts_is_used(provider: str, parts: Sequence[bytes]) -> None:
     call = Call(provider, Reply(parts, LINES if provider == "ollama" else "text/event-stream"))
     assert call.text == "well"
-    assert min(call.row.usage.input_tokens, call.row.usage.output_tokens) >= 0
+    assert min(call.row.usage.input_tokens, call.row.usage.output_tokens) > 0
+    assert call.row.usage.estimated_tokens > 0
+    assert call.row.cost is None, "an estimate has no price"
 
 
 SMILE, FIRST, SECOND = "\U0001f600", "\ud83d", "\ude00"
@@ -630,3 +632,20 @@ def test_a_page_with_the_status_of_a_failure_is_a_sentence(provider: str) -> Non
     page = b"<html><head><title>502 Bad Gateway</title></head><body><h1>nginx</h1></body></html>"
     call = Call(provider, Reply([page], "text/html", 502))
     assert call.reason == f"{call.host} failed: 502 Bad Gateway"
+
+
+def test_tokens_that_are_not_reported_are_estimated_and_a_budget_of_them_stops() -> None:
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.errors import BudgetExceeded
+    from strands_cli.workflow.sections.run_sections import Budgets
+
+    call = Call("openai", Reply([chunk({"content": "long answer " * 500}), chunk({}, "stop"), DONE]))
+    usage = call.row.usage
+    assert 1000 < usage.output_tokens < 3000
+    assert usage.estimated_tokens == usage.total_tokens
+    budget = Budget.resumed(Budgets(max_tokens=50), FakeClock(), call.context.journal)
+    assert [one for one in budget.warnings("model") if "estimates" in one] or budget.usage.total_tokens > 50
+    with pytest.raises(BudgetExceeded):
+        budget.require("model")
+    assert usage.marked_total == f"{usage.total_tokens} tokens (estimated)"
+    assert usage.counts()["estimated_tokens"] == usage.total_tokens

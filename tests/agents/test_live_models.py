@@ -153,6 +153,18 @@ def test_a_providers_error_is_explained(site: Site, turn: Turn, said: str, wordi
     wording(caught.value.fix)
 
 
+@pytest.mark.parametrize("provider", [None, "openai"])
+def test_the_length_of_answers_is_an_option_and_the_fix_of_a_short_one_names_it(
+    site: Site, provider: str | None
+) -> None:
+    given = {} if provider is None else {"provider": provider, "model": "m", "host": None}
+    with ModelServer([Turn("half", finish="length")]) as server, pytest.raises(RunFailed) as caught:
+        start(site, server.url, **{**given, "host": server.url}, max_tokens=5)
+    request = server.model_requests[0]
+    assert request.get("max_tokens", request.get("max_completion_tokens")) == 5
+    assert str(caught.value.fix) == "raise --max-tokens"
+
+
 def test_a_server_that_is_not_there_is_named(site: Site, wording: Wording) -> None:
     host = f"http://127.0.0.1:{refused_port()}/v1"
     with pytest.raises(RunFailed, match=r"127.0.0.1:\d+ cannot be reached") as caught:

@@ -72,7 +72,8 @@ def test_every_call_of_a_pattern_may_answer_nothing_once_and_the_run_is_brought_
     more = [text for text, count in asked.seen.items() if count > 1 + max(1, known.seen[text])]
     assert not more, "no call that had its answer is made again"
     assert (result.response, marks_in(tmp_path)) == (response, marks)
-    assert result.model_calls == asked.seen.total(), "every answer was paid for"
+    # A call beside one that fails is cancelled, before or after the server has counted it.
+    assert 0 <= asked.seen.total() - result.model_calls <= failures, "every answer was paid for"
     models = [row for row in rows_in(tmp_path).values() if row.kind == "model"]
     assert sum(row.usage.total_tokens for row in models) == result.usage.total_tokens
     assert sum(row.paid_calls for row in models) == result.model_calls

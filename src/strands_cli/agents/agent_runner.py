@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from strands import Agent
 from strands.models import Model
 from strands.tools.executors import ConcurrentToolExecutor
-from strands.types.exceptions import EventLoopException, StructuredOutputException
+from strands.types.exceptions import EventLoopException, MaxTokensReachedException, StructuredOutputException
 
 from strands_cli.agents.compaction import CompactedHistory, Context
 from strands_cli.agents.model import (
@@ -42,6 +42,7 @@ class SdkAgentRunner:
 
     Args:
         model_for: Returns the model for an agent's plan and a step's key; a recording has other turns for each step.
+        limit_of: Returns where the length of an agent's answers is limited.
     """
 
     def __init__(
@@ -50,11 +51,13 @@ class SdkAgentRunner:
         toolbox: Toolbox,
         check: PermissionCheck,
         context: Context | None = None,
+        limit_of: Callable[[str], str] = lambda _agent: "max_tokens",
     ) -> None:
         self._model_for = model_for
         self._toolbox = toolbox
         self._check = check
         self._context = context or Context()
+        self._limit_of = limit_of
 
     async def run_agent(self, request: AgentRequest, scope: StepScope) -> AgentAnswer:
         """Run the agent until it answers.
@@ -126,12 +129,10 @@ class SdkAgentRunner:
             result = await agent.invoke_async(request.prompt, structured_output_model=wanted)
         except StructuredOutputException as error:
             raise scope.stopped or _no_answer(request, str(error)) from error
-        except EventLoopException as error:
-            raise scope.stopped or explain_error(
-                error.original_exception, request.agent, self._check.redactor
-            ) from error
         except Exception as error:
-            raise scope.stopped or explain_error(error, request.agent, self._check.redactor) from error
+            cause = error.original_exception if isinstance(error, EventLoopException) else error
+            limit = self._limit_of(request.agent.id) if isinstance(cause, MaxTokensReachedException) else ""
+            raise scope.stopped or explain_error(cause, request.agent, self._check.redactor, limit) from error
         if scope.stopped is not None:
             raise scope.stopped
         if wanted is not None and result.structured_output is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from strands.models import Model
 
 from strands_cli.agents.agent_runner import SdkAgentRunner
+from strands_cli.agents.answer_limits import place_of_max_tokens
 from strands_cli.agents.compaction import Context
 from strands_cli.agents.run_models import RunModels
 from strands_cli.agents.shared_runs import PlanSecrets, SharedRuns
@@ -177,7 +178,7 @@ class _Assembly:
             below=below and plan.spec.runtime.recording is not None,
         )
         context = context_of(plan, check.contract.workspace, make)
-        runner = SdkAgentRunner(models, toolbox, check, context)
+        runner = SdkAgentRunner(models, toolbox, check, context, partial(place_of_max_tokens, plan))
         return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner)
 
 

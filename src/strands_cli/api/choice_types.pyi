@@ -28,3 +28,4 @@ class RunChoices(StoredRunChoices, total=False):
     provider: str | None
     model: str | None
     host: str | None
+    max_tokens: int | None

@@ -47,8 +47,11 @@ def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
     name = f"provider {provider.name}"
     if not provider.keys and not provider.aws:
         return Check(name, "ok", "client installed; it needs no key")
-    if not any(one.code == MISSING_API_KEY for one in check_provider(ModelSettings(provider.name), environ)):
+    missing = [one for one in check_provider(ModelSettings(provider.name), environ) if one.code == MISSING_API_KEY]
+    if not missing:
         return Check(name, "ok", "client installed, key set: ready")
+    if provider.keys and has_key(provider, ModelSettings(provider.name), environ):
+        return Check(name, "warning", missing[0].message, missing[0].fix)
     return Check(name, "ok", f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
 
 

@@ -61,7 +61,7 @@ def message_of(journal: StoredJournal) -> tuple[StoredRun, Message]:
     questions = waiting_questions(journal, redact) if occasion_of(run.status) == "waiting" else ()
     data = {
         **_facts_of(run, redact),
-        "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
+        "usage": spent.usage.counts(),
         "model_calls": spent.model_calls,
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost,

@@ -41,14 +41,15 @@ def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> Model
         top_p=inference.top_p,
         max_tokens=inference.max_tokens,
     )
-    chosen = merge_settings(merged, provider=options.provider, model_id=options.model)
+    chosen = merge_settings(merged, provider=options.provider, model_id=options.model, max_tokens=options.max_tokens)
     return replace(chosen, host=options.host) if options.host and chosen.provider != "replay" else chosen
 
 
 def with_runtime_of(spec: WorkflowSpec, options: RunRequest) -> WorkflowSpec:
     """Return the workflow with the command line's model as its runtime's, so that `runtime.*` in artifacts is true."""
     model = model_of(spec, AgentSpec.model_construct(inference=Inference()), options)
-    changed = {name: getattr(model, name) for name in ("provider", "model_id", "region", "host", "options")}
+    names = ("provider", "model_id", "region", "host", "max_tokens", "options")
+    changed = {name: getattr(model, name) for name in names}
     return spec.model_copy(update={"runtime": spec.runtime.model_copy(update=changed)})
 
 
@@ -61,8 +62,14 @@ def check_choices(options: RunRequest, document: Document) -> Iterator[Finding]:
 
 def _chosen(options: RunRequest) -> dict[str, tuple[str, str]]:
     """Return the settings of models that the command line has chosen, each with its option and value."""
-    chosen = {"provider": options.provider, "model_id": options.model, "host": options.host}
-    return {name: (f"--{name.removesuffix('_id')}", value) for name, value in chosen.items() if value}
+    chosen = {
+        "provider": options.provider,
+        "model_id": options.model,
+        "host": options.host,
+        "max_tokens": options.max_tokens,
+    }
+    named = {name: f"--{name.removesuffix('_id').replace('_', '-')}" for name in chosen}
+    return {name: (named[name], str(value)) for name, value in chosen.items() if value}
 
 
 def check_models(

@@ -74,6 +74,7 @@ class RunRequest:
         provider: The model provider of all agents.
         model: The model of all agents.
         host: The base URL of the server of all models.
+        max_tokens: The maximum length of an answer of all models.
         allow: Names or globs of tools that need no approval.
         yes: Whether every call that would ask is allowed.
         deny: Whether every call that would ask is denied, and the run continues without it.
@@ -141,6 +142,14 @@ class RunRequest:
         heading=MODEL,
         help="Address of the model's server for all agents.",
         metavar="URL",
+        is_stored=True,
+    )
+    max_tokens: int | None = option(
+        None,
+        "--max-tokens",
+        heading=MODEL,
+        help="Maximum length of an answer in tokens, for all agents.",
+        metavar="N",
         is_stored=True,
     )
     allow: tuple[str, ...] = option(

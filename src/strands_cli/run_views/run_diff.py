@@ -253,7 +253,7 @@ def _answers(effect: EffectSummary) -> Iterator[tuple[str, Any]]:
 def _tokens(usage: Usage) -> dict[str, int] | None:
     if usage.is_unknown:
         return None
-    return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    return usage.counts()
 
 
 def _first(changed: Sequence[Pair]) -> Pair | None:

@@ -9,3 +9,4 @@ from strands_cli.agents.model.structured_output import TOOL as TOOL
 from strands_cli.agents.model.structured_output import answer_class as answer_class
 from strands_cli.agents.model.structured_output import require_input as require_input
 from strands_cli.agents.model.structured_output import unwrap as unwrap
+from strands_cli.agents.model.token_estimate import tokens_in as tokens_in

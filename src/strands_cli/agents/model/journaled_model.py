@@ -14,6 +14,7 @@ from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
+from strands_cli.agents.model.token_estimate import with_estimates
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
@@ -219,8 +220,9 @@ class JournaledModel(Model):
         # From its start on, so that a call that fails or is killed is also one of its model.
         effect.keep(agent=scope.who, model=self.label, request=request)
         try:
+            whole = {"messages": messages, "system": system_prompt, "tools": offered}
             events, usage, seconds = await self._answered(
-                effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), messages, state, failures
+                effect, lambda: self._inner.stream(sent, offered, system_prompt, **kwargs), whole, state, failures
             )
         except BaseException:
             scope.release_call("model")
@@ -239,7 +241,7 @@ class JournaledModel(Model):
         self._emit_finished(effect.key, events, usage, cost, seconds=seconds)
 
     async def _answered(
-        self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], messages: Any, state: Any, failures: list[str]
+        self, effect: Effect, ask: Callable[[], AsyncIterable[Any]], request: Any, state: Any, failures: list[str]
     ) -> tuple[list[Any], Usage, float]:
         """Return the events of a whole turn, its tokens and the seconds it took; retry as the failure policy allows.
 
@@ -249,6 +251,7 @@ class JournaledModel(Model):
         Args:
             effect: The call; it counts each further attempt.
             ask: Sends the request.
+            request: Its messages, its prompt and its tools.
             state: A stateful model's state, which is restored after a failed attempt.
             failures: Receives the reason of each failed attempt.
         """
@@ -260,10 +263,11 @@ class JournaledModel(Model):
             async with scope.run.provider_limits.turn(self._settings.provider) as waited:
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
                 try:
-                    events = await self._turn(effect, ask(), messages)
+                    events = await self._turn(effect, ask(), request["messages"])
+                    usage = self._usage_of(events, request)
                     fault = self._fault_of(events)
                     if fault is not None and not (self._may_follow(fault) and retries.is_last):
-                        self._spend(effect, events)
+                        self._spend(effect, usage)
                         raise fault
                 except Exception as error:
                     reason = shortened(self._redactor.text(reason_of(error, self._settings)), MAX_REASON)
@@ -272,7 +276,6 @@ class JournaledModel(Model):
                         await effect.fail(reason)
                         raise
                 else:
-                    usage = usage_in(events)
                     scope.count_model_call(usage, self._cost_of(usage))
                     return events, usage, scope.monotonic() - started
             failures.append(reason)
@@ -286,9 +289,13 @@ class JournaledModel(Model):
         """Return whether the SDK asks again in its own way: for an empty answer where a form is required."""
         return self._answer_schema is not None and fault.message == EMPTY
 
-    def _spend(self, effect: Effect, events: list[Any]) -> None:
-        """Count an attempt that was answered and paid for, and whose answer is not used."""
+    def _usage_of(self, events: list[Any], request: Any) -> Usage:
+        """Return the tokens of a call, estimated where its server reports none; a recording has what it has."""
         usage = usage_in(events)
+        return usage if isinstance(self._inner, ReplayModel) else with_estimates(usage, request, events)
+
+    def _spend(self, effect: Effect, usage: Usage) -> None:
+        """Count an attempt that was answered and paid for, and whose answer is not used."""
         cost = self._cost_of(usage)
         self._scope.count_model_call(usage, cost, asks_again=True)
         effect.spend(usage, cost)

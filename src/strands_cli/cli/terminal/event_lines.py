@@ -31,7 +31,7 @@ def line_for(event: Event) -> str | None:
         case RunStarted():
             return f"run {event.run_id}: {event.workflow} ({event.pattern}, {counted(event.steps, 'step')})"
         case StepFinished():
-            tokens = f", {event.usage.total_tokens} tokens" if event.usage.total_tokens else ""
+            tokens = f", {event.usage.marked_total}" if event.usage.total_tokens else ""
             how = "from the journal" if event.replayed else f"{duration(event.seconds)}{tokens}"
             return f"  done  {event.key}  {event.who}  ({how})"
         case StepFailed():
@@ -50,7 +50,7 @@ def line_for(event: Event) -> str | None:
         case RunFinished(status="completed"):
             calls = f"{counted(event.model_calls, 'model call')}, {tool_calls(event.tool_calls, event.failed_calls)}"
             cost = ", cost unknown" if event.cost_usd is None else f", ${event.cost_usd:.4f}" if event.cost_usd else ""
-            return f"completed in {duration(event.seconds)}: {calls}, {event.usage.total_tokens} tokens{cost}"
+            return f"completed in {duration(event.seconds)}: {calls}, {event.usage.marked_total}{cost}"
         case RunFinished():
             failed = f": {tool_calls(event.tool_calls, event.failed_calls)}" if event.failed_calls else ""
             return f"{event.status} after {duration(event.seconds)}{failed}"

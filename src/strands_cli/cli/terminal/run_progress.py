@@ -180,9 +180,13 @@ class RunProgress:
         return lines + self._text_rows(width, min(MOST_TEXT, room - len(lines)))
 
     def _totals(self, now: float) -> str:
-        tokens, cost = self._spent.usage.total_tokens, self._spent.cost_usd
+        usage, cost = self._spent.usage, self._spent.cost_usd
         seconds = now - self._began
-        parts = [whole_seconds(seconds), f"{tokens} tokens" if tokens else "", f"${cost:.4f}" if cost else ""]
+        parts = [
+            whole_seconds(seconds),
+            usage.marked_total if usage.total_tokens else "",
+            f"${cost:.4f}" if cost else "",
+        ]
         shares = self._spent.shares(self._limits, seconds)
         if shares:
             filled = min(_BAR, int(shares[0][0] * _BAR))

@@ -291,7 +291,10 @@ class Budget:
             if limit * self.limits.warn_threshold <= spent < limit
         }
         if kind == "model" and self.limits.max_tokens is not None and self._unmeasured:
-            near["unmeasured"] = f"a model reports no tokens, so {self.spender.place}max_tokens cannot count its calls"
+            near["unmeasured"] = (
+                f"a model does not report all tokens, so {self.spender.place}max_tokens counts estimates: "
+                "a token for 4 bytes of text"
+            )
         new = {name: message for name, message in near.items() if name not in self._warned}
         self._warned |= new.keys()
         return list(new.values())
@@ -355,7 +358,7 @@ class Budget:
         self.release_call("model")
         self.model_calls += calls
         self.usage += usage
-        self._unmeasured += usage.total_tokens == 0
+        self._unmeasured += usage.total_tokens == 0 or usage.estimated_tokens > 0
         if cost is None:
             self._unpriced += 1
         else:

@@ -41,7 +41,7 @@ def tally_document(tally: BatchTally, distinct: int, choices: BatchChoices) -> d
     ]
     return {
         "rows": counts_of(tally, distinct),
-        "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
+        "usage": spent.usage.counts(),
         "model_calls": spent.model_calls,
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost_usd,
@@ -60,7 +60,7 @@ def summary_lines(tally: BatchTally) -> Iterator[str]:
     parts += [f"{tally.left_out} left out"] if tally.left_out else []
     spent = tally.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
-    yield f"{', '.join(parts)}; {spent.usage.total_tokens} tokens{cost}"
+    yield f"{', '.join(parts)}; {spent.usage.marked_total}{cost}"
     for one in _by_count(tally):
         yield f"  failed {one.count} x: {shortened(one.message, _MOST_MESSAGE)}"
         yield from _example_lines(one.runs[0], one.finding)

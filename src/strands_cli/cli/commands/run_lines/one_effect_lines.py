@@ -33,7 +33,7 @@ def whole_effect_document(run: str, effect: WholeEffect) -> dict[str, Any]:
         "started_at": moment(effect.started_at),
         "ended_at": moment(effect.ended_at) if effect.ended_at is not None else None,
         "seconds": effect.seconds,
-        "usage": {"input_tokens": effect.usage.input_tokens, "output_tokens": effect.usage.output_tokens},
+        "usage": effect.usage.counts(),
         "cost_usd": effect.cost,
         **{name: getattr(effect, name) for name in (*_PLAIN, *_PLAIN_TOO)},
         "layers": list(effect.layers),
@@ -84,7 +84,11 @@ def _facts(effect: WholeEffect) -> Iterator[tuple[str, str]]:
 
 def _tokens(effect: WholeEffect) -> str:
     usage = effect.usage
-    cached = [(usage.cache_read_tokens, "read from a cache"), (usage.cache_write_tokens, "written to a cache")]
+    cached = [
+        (usage.cache_read_tokens, "read from a cache"),
+        (usage.cache_write_tokens, "written to a cache"),
+        (usage.estimated_tokens, "of them estimated"),
+    ]
     more = "".join(f", {number} {what}" for number, what in cached if number)
     return f"{usage.input_tokens} in, {usage.output_tokens} out{more}"
 

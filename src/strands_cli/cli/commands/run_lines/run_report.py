@@ -45,7 +45,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "response": summary.response,
         "artifacts": [dict(one) for one in summary.artifacts],
         "models": list(summary.models),
-        "usage": {"input_tokens": spent.usage.input_tokens, "output_tokens": spent.usage.output_tokens},
+        "usage": spent.usage.counts(),
         "model_calls": spent.model_calls,
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost,
@@ -92,6 +92,7 @@ def effect_document(branch: Branch, summary: RunSummary, *, full: bool) -> dict[
         "started_at": moment(row.started_at),
         "ended_at": moment(row.ended_at) if row.ended_at is not None else None,
         "tokens": row.usage.total_tokens,
+        **({"estimated_tokens": row.usage.estimated_tokens} if row.usage.estimated_tokens else {}),
         "cost_usd": row.cost,
         "reused": effect.status == "reused",
         **{name: value for name, value in known.items() if value is not None or name in ("response", "output")},
@@ -130,7 +131,8 @@ def answer_lines(summary: RunSummary, *, full: bool) -> Iterator[str]:
 def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
     run, spent = summary.run, summary.spent
     cost = "cost unknown" if spent.cost is None else money(spent.cost)
-    tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out"
+    guessed = f" ({spent.usage.estimated_tokens} of them estimated)" if spent.usage.estimated_tokens else ""
+    tokens = f"{spent.usage.input_tokens} tokens in, {spent.usage.output_tokens} out{guessed}"
     failed = summary.failed_calls
     calls = [counted(spent.model_calls, "model call"), tool_calls(spent.tool_calls, failed.number), tokens]
     lost = f"{counted(cut, 'model call')} cut off at a cost that is not known" if (cut := summary.cut_off) else ""

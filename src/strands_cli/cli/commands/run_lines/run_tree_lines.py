@@ -119,7 +119,7 @@ def _cells(depth: int, branch: Branch) -> tuple[str, ...]:
         "  " * depth + " ".join(printable(branch.name).split()),
         "damaged" if branch.effect is not None and branch.effect.damage else branch.status,
         _time(branch),
-        str(branch.usage.total_tokens or ""),
+        ("~" if branch.usage.estimated_tokens else "") + str(branch.usage.total_tokens or ""),
         money(branch.cost),
     )
 

@@ -246,14 +246,13 @@ def findings_of(planned: Plan) -> dict[str, Any]:
 
 def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
     """Return the JSON of a completed run."""
-    usage = result.usage
     return {
         "run": result.run_id,
         "workflow": planned.spec.name,
         "status": result.status,
         "response": result.response,
         "artifacts": [dict(artifact) for artifact in result.artifacts],
-        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+        "usage": result.usage.counts(),
         "model_calls": result.model_calls,
         "tool_calls": result.tool_calls,
         "cost_usd": result.cost_usd,

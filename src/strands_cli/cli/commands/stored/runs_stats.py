@@ -76,7 +76,7 @@ def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
         "p95_seconds": stats.p95_s,
         "model_calls": stats.model_calls,
         "tool_calls": stats.tool_calls,
-        "usage": {"input_tokens": stats.usage.input_tokens, "output_tokens": stats.usage.output_tokens},
+        "usage": stats.usage.counts(),
         "cost_usd": stats.cost,
         "known_cost_usd": stats.known_cost,
         "calls_of_unknown_cost": stats.unpriced,

@@ -1,0 +1,20 @@
+"""Where the length of an agent's answers is limited."""
+
+from __future__ import annotations
+
+from strands_cli.planning.plan import Plan
+from strands_cli.workflow.yaml import escape, read_document
+
+
+def place_of_max_tokens(plan: Plan, agent_id: str) -> str:
+    """Return where the length of an agent's answers is limited: an option, or a key with its place in the file."""
+    agent = plan.spec.agents.get(agent_id)
+    own = agent.inference.max_tokens if agent is not None else None
+    written = plan.spec.runtime.max_tokens if own is None else own
+    if agent_id in plan.agents and plan.agents[agent_id].model.max_tokens != written:
+        return "--max-tokens"
+    key, pointer = "runtime.max_tokens", "/runtime/max_tokens"
+    if own is not None:
+        key, pointer = f"agents.{agent_id}.inference.max_tokens", f"/agents/{escape(agent_id)}/inference/max_tokens"
+    document = read_document(plan.file, plan.text)
+    return f"{key} ({document.where(pointer)})" if pointer in document.positions else key
