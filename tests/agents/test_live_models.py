@@ -155,11 +155,13 @@ def test_a_providers_error_is_explained(site: Site, turn: Turn, said: str, wordi
 
 @pytest.mark.parametrize("provider", [None, "openai"])
 def test_the_length_of_answers_is_an_option_and_the_fix_of_a_short_one_names_it(
-    site: Site, provider: str | None
+    site: Site, provider: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = {} if provider is None else {"provider": provider, "model": "m", "host": None}
-    with ModelServer([Turn("half", finish="length")]) as server, pytest.raises(RunFailed) as caught:
-        start(site, server.url, **{**given, "host": server.url}, max_tokens=5)
+    given = {} if provider is None else {"provider": provider, "model": "m"}
+    with ModelServer([Turn("half", finish="length")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        with pytest.raises(RunFailed) as caught:
+            start(site, server.url, max_tokens=5, **given)
     request = server.model_requests[0]
     assert request.get("max_tokens", request.get("max_completion_tokens")) == 5
     assert str(caught.value.fix) == "raise --max-tokens"

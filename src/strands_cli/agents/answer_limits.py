@@ -17,4 +17,7 @@ def place_of_max_tokens(plan: Plan, agent_id: str) -> str:
     if own is not None:
         key, pointer = f"agents.{agent_id}.inference.max_tokens", f"/agents/{escape(agent_id)}/inference/max_tokens"
     document = read_document(plan.file, plan.text)
-    return f"{key} ({document.where(pointer)})" if pointer in document.positions else key
+    if pointer not in document.positions:
+        return key
+    where = document.where(pointer)
+    return f"{key} ({where.file}:{where.line}:{where.column})"
