@@ -28,7 +28,7 @@ class Terminal:
     def __init__(self, command: Sequence[str], cwd: Path, env: dict[str, str], columns: int = 100) -> None:
         self._main, side = pty.openpty()
         self.resize(columns)
-        environment = {"TERM": "xterm-256color", **env}
+        environment = {"TERM": "xterm-256color", "NO_COLOR": "1", **env}
         self._process: subprocess.Popen[bytes] | WarmProcess
         if can_be_warm(command, environment):
             self._process = start_at_terminal(command[1:], cwd, environment, side)

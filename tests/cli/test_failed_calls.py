@@ -166,3 +166,10 @@ def test_the_model_does_not_read_what_permits_the_call(ran: Folder, tmp_path: Pa
 
     content = error_result("1", "denied", "no", details={"fix": "set it", "reason": "host"})["content"]
     assert without_repetition(content)[1:] == [{"json": {"error": {"details": {"reason": "host"}}}}]
+
+
+def test_the_fix_of_refused_calls_that_fail_a_run_is_what_permits_them(ran: Folder) -> None:
+    done = ran.strands("run", "flow.yaml", "--fail-on-denied")
+    fix = done.err.partition("  fix: ")[2]
+    assert "allow_private" in fix
+    assert "strands rerun" in fix

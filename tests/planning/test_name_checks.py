@@ -326,7 +326,7 @@ def test_a_broken_template_is_explained_in_words_about_the_template(site: Path, 
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("help", "--help"), ("init", "new"), ("logs", "runs show"), ("chat", "atomic run"), ("Run", "run")],
+    [("help", "--help"), ("init", "new"), ("logs", "runs show"), ("ps", "runs list"), ("Run", "run")],
 )
 def test_words_of_other_programs_are_answered_with_the_command(
     word: str, meant: str, capsys: pytest.CaptureFixture[str]

@@ -59,8 +59,6 @@ SYNONYMS = {
     "help": "--help",
     "init": "new",
     "create": "new",
-    "chat": "atomic run",
-    "ask": "atomic run",
     "start": "run",
     "exec": "run",
     "check": "validate",
@@ -87,6 +85,10 @@ SYNONYMS = {
     "uninstall": "plugin uninstall",
     "watch": "run --watch",
     "version": "--version",
+    # Nothing here does what they do there, and no name that looks like them either.
+    "chat": "",
+    "ask": "",
+    "login": "",
 }
 
 

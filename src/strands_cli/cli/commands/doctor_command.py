@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.output import print_json, print_result
-from strands_cli.cli.text_layout import aligned
+from strands_cli.cli.terminal_text import table
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _print_layers(layers: tuple[Found, ...]) -> None:
         layer = found.layer
         prevents = layer.prevents + (f" ({found.detail})" if found.detail else "")
         rows.append((layer.name, found.here, layer.linux, layer.macos, layer.windows, prevents))
-    print_result("\n".join(["", *aligned(rows)]))
+    print_result("\n".join(["", *table(rows)]))
 
 
 def _document(found: Examination, *, ok: bool) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON
 from strands_cli.cli.commands.tools import flat_line
 from strands_cli.cli.output import print_json, print_result, say, say_findings
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError, suggest
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def list_workflows(
     if chosen:
         rows = [(one.file.ref, one.file.kind, _version(one), _summary(one)) for one in chosen]
         lines = []
-        for line, one in zip(aligned(rows), chosen, strict=True):
+        for line, one in zip(table(rows), chosen, strict=True):
             lines += [line, *(f"    {detail}" for detail in (_source_lines(one) if source else ()))]
         print_result("\n".join(lines))
     say_findings(findings)

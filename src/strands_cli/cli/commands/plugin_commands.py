@@ -100,5 +100,5 @@ def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:
     """Let an error suggest the commands of plugins as well as the program's own."""
     message = getattr(unknown, "message", "").partition(" Did you mean")[0]
     meant = SYNONYMS.get(name.lower())
-    guess = f"strands {meant}" if meant else did_you_mean(name, names)
+    guess = f"strands {meant}" if meant else did_you_mean(name, names) if meant is None else None
     unknown.message = f"{message} Did you mean {guess!r}?" if guess else message

@@ -19,6 +19,7 @@ from strands_cli.cli.output.results import (
     result_lost,
     without_secrets,
 )
+from strands_cli.cli.terminal_text import laid_out
 from strands_cli.errors import (
     ArtifactError,
     ExitCode,
@@ -57,6 +58,30 @@ _OPTIONS_ELSEWHERE = {
     "-r": _CONTINUES,
     "--budget": "write the limits into the workflow: `runtime: {budgets: {max_tokens: 50000}}`; a stored run can raise"
     " them: strands resume RUN --budget max_tokens=50000",
+}
+# The option of ours for words of other programs, of other commands, and of the format.
+_OPTIONS_HERE = {
+    "--concurrency": (
+        "--max-parallel",
+        "--parallel",
+        "--max-workers",
+        "--workers",
+        "--jobs",
+        "-j",
+        "--max-concurrency",
+    ),
+    "--var": ("--input", "--inputs", "--set", "--param", "--arg", "--variable", "-p", "-e", "-D"),
+    "--vars-file": ("--vars", "--var-file", "--input-file", "--inputs-file", "--params", "--values"),
+    "--output": ("--out", "--results", "--output-file", "--result-file"),
+    "--yes": ("--no-input", "--auto-approve", "--approve", "--force-yes"),
+    "--quiet": ("--silent", "--no-progress"),
+    "--verbose": ("--trace-level", "--log-level"),
+    "--model": ("--model-id", "--model-name", "-m"),
+    "--host": ("--base-url", "--api-base", "--url", "--endpoint"),
+    "--rate": ("--rate-limit", "--rps"),
+    "--out": ("--output", "--output-dir", "-o", "--out-dir"),
+    "--runs-dir": ("--runs", "--state-dir"),
+    "--limit": ("--max", "-n", "--top", "--count"),
 }
 # What to write where a command lacks this argument or option.
 _MISSING = {
@@ -99,9 +124,16 @@ def logs_json() -> bool:
     return _is_json
 
 
-def say(text: str) -> None:
-    """Print a line for the person on stderr."""
-    write_error(printable(text).rstrip("\n") + "\n")
+def say(text: str, *, before: str = "", after: str = "") -> None:
+    """Print lines for the person on stderr: at a terminal broken between words, and coloured.
+
+    Args:
+        before: What is written before them in the same write.
+        after: What is written after them.
+    """
+    text = printable(text).rstrip("\n")
+    # Without secrets before it is broken: a part of one would not be found.
+    write_error(f"{before}{text if _is_json else laid_out(without_secrets(text), real_stderr())}\n{after}")
 
 
 def write_error(text: str) -> None:
@@ -192,6 +224,8 @@ def _report_typer_error(error: BaseException) -> int:
         context = getattr(error, "ctx", None)
         if _asks_for_json(error, context):
             return report_error(UsageError(message.partition(" (")[0], fix="did you mean `--json`?"))
+        if here := _option_here(error, context):
+            return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=here))
         if elsewhere := _OPTIONS_ELSEWHERE.get(getattr(error, "option_name", "")):
             return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=elsewhere))
         message, _, meant = message.partition(". Did you mean ")
@@ -220,6 +254,16 @@ def _print_missing_document(error: BaseException) -> None:
     if lacks_document():
         with contextlib.suppress(OutputClosed, ArtifactError):
             print_json({"error": error_document(error)})
+
+
+def _option_here(error: BaseException, context: Any) -> str | None:
+    """Return the option that a command has for another word of it; None for a word that nothing here means."""
+    word = getattr(error, "option_name", None)
+    if word is None or context is None:
+        return None
+    present = {name for parameter in context.command.params for name in parameter.opts}
+    meant = next((name for name, words in _OPTIONS_HERE.items() if word in words and name in present), None)
+    return f"did you mean `{meant}`?" if meant else None
 
 
 def _asks_for_json(error: BaseException, context: Any) -> bool:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from strands_cli.cli.terminal_text import laid_out
 from strands_cli.errors import ArtifactError
 from strands_cli.unicode_safety import is_hidden, printable
 
@@ -33,7 +34,8 @@ def lacks_document() -> bool:
 
 def print_result(text: str) -> None:
     """Print a command's result for a person or a pipe, foreign characters escaped."""
-    _write_result(printable(text).rstrip("\n") + "\n")
+    # Without secrets before it is broken: a part of one would not be found.
+    _write_result(laid_out(without_secrets(printable(text)).rstrip("\n"), sys.stdout) + "\n")
 
 
 def print_response(text: str, part_on: TextIO | None = None, *, is_file: bool = False) -> None:

@@ -8,12 +8,11 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from strands_cli.cli.output import real_stderr, write_error
+from strands_cli.cli.output import real_stderr, say, write_error
 from strands_cli.cli.terminal.live_block import ERASE, frame, is_in_front, terminal_size
 from strands_cli.cli.terminal.run_progress import RunProgress
 from strands_cli.cli.terminal.run_view import View
 from strands_cli.events import Event, RunStarted
-from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.workflow.sections import Budgets
@@ -63,7 +62,7 @@ class BlockView(View):
     def _print(self, text: str) -> None:
         """Print one line where the block is, and the block below it, in one write; one that is not there can wait."""
         block = self._frame() if self._drawn else ""
-        write_error((ERASE if self._drawn else "") + printable(text) + "\n" + block)
+        say(text, before=ERASE if self._drawn else "", after=block)
         self._drawn = block
 
     def pause(self) -> None:

@@ -23,7 +23,8 @@ from strands_cli.cli.commands.running import (
     result_document,
 )
 from strands_cli.cli.output import print_json, print_result, say, say_findings
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError
 from strands_cli.workflow.yaml import SUFFIXES
 
@@ -60,7 +61,7 @@ def list_agents(
         say(f"no file below {directory} holds one agent")
         return
     rows = [(one.name, str(len(one.tests)), one.document.file, _first_line(one.description)) for one in found]
-    print_result("\n".join(aligned([("AGENT", "TESTS", "FILE", "DESCRIPTION"), *rows])))
+    print_result("\n".join(table([("AGENT", "TESTS", "FILE", "DESCRIPTION"), *rows])))
 
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:

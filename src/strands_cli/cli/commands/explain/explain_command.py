@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from strands_cli.policy.rules import Rule
 
 POLICY_TOPIC = "policy"
+# Before a number they are no name of a code.
+_EXIT_WORDS = ("exit", "exit-code", "code", "status")
 
 
 def explain(
@@ -74,9 +76,11 @@ def _explain_one(what: str, ref: str | None, *, more: bool, policy: Path | None,
     from strands_cli.codes import declared_codes
 
     codes = declared_codes()
+    if ref is not None and what in _EXIT_WORDS and ref.isdecimal():
+        what, more = ref, False
     reads_spec = what not in codes and not what.isdecimal() and is_spec(what)
     if more or (policy is not None and not reads_spec):
-        known = ref is not None and (ref in codes or ref.isdecimal())  # as in `explain exit 19`
+        known = ref is not None and (ref in codes or ref.isdecimal() or ref in PAGES)  # as in `explain finding CODE`
         message = f"only `explain {POLICY_TOPIC}` takes more than one argument"
         raise UsageError(message, fix=f"strands explain {ref if known else f'{POLICY_TOPIC} REF'}")
     if reads_spec:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.output import print_json, print_result, say_findings
-from strands_cli.cli.text_layout import aligned
+from strands_cli.cli.terminal_text import table
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]
         hooks = on if one.hooks else "-"
         tools = str(one.tool_count) if one.tools else "-"
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
-    lines = aligned(rows)
+    lines = table(rows)
     lines += [f"{one.name} provides the {', '.join(one.packaged)}" for one in plugins if one.packaged]
     lines += [f"{one.name} is published by {one.publisher}" for one in plugins if one.publisher is not None]
     for name, parts in contributed.items():

@@ -12,7 +12,8 @@ from strands_cli.cli.commands.command_options import JSON, STORE, with_run_optio
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.queued.queue_names import require_queue
 from strands_cli.cli.output import print_json, print_result, say
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
 from strands_cli.phrases import counted, duration
 from strands_cli.rates import written_rate
@@ -55,7 +56,7 @@ def status_of_queues(store: STORE = None, as_json: JSON = False) -> None:
         say("no queues")
         return
     heads = ("QUEUE", "WAITING", "RUNNING", "DELAYED", "OLDEST", "LIMITS")
-    lines = aligned([heads, *map(_cells, states)])
+    lines = table([heads, *map(_cells, states)])
     lines += [f"schedule {one.name}: {one.cron} ({one.timezone})" for one in schedules]
     lines += [one_line(f"refused {one.run_id} by {who}: {why}") for one in refused for who, why in one.refusals.items()]
     print_result("\n".join(lines))

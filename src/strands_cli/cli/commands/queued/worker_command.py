@@ -13,7 +13,8 @@ from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import JSON, POLICY, STORE, Log, with_run_options
 from strands_cli.cli.commands.queued.queue_names import note_on_new_queue
 from strands_cli.cli.output import logs_json, print_json, print_result, say, write_log
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError
 from strands_cli.queues import DEFAULT_QUEUE, require_queue_name
 
@@ -242,11 +243,8 @@ def workers(store: STORE = None, as_json: JSON = False) -> None:
     elif not found:
         say("no workers")
     else:
-        print_result(
-            "\n".join(
-                aligned([("ID", "MACHINE", "SINCE", "QUEUES", "STATE", "HEARTBEAT", "RUNS"), *map(_cells, found)])
-            )
-        )
+        heads = ("ID", "MACHINE", "SINCE", "QUEUES", "STATE", "HEARTBEAT", "RUNS")
+        print_result("\n".join(table([heads, *map(_cells, found)])))
 
 
 def _state(one: WorkerState) -> str:

@@ -2,12 +2,12 @@ from strands_cli.cli.commands.run_lines.one_effect_lines import effect_lines as 
 from strands_cli.cli.commands.run_lines.one_effect_lines import whole_effect_document as whole_effect_document
 from strands_cli.cli.commands.run_lines.run_diff_lines import diff_lines as diff_lines
 from strands_cli.cli.commands.run_lines.run_end import end_lines as end_lines
-from strands_cli.cli.commands.run_lines.run_report import cells_of as cells_of
 from strands_cli.cli.commands.run_lines.run_report import effect_document as effect_document
 from strands_cli.cli.commands.run_lines.run_report import effects_lines as effects_lines
 from strands_cli.cli.commands.run_lines.run_report import fact_lines as fact_lines
 from strands_cli.cli.commands.run_lines.run_report import moment as moment
 from strands_cli.cli.commands.run_lines.run_report import run_document as run_document
+from strands_cli.cli.commands.run_lines.run_report import run_lines as run_lines
 from strands_cli.cli.commands.run_lines.run_report import summary_document as summary_document
 from strands_cli.cli.commands.run_lines.run_tree_lines import money as money
 from strands_cli.cli.commands.run_lines.run_tree_lines import result_columns as result_columns

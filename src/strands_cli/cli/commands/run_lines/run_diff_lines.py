@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def diff_lines(found: RunDiff) -> Iterator[str]:
     """Yield the lines of a comparison."""
     yield _headline(found)
     yield ""
-    yield from aligned(list(_totals(found.before, found.after)))
+    yield from table(list(_totals(found.before, found.after)))
     shown: dict[tuple[str, str], str] = {}
     told = [change for change in found.of_run if change.what not in _IN_TABLE]
     yield from _run_lines([change for change in told if change.what not in _ENDS], shown)

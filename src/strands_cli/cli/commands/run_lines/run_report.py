@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.run_lines.run_tree_lines import money, tree_lines
-from strands_cli.cli.text_layout import one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import aligned, fitted, one_line, wrapped
 from strands_cli.phrases import counted, duration, short_json, shortened, tool_calls, with_fix
+from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.engine.stored_runs import EffectSummary, RunSummary, StoredRun
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 # A longer text is cut unless everything is asked for.
 SHORT = 2000
+# Before what is below the line of a run in a list.
+_BELOW = 8
 # The most characters of an input in the facts of a run.
 _INPUT = 200
 
@@ -217,15 +221,29 @@ def text_lines(title: str, text: str, *, full: bool = True) -> Iterator[str]:
         yield f"  ({len(text)} characters in all; --full shows them)"
 
 
-def cells_of(runs: Sequence[StoredRun]) -> list[tuple[str, ...]]:
-    """Return the table of runs."""
-    lengths = map(duration_of, runs)
-    moments = (moment(run.started_at) for run in runs)
-    rows = [
-        (run.id, run.status, started, length, run.workflow)
-        for run, started, length in zip(runs, moments, lengths, strict=True)
-    ]
-    return [("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"), *rows]
+def run_lines(runs: Sequence[StoredRun], inputs: Mapping[str, str], columns: int | None) -> list[str]:
+    """Return the table of runs; at a terminal the inputs of a run, and why it did not complete, are below its line.
+
+    Args:
+        inputs: Those of runs, short, by their ids.
+        columns: Of the terminal; None is no terminal, where each run is one line.
+    """
+    heads = ("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW")
+    cells = [(run.id, run.status, moment(run.started_at), duration_of(run), run.workflow) for run in runs]
+    reasons = [" ".join((run.reason or "").split()) for run in runs]
+    if columns is None:
+        further = [("INPUTS", *(inputs.get(run.id, "") for run in runs)), ("REASON", *reasons)]
+        present = [column for column in further if any(column[1:])]
+        return aligned(list(zip(*zip(*[heads, *cells], strict=True), *present, strict=True)))
+    lines, below = table([heads, *cells]), " " * _BELOW
+    shown = [lines[0]]
+    for line, run, reason in zip(lines[1:], runs, reasons, strict=True):
+        shown.append(line)
+        if given := printable(inputs.get(run.id, "")):
+            shown.append(fitted(below + given, columns)[0])
+        if reason:
+            shown += wrapped(f"{below}{printable(reason)}", columns, below)
+    return shown
 
 
 def moment(seconds: float) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.text_layout import fitted, one_line, wrapped
+from strands_cli.cli.terminal_text import columns_of
+from strands_cli.cli.text_layout import fitted, one_line, width_of, wrapped
 from strands_cli.phrases import duration
 from strands_cli.unicode_safety import printable
 
@@ -30,7 +30,7 @@ _NAME = 44
 
 def result_columns() -> int | None:
     """Return how many columns the terminal at stdout has; None where stdout is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return columns_of(sys.stdout)
 
 
 def money(cost: float | None) -> str:
@@ -134,7 +134,7 @@ def _time(branch: Branch) -> str:
 def _widths(rows: Sequence[Sequence[str]], columns: int | None) -> list[int]:
     """Return the widths of the columns, without those at the end that are empty or do not fit the terminal."""
     found = [list(column) for column in zip(*rows, strict=True)]
-    widths = [max(map(_width, column)) for column in found]
+    widths = [max(map(width_of, column)) for column in found]
     while len(widths) > 2 and not any(found[len(widths) - 1][1:]):
         widths.pop()
     if columns is None:
@@ -144,10 +144,6 @@ def _widths(rows: Sequence[Sequence[str]], columns: int | None) -> list[int]:
         widths.pop()
     widths[0] = max(8, min(widths[0], columns - sum(widths[1:]) - 2 * len(widths)))
     return widths
-
-
-def _width(text: str) -> int:
-    return len(text) if text.isascii() else fitted(text, sys.maxsize)[1]
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -174,7 +170,7 @@ def _with_text(line: str, shown: tuple[str, bool], indents: tuple[int, int], col
     if not is_beside:
         yield line
     start = beside if columns is None or is_beside else min(below, columns // 3)
-    first = line.ljust(beside + len(line) - _width(line)) if is_beside else " " * start
+    first = line.ljust(beside + len(line) - width_of(line)) if is_beside else " " * start
     room = TEXT_COLUMNS if columns is None else min(TEXT_COLUMNS, columns - start - 1)
     if not is_whole:
         yield first + _padded(text, room).rstrip()

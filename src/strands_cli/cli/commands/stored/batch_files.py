@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.stored.artifact_lines import artifact_cells, artifact_document
 from strands_cli.cli.output import print_json, print_result, say
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ArtifactError
 from strands_cli.phrases import counted
 
@@ -32,7 +33,7 @@ def list_files_of_rows(store: RunStore, batch: str, *, as_json: bool) -> None:
         return
     heads = ("ROW", "PATH", "BYTES", "SHA-256", "TEXT")
     if files:
-        print_result("\n".join(aligned([heads, *((row, *artifact_cells(one)) for row, one in files)])))
+        print_result("\n".join(table([heads, *((row, *artifact_cells(one)) for row, one in files)])))
     else:
         say(f"the workflow of the batch {batch} has no artifacts")
     _say_incomplete(found)

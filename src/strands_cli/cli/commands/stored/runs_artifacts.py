@@ -15,7 +15,8 @@ from strands_cli.cli.commands.command_options import JSON, RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.artifact_lines import artifact_cells, artifact_document
 from strands_cli.cli.output import print_json, print_response, print_result, say
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,6 +114,6 @@ def _list(found: RunArtifacts, *, as_json: bool) -> None:
     if not found.files:
         say(f"the workflow of the run {found.run_id} has no artifacts")
         return
-    print_result("\n".join(aligned([("PATH", "BYTES", "SHA-256", "TEXT"), *map(artifact_cells, found.files)])))
+    print_result("\n".join(table([("PATH", "BYTES", "SHA-256", "TEXT"), *map(artifact_cells, found.files)])))
     if found.worked_on is not None:
         say(one_line(f"written on {found.worked_on.words}"))

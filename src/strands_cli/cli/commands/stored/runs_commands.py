@@ -13,7 +13,8 @@ from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import JSON, with_run_options
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.commands.run_lines import cells_of, run_document
+from strands_cli.cli.commands.run_lines import result_columns, run_document, run_lines
+from strands_cli.cli.commands.stored.listed_inputs import inputs_of
 from strands_cli.cli.commands.stored.runs_artifacts import fetch_artifacts
 from strands_cli.cli.commands.stored.runs_diff import diff_runs
 from strands_cli.cli.commands.stored.runs_report import report_run
@@ -21,7 +22,6 @@ from strands_cli.cli.commands.stored.runs_search import search_runs
 from strands_cli.cli.commands.stored.runs_show import show_run
 from strands_cli.cli.commands.stored.runs_stats import show_stats
 from strands_cli.cli.output import print_json, print_result, say
-from strands_cli.cli.text_layout import aligned
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.phrases import counted
@@ -74,14 +74,15 @@ def list_runs(
     """
     with where.opened() as opened:
         chosen, problems, hidden = _listed(opened, status, rows)
-    chosen = chosen[:limit]
+        chosen = chosen[:limit]
+        inputs = {} if as_json else inputs_of(opened, chosen)
     if as_json:
         print_json({"runs": [run_document(run) for run in chosen], "problems": problems, "hidden_rows": hidden})
         return
     for problem in problems:
         say(f"warning: {problem}")
     if chosen:
-        print_result("\n".join(aligned(cells_of(chosen))))
+        print_result("\n".join(run_lines(chosen, inputs, result_columns())))
     elif not hidden:
         say("no runs")
     if hidden:

@@ -62,16 +62,25 @@ def _hits(
     from strands_cli.run_views.many_runs import UnreadRun, search
 
     hits: list[Hit] = []
+    lines: dict[str, list[str]] = {}  # by run, those that are shown: an answer is in a request, a step and a result too
     for found in search(store, runs, text):
         if isinstance(found, UnreadRun):
             problems.append(found.problem)
             continue
+        if show is not None and any(_bare(found) in line for line in lines.get(found.run, ())):
+            continue
         if len(hits) == limit:
             return hits, True
+        lines.setdefault(found.run, []).append(_bare(found))
         hits.append(found)
         if show is not None:
             show(_line(found))
     return hits, False
+
+
+def _bare(hit: Hit) -> str:
+    """Return the line of a hit without the marks of what was cut."""
+    return hit.line.removeprefix("...").removesuffix("...")
 
 
 def _line(hit: Hit) -> str:

@@ -12,7 +12,7 @@ from strands_cli.cli.commands.command_options import with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.chosen_runs import SINCE, runs_since
 from strands_cli.cli.output import print_json, print_result, say
-from strands_cli.cli.text_layout import aligned
+from strands_cli.cli.terminal_text import table
 from strands_cli.phrases import duration
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
 
 def _lines(found: RunStats, by: By | None) -> Iterator[str]:
     heads = ("", "RUNS", "SUCCESS", "P50", "P95", "TOKENS IN", "TOKENS OUT", "COST", "MOST FAILING TOOL")
-    yield from aligned([heads, _cells(found.total, "all runs")])
+    yield from table([heads, _cells(found.total, "all runs")])
     if by is None:
         return
     unit = _UNITS.get(by)
     heads = (by.value.upper(), *heads[1:])
     yield ""
-    yield from aligned([heads, *(_cells(one, one.name) for one in found.groups)])
+    yield from table([heads, *(_cells(one, one.name) for one in found.groups)])
     if unit:
         yield f"SUCCESS, P50 and P95 are of {unit}."
 

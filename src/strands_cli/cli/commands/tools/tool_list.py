@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.output import print_json, print_result, say, say_findings
-from strands_cli.cli.text_layout import aligned, one_line
+from strands_cli.cli.terminal_text import table
+from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.publishers import Publisher
 
@@ -95,7 +96,7 @@ def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
 def _print_table(records: list[ToolRecord], catalog: Catalog, with_source: bool) -> None:
     rows = [(r.name, r.status, f"{r.distribution} {r.version or '?'}", _summary_and_family(r)) for r in records]
     lines = []
-    for line, record in zip(aligned(rows), records, strict=True):
+    for line, record in zip(table(rows), records, strict=True):
         lines += [line, *(f"    {detail}" for detail in _details(record, catalog, with_source))]
     if lines:
         print_result("\n".join(lines))

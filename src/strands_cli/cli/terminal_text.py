@@ -1,0 +1,127 @@
+"""Text for a person at a terminal: rows broken between words, and colours; everywhere else it is unchanged."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from strands_cli.cli.text_layout import aligned, wrapped
+from strands_cli.unicode_safety import printable
+
+_RESET = "\x1b[0m"
+BOLD, FAINT, RED, GREEN, YELLOW, CYAN = (f"\x1b[{code}m" for code in ("1", "2", "1;31", "32", "33", "36"))
+# Where the text of a fix begins: no line of ours does, so nothing that is continued there looks like one.
+_CONTINUED = 7
+# What precedes each line of a text from outside; its rows have it too.
+_MARK = re.compile(r" *[|>] ")
+_COLUMN = re.compile(r"(?<=\S) {2,}(?=\S)")
+_LABEL = re.compile(r"(?:  )?[\w-][\w -]{0,14}: {1,}(?=\S)")
+_STATUSES = {
+    GREEN: "completed|done|ok|available|ready|reused|installed|allow|accepted",
+    RED: "failed|FAILED|error|broken|conflict|denied|deny|damaged|blocked|missing",
+    YELLOW: "waiting|needs-decision|interrupted|cancelled|stopped|running|queued|scheduled|warning|ask|unset",
+}
+_COLOUR_OF = {word: colour for colour, words in _STATUSES.items() for word in words.split("|")}
+_WORDS = "|".join(sorted(_COLOUR_OF, key=len, reverse=True))
+# The beginnings of our lines, each with the colour of its group `it`.
+_BEGINNINGS = [
+    (re.compile(r"(?P<it>(?:error(?:\[[a-z0-9-]+\])?|internal error):)"), RED),
+    (re.compile(r"(?P<it>(?:warning(?:\[[a-z0-9-]+\])?|denied|not accepted):)"), YELLOW),
+    (re.compile(r"(?P<it>(?:waiting|waits):)"), CYAN),
+    (re.compile(r"  (?P<it>--> .*)"), FAINT),
+    (re.compile(r"  (?P<it>(?:fix|next):)"), GREEN),
+    (re.compile(r"  (?P<it>done)  "), GREEN),
+    (re.compile(r"  (?P<it>FAILED) "), RED),
+    (re.compile(r"  (?P<it>(?:asks|retry)) "), YELLOW),
+    (re.compile(r"  (?P<it>start .*)"), FAINT),
+    (re.compile(r"  tool  \S*  \S+  \((?P<it>ok)[,)]"), GREEN),
+    (re.compile(r"  tool  \S*  \S+  \((?P<it>[a-z_]+)[,)]"), RED),
+    (re.compile(r"(?P<it>completed) in "), GREEN),
+    (re.compile(r"(?P<it>failed) after "), RED),
+    (re.compile(r"(?P<it>(?:waiting|needs-decision|interrupted|cancelled)) after "), YELLOW),
+    (re.compile(r"run (?P<it>\S+):"), BOLD),
+    (re.compile(r"(?P<it>[A-Z][a-z]+(?: [a-z]+){0,6})$"), BOLD),
+    (re.compile(r"(?P<it>[A-Z][A-Z0-9-]*(?: [A-Z0-9-]+)*(?: {2,}[A-Z][A-Z0-9-]*(?: [A-Z0-9-]+)*)+)$"), BOLD),
+]
+_STATUS = re.compile(rf"(?:(?<=  )|^|(?<=^status:    ))(?P<it>{_WORDS})(?=  |$)")
+_COMMAND = re.compile(r"(?P<it>`[^`]+`|(?<=: )(?:strands|pip|export) [^ ;][^;]*$)")
+
+
+def columns_of(stream: TextIO) -> int | None:
+    """Return how many columns the terminal at a stream has; None where there is none, or it shows plain text only."""
+    if not _is_terminal(stream):
+        return None
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isascii() and asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows for stdout, each as one text: at a terminal of several lines where its cells do not fit."""
+    columns = columns_of(sys.stdout)
+    # Cells are made printable before they are measured.
+    shown = rows if columns is None else [[printable(cell) for cell in row] for row in rows]
+    return aligned(shown, columns)
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Return whether text to a stream has colours: `NO_COLOR` forbids them, `FORCE_COLOR` wants them in a pipe too."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return os.environ.get("CLICOLOR") != "0" and _is_terminal(stream)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that understands control codes."""
+    if os.environ.get("TERM", "dumb") == "dumb" and "WT_SESSION" not in os.environ:
+        return False
+    try:
+        return stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def laid_out(text: str, stream: TextIO) -> str:
+    """Return lines of ours, in which nothing is hidden and no secret left, as their stream shows them."""
+    columns, coloured = columns_of(stream), has_colours(stream)
+    if columns is None and not coloured:
+        return text
+    shown = []
+    for line in text.split("\n"):
+        rows = [line] if columns is None else wrapped(line, columns, _indent_of(line, columns), breaks_words=False)
+        shown += [coloured_row(rows[0]), *(_spans(row) for row in rows[1:])] if coloured else rows
+    return "\n".join(shown)
+
+
+def coloured_row(row: str) -> str:
+    """Return a line of ours with colours; one of a text from outside as it is."""
+    if _MARK.match(row):
+        return row
+    for beginning, colour in _BEGINNINGS:
+        if found := beginning.match(row):
+            start, end = found.span("it")
+            return f"{row[:start]}{colour}{row[start:end]}{_RESET}{_spans(row[end:])}"
+    return _spans(_STATUS.sub(lambda found: f"{_COLOUR_OF[found['it']]}{found['it']}{_RESET}", row))
+
+
+def _spans(row: str) -> str:
+    return row if _MARK.match(row) else _COMMAND.sub(lambda found: f"{BOLD}{found['it']}{_RESET}", row)
+
+
+def _indent_of(line: str, columns: int) -> str:
+    """Return what precedes the second row of a line and those after it: its mark, or spaces up to its last column."""
+    if mark := _MARK.match(line):
+        return mark[0]
+    starts = [found.end() for found in _COLUMN.finditer(line) if found.end() <= columns // 2]
+    label = _LABEL.match(line)
+    leading = len(line) - len(line.lstrip(" "))
+    return " " * max(_CONTINUED, len(label[0]) if label else 0, leading, *starts)
