@@ -49,7 +49,7 @@ def failed_calls_of(rows: Iterable[Row]) -> FailedCalls:
             failed[tool, failure.code, failure.reason, failure.fix] += 1
         if by_policy:
             denied[tool, row.detail.get("rule", ""), bool(row.detail.get(NO_PERSON)), False, None] += 1
-        elif failure is not None and failure.code in _REFUSALS:
+        elif failure is not None and is_refusal(failure):
             denied[tool, failure.reason, False, True, failure.fix] += 1
     return FailedCalls(
         failed.total(),
@@ -79,6 +79,11 @@ def require_done(denials: Sequence[Denials], *, fail_on_denied: bool) -> None:
         error = CallDenied(f"denied: {which} of {joined(failing)} ({rules})")
         error.brief = f"{which} of {joined(failing)} {'were' if fail_on_denied else 'was'} denied"
         raise error
+
+
+def is_refusal(failure: CallFailure | None) -> bool:
+    """Return whether a call failed since its tool must not do what it was asked."""
+    return failure is not None and failure.code in _REFUSALS
 
 
 def failure_in(row: Row) -> CallFailure | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from strands_cli.engine.denials import failure_in, is_refusal
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.waiting.question_hooks import tell_of_questions
@@ -36,8 +37,12 @@ def way_after_denial(journal: StoredJournal) -> str:
     options = [word for name in names if name for word in ("--allow", name)]
     if any(ALLOWED_BY not in row.detail for row in unasked):  # a person alone can answer, now or later
         options = [*options, "--detach"]
-    words = [*_continuation(journal, unasked or denied), *options]
+    refused = [row for row in journal.rows("tool") if is_refusal(failure_in(row))] if not denied else []
+    words = [*_continuation(journal, unasked or denied or refused), *options]
     first = "" if unasked else "change the rule that denies it, then: "
+    if refused:
+        fixes = dict.fromkeys(failure.fix for failure in map(failure_in, refused) if failure and failure.fix)
+        first = f"{'; '.join(fixes) or 'change what the tool refuses'}; then: "
     return first + portable_command(*words, store=journal.place)
 
 

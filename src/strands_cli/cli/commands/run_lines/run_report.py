@@ -226,7 +226,7 @@ def run_lines(runs: Sequence[StoredRun], inputs: Mapping[str, str], columns: int
 
     Args:
         inputs: Those of runs, short, by their ids.
-        columns: Of the terminal; None is no terminal, where each run is one line.
+        columns: Of the terminal; None outside a terminal, where each run is one line.
     """
     heads = ("RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW")
     cells = [(run.id, run.status, moment(run.started_at), duration_of(run), run.workflow) for run in runs]
