@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -129,6 +130,38 @@ def test_each_argument_is_completed_with_what_it_takes(
     assert completed(words.split(), begun) == offered
 
 
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("", {"days=": "integer, optional How many", "kind=": "string, required", "dry=": "boolean, optional"}),
+        ("d", {"days=": "integer, optional How many", "dry=": "boolean, optional"}),
+        ("kind=", {"kind=a": None, "kind=b": None}),
+        ("kind=b", {"kind=b": None}),
+        ("dry=", {"dry=true": None, "dry=false": None}),
+        ("days=", {}),
+        ("x", {}),
+    ],
+)
+def test_the_inputs_of_the_workflow_are_completed_with_their_meaning(
+    folder: Folder, begun: str, offered: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optional = {"days": {"type": "integer", "default": 7, "description": "How 'many'"}, "dry": {"type": "boolean"}}
+    inputs = {"required": {"kind": {"type": "string", "enum": ["a", "b", "$(c)"]}}, "optional": optional}
+    folder.write("flow.yaml", WAITING | {"inputs": inputs, "pattern": {"type": "chain", "config": {"steps": []}}})
+    monkeypatch.chdir(folder.work)
+    assert {item.value: item.help for item in items(["run", "flow.yaml", "--var"], begun)} == offered
+    assert items(["run", "absent.yaml", "--var"], "") == []
+
+
+def test_runs_are_completed_with_their_workflow_and_status(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [{"type": "hitl", "prompt": "Go on?"}]
+    folder.write("gate.yaml", WAITING | {"pattern": {"type": "chain", "config": {"steps": steps}}})
+    assert folder.strands("run", "gate.yaml").code == 19
+    monkeypatch.setenv("STRANDS_RUNS_DIR", str(folder.runs))
+    run, last = items(["runs", "show"], "")
+    assert (run.help, last.value) == ("gate waiting", "last")
+
+
 def test_the_files_of_a_run_are_completed(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [{"type": "hitl", "prompt": "Go on?"}]
     files = {"artifacts": [{"path": "sub/a.md", "from": "a"}, {"path": "b.txt", "from": "b"}]}
@@ -142,6 +175,10 @@ def test_the_files_of_a_run_are_completed(folder: Folder, monkeypatch: pytest.Mo
 
 
 def completed(words: list[str], begun: str) -> list[str]:
+    return [item.value for item in items(words, begun)]
+
+
+def items(words: list[str], begun: str) -> list[Any]:
     """Return what the last option of the words, or their command's next argument, is completed with."""
     command = get_command(program)
     while words and words[0] in getattr(command, "commands", {}):
@@ -150,4 +187,4 @@ def completed(words: list[str], begun: str) -> list[str]:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     named = [one for one in command.params if words and words[-1] in one.opts]
     (wanted,) = named or arguments[len(words) :][:1]
-    return [item.value for item in wanted.shell_complete(context, begun)]
+    return list(wanted.shell_complete(context, begun))

@@ -29,6 +29,7 @@ _strands_completion() {
     before=${before//[\"\'\\]/}
     mapfile -t COMPREPLY < <(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) VARIABLE=complete_bash "$1")
     COMPREPLY=("${COMPREPLY[@]#"$before"}")
+    [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
 }
 
 complete -o default -F _strands_completion strands

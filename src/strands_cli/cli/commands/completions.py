@@ -13,15 +13,19 @@ import typer
 if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore
 
-Names = Callable[[str, Mapping[str, Any]], Iterable[str]]
+# A name, with what it means, which shells that can show beside it.
+Offer = str | tuple[str, str]
+Names = Callable[[str, Mapping[str, Any]], Iterable[Offer]]
+Complete = Callable[[typer.Context, str], list[Offer]]
 
 # A shell script evaluates what is offered, and names come from files and from installed distributions.
 _SAFE = re.compile(r"[\w.:/@#+=*-]+")
-_DEPTH, _MOST = 4, 200
+_NOT_SHOWN = re.compile(r"[^\w ,./@+=-]+")
+_DEPTH, _MOST, _WIDTH = 4, 200, 80
 _YAML = (".yaml", ".yml")
 
 
-def completer(names: Names) -> Callable[[typer.Context, str], list[str]]:
+def completer(names: Names) -> Complete:
     """Return what Typer calls for completions: it offers the safe names that begin with what was typed.
 
     Args:
@@ -29,13 +33,15 @@ def completer(names: Names) -> Callable[[typer.Context, str], list[str]]:
             value no arguments are read; `words` has them.
     """
 
-    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
-        offered: list[str] = []
+    def complete(ctx: typer.Context, incomplete: str) -> list[Offer]:
+        offered: list[Offer] = []
         # Whatever cannot be read here, an error would spoil the line that a person types.
         with contextlib.suppress(Exception):
-            for name in names(incomplete, {**ctx.params, "words": ctx.args}):
+            for offer in names(incomplete, {**ctx.params, "words": ctx.args}):
+                name, meaning = (offer, "") if isinstance(offer, str) else offer
                 if name.startswith(incomplete) and _SAFE.fullmatch(name) and len(offered) < _MOST:
-                    offered.append(name)
+                    shown = " ".join(_NOT_SHOWN.sub(" ", meaning).split())[:_WIDTH]
+                    offered.append((name, shown) if shown else name)
         return offered
 
     return complete
@@ -104,13 +110,33 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 @completer
-def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the ids of stored runs, the newest first, and `last`."""
+def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
+    """Yield the inputs of the workflow that was typed; after `NAME=` the values of a choice."""
+    from strands_cli.workflow.packaged import located
+    from strands_cli.workflow.yaml import read_document
+
+    source, _ = located(str(typed.get("spec") or typed["words"][0]))
+    inputs = read_document(source).value["inputs"]
+    for kind in ("required", "optional"):
+        for name, stated in (inputs.get(kind) or {}).items():
+            spec = stated if isinstance(stated, dict) else {"type": stated}
+            if "=" not in incomplete:
+                about = spec.get("description") or ""
+                yield f"{name}=", f"{spec.get('type', 'string')}, {kind} {about}"
+            else:
+                values = spec.get("enum") or (("true", "false") if spec.get("type") == "boolean" else ())
+                yield from (f"{name}={value}" for value in values)
+
+
+@completer
+def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
+    """Yield the ids of stored runs with workflow and status, the newest first, and `last`."""
     from strands_cli.batch_ids import without_rows
 
     with _store(typed) as store:
         found = without_rows(store.runs()[0])
-    yield from (*(run.id for run in found), *(["last"] if found else []))
+    yield from ((run.id, f"{run.workflow} {run.status}") for run in found)
+    yield from ["last"] if found else []
 
 
 @completer
@@ -142,7 +168,7 @@ def statuses(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     yield from get_args(RunStatus)
 
 
-def _keys(choose: Callable[[Any], Iterable[Any]]) -> Callable[[typer.Context, str], list[str]]:
+def _keys(choose: Callable[[Any], Iterable[Any]]) -> Complete:
     """Return what offers keys of the run that was typed: those of the rows that `choose` takes from its journal."""
 
     def names(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
@@ -173,7 +199,7 @@ def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunSto
     return contextlib.closing(store_at(chosen_place(typed.get("runs_dir"), typed.get("store"))))
 
 
-def _of_tools(field: str) -> Callable[[typer.Context, str], list[str]]:
+def _of_tools(field: str) -> Complete:
     """Return what offers the values of a field of the installed tools."""
 
     def names(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
@@ -206,4 +232,4 @@ questions, decisions = _keys(_questions), _keys(_decisions)
 steps = _keys(lambda journal: (row for kind in ("step", "human") for row in journal.rows(kind) if "/" not in row.key))
 keys = _keys(lambda journal: journal.rows())
 # By the name of the option's field.
-OF_OPTIONS = {"provider": providers, "allow": allowed}
+OF_OPTIONS = {"provider": providers, "allow": allowed, "variables": variables}
