@@ -54,6 +54,36 @@ def _started(browser: Browser, name: str, fields: Mapping[str, str]) -> Page:
     return _followed(browser, browser.post(f"/workflows/{name}/start", fields))
 
 
+def test_the_list_of_workflows_has_names_and_descriptions_and_the_menu_says_where_one_is(
+    browser: Browser, folder: Folder
+) -> None:
+    _write(folder, "greet.yaml", description="Greets <people>.")
+    folder.write("broken.yaml", "pattern: [\n")
+    page = browser.get("/workflows").text
+    assert re.search(r'href="/workflows/greet.yaml"><bdi>greet</bdi></a>', page)
+    assert "Greets &lt;people&gt;." in page
+    assert 'href="/workflows/broken.yaml"' in page
+    for place, name, mark in (
+        ("/", "Runs", "page"),
+        ("/inbox", "Inbox", "page"),
+        ("/workflows", "Workflows", "page"),
+        ("/tools", "Tools", "page"),
+        ("/workflows/greet.yaml", "Workflows", "true"),
+        ("/tool?name=calculator", "Tools", "true"),
+    ):
+        current = re.findall(r'<a href="[^"]*" aria-current="(\w+)">(\w+)</a>', browser.get(place).text)
+        assert current == [(mark, name)]
+
+
+def test_what_a_run_waits_for_comes_before_its_facts(browser: Browser, folder: Folder) -> None:
+    steps = [{"type": "hitl", "prompt": "Put this up?"}]
+    _write(folder, "ask.yaml", inputs={}, agents={}, pattern={"type": "chain", "config": {"steps": steps}})
+    assert folder.strands("run", "ask.yaml").code == 19
+    run = max(path.name for path in folder.runs.iterdir() if re.match(r"\d{8}-", path.name))
+    page = browser.get(f"/runs/{run}").text
+    assert page.index("Put this up?") < page.index('class="facts"')
+
+
 def test_a_workflow_starts_with_the_inputs_of_its_form(browser: Browser, folder: Folder) -> None:
     _write(folder, "greet.yaml")
     assert 'href="/workflows/greet.yaml"' in browser.get("/workflows").text

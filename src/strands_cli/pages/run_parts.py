@@ -28,13 +28,16 @@ def run_html(page: RunPage) -> str:
     return document(f"{page.plain(run.workflow)}: {run.status} ({run.id})", run_body(page), note=note)
 
 
-def run_body(page: RunPage, *, effect_link: EffectLink | None = None, answer_link: str = "", first: str = "") -> str:
+def run_body(
+    page: RunPage, *, effect_link: EffectLink | None = None, answer_link: str = "", first: str = "", actions: str = ""
+) -> str:
     """Return the content of a run's page.
 
     Args:
         effect_link: Returns the address of a whole effect by its key, where the page does not have it.
         answer_link: The address of a long answer, of which the page has only the beginning.
-        first: HTML that comes directly after the title and the facts of the run.
+        first: HTML that comes directly after the title: what the run waits for.
+        actions: HTML that comes after the facts of the run.
     """
     effects = effect_list(page, effect_link)
     sections = [
@@ -47,7 +50,7 @@ def run_body(page: RunPage, *, effect_link: EffectLink | None = None, answer_lin
         ("Decisions", decisions(page)),
         ("Effects", effects),
     ]
-    return _header(page) + first + "".join(_section(title, inside) for title, inside in sections if inside)
+    return _header(page, first) + actions + "".join(_section(title, inside) for title, inside in sections if inside)
 
 
 def _section(title: str, inside: str) -> str:
@@ -56,7 +59,7 @@ def _section(title: str, inside: str) -> str:
     return f'<section aria-labelledby="h-{name}" class="s-{name}">{heading}{inside}</section>'
 
 
-def _header(page: RunPage) -> str:
+def _header(page: RunPage, first: str) -> str:
     run, spent = page.summary.run, page.summary.spent
     tokens = f"{spent.usage.input_tokens:,} in, {spent.usage.output_tokens:,} out" if spent.model_calls else "none"
     known = {
@@ -75,7 +78,7 @@ def _header(page: RunPage) -> str:
     }
     pattern = f' <span class="kind">{page.text(run.pattern)}</span>' if run.pattern else ""
     title = f"<h1><bdi>{page.text(run.workflow)}</bdi>{pattern} {badge(run.status)}</h1>"
-    return f'<header class="run">{title}{facts(known.items())}</header>'
+    return f'<header class="run">{title}{first}{facts(known.items())}</header>'
 
 
 def _reason(text: str) -> str:

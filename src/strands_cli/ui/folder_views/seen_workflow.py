@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from strands_cli.canonical_json import digest_of
+from strands_cli.canonical_json import digest_of, json_object
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
 from strands_cli.outputs import ARTIFACT_EXISTS
 from strands_cli.planning import MISSING_INPUT, RunRequest
@@ -72,12 +72,17 @@ def workflow_names(ui: Ui) -> list[str]:
     return sorted(path.name for path in found)[:FILES]
 
 
-def is_workflow_file(ui: Ui, name: str) -> bool:
-    """Return whether a file is meant as a workflow; recordings and agents lie beside them."""
+def titles_of(ui: Ui, file: str) -> tuple[str, str] | None:
+    """Return the name and the description of a workflow; None for a recording, or an agent, which lie beside them."""
     try:
-        return is_workflow(read_document(ui.folder / name))
-    except StrandsCliError:
-        return not name.endswith((".json", ".recording.yaml"))  # one with a mistake in it is shown with its findings
+        document = read_document(ui.folder / file)
+    except StrandsCliError:  # one with a mistake in it is shown with its findings
+        return None if file.endswith((".json", ".recording.yaml")) else ("", "")
+    if not is_workflow(document):
+        return None
+    stated = json_object(document.value)
+    about = stated.get("description") or json_object(stated.get("metadata")).get("description")
+    return str(stated.get("name") or ""), str(about or "")
 
 
 def seen_workflow(ui: Ui, name: str) -> SeenWorkflow:

@@ -38,7 +38,7 @@ def show_tools(ui: Ui, request: Any) -> Response:
     rows = "".join(_row(one, machine) for one in chosen[:PER_PAGE])
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Tool", "Status", "From", "Its calls", "What it does"))
     listed = (
-        '<div class="wide" role="region" tabindex="0" aria-label="Tools"><table><thead><tr>'
+        '<div class="wide" role="region" tabindex="0" aria-label="Tools"><table class="stack tools"><thead><tr>'
         f"{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     more = f"<p>{counted(len(chosen) - PER_PAGE, 'tool')} not shown.</p>" if len(chosen) > PER_PAGE else ""
@@ -63,7 +63,7 @@ def show_tool(ui: Ui, request: Any) -> Response:
         section("Source", table("Source", ("What", "Value"), [(key, _text(value)) for key, value in source.items()])),
         section("Manifest", preformatted(json.dumps(claims, ensure_ascii=False, indent=2, default=str))),
     ]
-    return page_response(record.ref_name, "".join(parts))
+    return page_response(record.ref_name, "".join(parts), under="Tools")
 
 
 def _machine(ui: Ui) -> tuple[Installation, str]:
@@ -89,8 +89,8 @@ def _row(record: ToolRecord, machine: Installation) -> str:
     cells = (
         record.status,
         f"{record.distribution} {record.version or ''}",
-        _decision(record, machine),
-        shortened((record.description or "").strip().partition("\n")[0], 160),
+        shortened(_decision(record, machine), 90),
+        shortened((record.description or "").strip().partition("\n")[0].partition(". ")[0], 120),
     )
     return f"<tr><td>{link}</td>{''.join(f'<td>{isolated(cell)}</td>' for cell in cells)}</tr>"
 

@@ -12,7 +12,7 @@ from strands_cli.pages import pattern_picture
 from strands_cli.pages.html_text import escape, isolated, preformatted
 from strands_cli.phrases import counted, shortened
 from strands_cli.run_views.pictures import pattern_graph_of
-from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, is_workflow_file, seen_workflow, workflow_names
+from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow, titles_of, workflow_names
 from strands_cli.ui.frame import Ui, form, option, page_response, section, table
 
 if TYPE_CHECKING:
@@ -29,13 +29,18 @@ _NUMBERS = {"integer": ' inputmode="numeric" pattern="-?[0-9]+"', "number": ' in
 
 def show_workflows(ui: Ui, request: Any) -> Response:
     """Return the list of the folder's workflows."""
-    rows = "".join(_row(name) for name in workflow_names(ui) if is_workflow_file(ui, name))
-    listed = f'<ul class="plain">{rows}</ul>' if rows else "<p>There is no workflow in this folder: strands new</p>"
+    titled = ((name, titles_of(ui, name)) for name in workflow_names(ui))
+    rows = "".join(_row(name, *titles) for name, titles in titled if titles is not None)
+    listed = (
+        f'<ul class="plain titled">{rows}</ul>' if rows else "<p>There is no workflow in this folder: strands new</p>"
+    )
     return page_response("Workflows", f"<h1>Workflows</h1><p>{isolated(ui.folder)}</p>{listed}")
 
 
-def _row(name: str) -> str:
-    return f'<li><a href="/workflows/{quote(name, safe="")}"><code>{isolated(name)}</code></a></li>'
+def _row(file: str, name: str, about: str) -> str:
+    link = f'<a href="/workflows/{quote(file, safe="")}">{isolated(name or file)}</a>'
+    text = f"<br>{isolated(shortened(about, TEXT))}" if about else ""
+    return f'<li>{link} <code class="soft">{isolated(file)}</code>{text}</li>'
 
 
 def show_workflow(ui: Ui, request: Any) -> Response:
@@ -47,7 +52,7 @@ def show_workflow(ui: Ui, request: Any) -> Response:
     except StrandsCliError as error:
         if not error.findings:
             raise
-        return page_response(name, f"{title}{_findings(error.findings)}", 409)
+        return page_response(name, f"{title}{_findings(error.findings)}", 409, under="Workflows")
     about = seen.plan.spec.metadata.description if seen.plan.spec.metadata else None
     body = [
         title,
@@ -58,7 +63,7 @@ def show_workflow(ui: Ui, request: Any) -> Response:
         _authority(seen),
         _start(seen, name, request),
     ]
-    return page_response(name, "".join(body))
+    return page_response(name, "".join(body), under="Workflows")
 
 
 def _findings(findings: Iterable[Finding]) -> str:

@@ -24,7 +24,9 @@ def has_address(name: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
-def page_response(title: str, body: str, status: int = 200, *, is_admitted: bool = True) -> Response:
+def page_response(
+    title: str, body: str, status: int = 200, *, is_admitted: bool = True, under: str | None = None
+) -> Response:
     """Return a page in the frame of all pages.
 
     Args:
@@ -32,12 +34,18 @@ def page_response(title: str, body: str, status: int = 200, *, is_admitted: bool
         body: The HTML of its main part.
         status: The HTTP status.
         is_admitted: Whether it has links to the other pages, and the script.
+        under: The name of the link under which it is; by default the one of its title.
     """
     from starlette.responses import HTMLResponse
 
     from strands_cli.pages import content_policy, document
 
-    links = "".join(f'<a href="{place}">{name}</a> ' for place, name in LINKS.items()) if is_admitted else ""
+    links = "".join(_link(*link, title, under or title) for link in LINKS.items()) if is_admitted else ""
     code = script() if is_admitted else ""
     whole = document(f"{title} - strands", body, navigation=links, script=code, has_policy=False)
     return HTMLResponse(whole, status, {"content-security-policy": content_policy(code, more=_OWN)})
+
+
+def _link(place: str, name: str, title: str, under: str) -> str:
+    current = f' aria-current="{"page" if name == title else "true"}"' if name == under else ""
+    return f'<a href="{place}"{current}>{name}</a> '

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -51,9 +52,10 @@ def show_run(ui: Ui, request: Any) -> Response:
     run = page.summary.run
     tree = short_tree(page.branches, EFFECTS)
     short = dataclasses.replace(page, branches=tree)
-    first = f"{_actions(page, request)}{question_forms(page, request)}"
+    questions, actions = question_forms(page, request), _actions(page, request)
     answer = f"/runs/{quote(run.id)}/response"
-    report = run_body(short, effect_link=lambda key: effect_address(run.id, key), answer_link=answer, first=first)
+    link = partial(effect_address, run.id)
+    report = run_body(short, effect_link=link, answer_link=answer, first=questions, actions=actions)
     left_out = len(page.summary.effects) - sum(one.effect is not None for top in tree for one in top.walk())
     if left_out > 0:
         where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
@@ -61,7 +63,7 @@ def show_run(ui: Ui, request: Any) -> Response:
     events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
     body = f'<p id="live-note" role="status" class="soft"></p><div id="live"{events}>{report}</div>'
     ui.hub.note_cost(run.id, time.perf_counter() - begun)
-    return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body)
+    return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body, under="Runs")
 
 
 def _page(ui: Ui, request: Any) -> RunPage:

@@ -98,19 +98,19 @@ def _table(runs: Sequence[StoredRun]) -> str:
     rows = "".join(map(_row, runs))
     return (
         '<form method="get" action="/compare"><div class="wide" role="region" tabindex="0" aria-label="Runs">'
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<table class="runs"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
         "<p><button>Compare the two that are marked</button></p></form>"
     )
 
 
 def _row(run: StoredRun) -> str:
     box = f'<input type="checkbox" name="run" value="{escape(run.id)}" aria-label="Compare {escape(run.id)}">'
-    reason = f' <bdi class="soft">{escape(run.reason[:200])}</bdi>' if run.reason else ""
+    reason = f'<bdi class="soft">{escape(run.reason[:200])}</bdi>' if run.reason else ""
     return (
         f'<tr id="r-{escape(run.id)}"><td>{box}</td>'
-        f'<td><a href="/runs/{quote(run.id)}"><code>{escape(run.id)}</code></a></td>'
-        f"<td><bdi>{escape(run.workflow)}</bdi></td><td>{badge(run.status)}{reason}</td>"
-        f'<td>{moment(run.started_at)}</td><td class="number">{duration(run.worked_s)}</td></tr>'
+        f'<td class="id"><a href="/runs/{quote(run.id)}"><code>{escape(run.id)}</code></a></td>'
+        f'<td><bdi>{escape(run.workflow)}</bdi></td><td class="status">{badge(run.status)} {reason}</td>'
+        f'<td class="number">{moment(run.started_at)}</td><td class="number">{duration(run.worked_s)}</td></tr>'
     )
 
 
