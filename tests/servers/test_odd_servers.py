@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -208,3 +210,71 @@ def test_a_property_that_services_refuse_has_another_name_on_the_way(site: Site)
     earlier = [use for message in last["messages"] for use in message.get("tool_calls") or ()]
     assert json.loads(earlier[0]["function"]["arguments"]) == {"top_2": 5, "top": 1}
     assert "\ud83d" not in str(site.results())
+
+
+class _OverHttp(BaseHTTPRequestHandler):
+    """Speaks MCP over HTTP; what `tools/call` answers is in `server.answer`, with the request's id for @."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        known = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "odd", "version": "1"},
+            },
+            "tools/list": {"tools": [tool("read"), {"name": "odd", "inputSchema": {"properties": {}}}]},
+        }
+        method, identity = message.get("method"), message.get("id")
+        if identity is None:
+            self._send(202, b"")
+        elif method == "tools/call":
+            self._send(200, self.server.answer.replace(b"@", str(identity).encode()))  # type: ignore[attr-defined]
+        elif method in known:
+            self._send(200, json.dumps({"jsonrpc": "2.0", "id": identity, "result": known[method]}).encode())
+        else:
+            error = {"code": -32601, "message": "no such method"}
+            self._send(200, json.dumps({"jsonrpc": "2.0", "id": identity, "error": error}).encode())
+
+    def do_GET(self) -> None:
+        self._send(405, b"")
+
+    def do_DELETE(self) -> None:
+        self._send(405, b"")
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        kind = "text/event-stream" if body.startswith(b"event:") else "application/json"
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        ((LINE % f"cut here: {HALF}").encode(), "cut here: \ufffd"),
+        ((LINE % "latin \xe9").encode("latin-1"), "latin \ufffd"),
+        (b"event: message\ndata: " + (LINE % f"an event: {HALF}").encode() + b"\n\n", "an event: \ufffd"),
+        (LINE[:-5].encode(), "parse"),
+        (b"<html>502</html>", "parse"),
+    ],
+)
+def test_what_is_odd_over_http_costs_no_more(site: Site, answer: bytes, seen: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _OverHttp) as server:
+        server.answer = answer  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        site.servers.append({"id": "odd", "url": f"http://127.0.0.1:{server.server_port}/mcp"})
+        ran = site.run(("read", {"text": "x"}))
+        server.shutdown()
+        thread.join()
+    assert ran.error is None, ran.error
+    assert sorted(site.world.tools(0)) == ["odd", "read"]
+    assert seen in site.results()[0]

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from strands_cli.addresses import OpenNetwork
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
-from strands_cli.tools.mcp.wire_text import readable
+from strands_cli.tools.mcp.wire_text import REPLACED, readable
 from strands_cli.tools.pinned_transport import UnopenedPlace, addresses_of, pinned_transport
 from strands_cli.tools.tls_context import library_of, tls_context_for
 
@@ -102,9 +102,15 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
                 # By whole lines: a character may be cut between two chunks.
                 lines, end, rest = (rest + chunk).rpartition(b"\n")
                 if end:
-                    yield readable(lines) + end
+                    yield self._readable(lines) + end
             if rest:
-                yield readable(rest)
+                yield self._readable(rest)
+
+        def _readable(self, lines: bytes) -> bytes:
+            text = readable(lines)
+            if text != lines:
+                link.note(REPLACED)
+            return text
 
         async def aclose(self) -> None:
             await self._inner.aclose()

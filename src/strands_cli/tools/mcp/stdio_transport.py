@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from strands_cli.phrases import shortened
 from strands_cli.subprocesses import end_group
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
-from strands_cli.tools.mcp.wire_text import id_in, is_of_protocol, readable
+from strands_cli.tools.mcp.wire_text import REPLACED, id_in, is_of_protocol, readable
 
 # What a server gets of our environment; everything else, keys above all, only if its `env` says so.
 INHERITED = (
@@ -154,7 +154,7 @@ def _message_in(line: bytes, link: Link) -> SessionMessage | None:
         with contextlib.suppress(ValueError):
             message = SessionMessage(_MESSAGES.validate_json(text))
             if text is not line:
-                link.note("sends characters that are none; each is replaced")
+                link.note(REPLACED)
             return message
     if not is_of_protocol(line):
         return None

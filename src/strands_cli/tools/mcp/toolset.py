@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,6 +37,7 @@ SERVER_FAULT = Code(
 # A definition that is larger would crowd out what else a model has to read.
 MAX_DEFINITION_BYTES = 32 * 1024
 _SHOWN = 10
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,9 @@ async def definitions_of(servers: Iterable[McpServer], serving: Serving) -> dict
     starts = [asyncio.create_task(server.start()) for server in started]
     try:
         await _all_of(starts)
+        for server in started:
+            for note in server.notes:
+                _LOG.warning("the MCP server '%s' %s", server.settings.id, note)
         return {server.settings.id: server.tools for server in started}
     finally:
         await asyncio.gather(*(server.stop() for server in started))

@@ -18,6 +18,10 @@ _METHOD = re.compile(rb'"method"\s*:')
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")')
 
 
+# What a person is told about a server where `readable` changes something.
+REPLACED = "sends characters that are none; each is replaced"
+
+
 def readable(line: bytes) -> bytes:
     """Return a line, or several, in which each half of a character and each control character is replaced."""
     if b"\\u" in line:

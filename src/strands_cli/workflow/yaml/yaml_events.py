@@ -170,7 +170,7 @@ class _Builder:
             return text
         if tag in _VALUE_TAGS:
             value = self._plain_value(text, position, pointer)
-            if text and not isinstance(value, str) and json.dumps(value) != text:
+            if value is not text and text and text != _spelled(value):
                 self.written[pointer] = text
             return value
         self._report_tag(tag, position, pointer)
@@ -378,6 +378,11 @@ def _json_as_yaml(text: str) -> str:
         text = plain
     text = _SURROGATE_PAIR.sub(lambda match: match[1] + json.loads(f'"{match[2]}"'), text.replace("\t", " "))
     return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _spelled(value: Any) -> str:
+    """Return a number, a boolean or null as JSON has it."""
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _blank(found: re.Match[str]) -> str:
