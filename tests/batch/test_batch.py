@@ -63,7 +63,7 @@ def test_rows_come_from_stdin_and_results_go_to_stdout(rows: Rows) -> None:
 
 
 def test_nothing_is_sent_or_stored_before_all_rows_are_checked(rows: Rows) -> None:
-    rows.folder.write("rows.csv", "topic,tune\nbees,\n,\n")
+    rows.folder.write("rows.csv", "topic,tune\nbees,\n,x\n")
     ran = rows.batch("--json")
     assert (ran.code, ran.codes) == (3, ["unknown-column", "row-input"])
     assert ran.places == ["rows.csv:1:7", "rows.csv:3:1"]

@@ -51,6 +51,7 @@ READ: list[tuple[str, bytes]] = [
     ("UTF-16 LE", 'order,amount\r\n001,1.5\r\n"a;b,c",2\r\n'.encode("utf-16")),
     ("UTF-16 BE", b"\xfe\xff" + 'order,amount\r\n001,1.5\r\n"a;b,c",2\r\n'.encode("utf-16-be")),
     ("empty columns", b'order,amount,,\n001,1.5,,\n"a;b,c",2,,\n'),
+    ("empty columns that some rows do not have", b'order,amount,,\n001,1.5\n"a;b,c",2,,\n'),
     ("empty cells behind", b'order,amount\n001,1.5,,\n"a;b,c",2,\n'),
     ("empty rows", b'order,amount\n001,1.5\n"a;b,c",2\n,\n,\n\n'),
 ]

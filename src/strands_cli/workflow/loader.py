@@ -38,7 +38,9 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
         candidate, document, repairs, mistakes = repaired(document, errors, _validate)
         of_form += mistakes
-    if candidate is not None and document.written:
+    # An earlier strands-cli printed the numbers.
+    keeps_texts = candidate is not None and bool(document.written) and not candidate.is_earlier
+    if candidate is not None and keeps_texts:
         from strands_cli.workflow.written_values import with_texts_as_written
 
         candidate = with_texts_as_written(candidate, document)
@@ -66,6 +68,10 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
         findings += check_spec(candidate, sketch)
+        if keeps_texts:
+            from strands_cli.workflow.written_values import check_written_numbers
+
+            findings += check_written_numbers(candidate, sketch)
     shown = candidate if spec else None
     loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
     return loaded.with_findings(findings)

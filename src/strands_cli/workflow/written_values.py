@@ -22,12 +22,7 @@ _FREE = re.compile(r"/inputs/values/[^/]+|/inputs/(?:required|optional)/[^/]+/de
 
 
 def with_texts_as_written(spec: WorkflowSpec, document: Document) -> WorkflowSpec:
-    """Return a workflow whose inputs of type string have defaults and choices as they are written.
-
-    A file that means what an earlier strands-cli did is left: that printed the numbers.
-    """
-    if not document.written or spec.is_earlier:
-        return spec
+    """Return a workflow whose inputs of type string have defaults and choices as they are written."""
     inputs = spec.inputs
     update: dict[str, Any] = {
         section: {name: _as_written(one, f"/inputs/{section}/{escape(name)}", document) for name, one in part.items()}
@@ -54,8 +49,6 @@ def _as_written(declared: InputSpec, pointer: str, document: Document) -> InputS
 def check_written_numbers(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Report numbers that are printed otherwise than they are written, where no type says that they are text."""
     document = loaded.document
-    if spec.is_earlier:
-        return
     for pointer, text in document.written.items():
         if _FREE.fullmatch(pointer) is None or not any(char.isdigit() for char in text):
             continue

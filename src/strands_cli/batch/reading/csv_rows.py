@@ -41,12 +41,14 @@ class CsvRows:
         self._records = csv.reader(self._fed_lines, strict=True, delimiter=delimiter)
         self.columns: tuple[str, ...] = ()
         self._header, self._first = "", 1
+        self._unnamed = 0  # columns without a name behind the others, which have to be empty
         for record in self._each():
             if (separator := _SEPARATOR.fullmatch(self._raw[0])) is not None and self._raw[1] == 1:
                 self._delimiter = separator[1]  # Excel's own word about the rest of the file
                 self._records = csv.reader(self._fed_lines, strict=True, delimiter=self._delimiter)
                 continue
             self.columns = _without_empty_end([name.strip() for name in record])
+            self._unnamed = len(record) - len(self.columns)
             self._header, self._first = self._raw
             break
         self._require_delimiter()
@@ -66,8 +68,11 @@ class CsvRows:
         index = {name: place for place, name in enumerate(self.columns)}
         for record, raw, first in self._filled():
             number += 1
-            if len(record) > len(self.columns) and not any(record[len(self.columns) :]):
+            behind = record[len(self.columns) :]
+            if behind and not any(behind):
                 record = record[: len(self.columns)]
+            elif any(behind[: self._unnamed]):
+                raise self._nameless(len(self.columns))
             if len(record) != len(self.columns):
                 self._findings.add_of_row(number, first, self._ragged(len(record), raw, first))
                 continue
@@ -133,15 +138,20 @@ class CsvRows:
 
     def _require_names(self) -> None:
         times = Counter(self.columns)
-        findings = []
+        findings: list[Finding] = []
         for place, name in enumerate(self.columns):
             where = self._place(self._header, self._first, place)
             if not name:
-                findings.append(Finding(BAD_COLUMN, f"column {place + 1} has no name", where))
+                findings += self._nameless(place).findings
             elif times[name] > 1 and place != self.columns.index(name):
                 findings.append(Finding(BAD_COLUMN, f"two columns have the name '{name}'", where))
         if findings:
             raise InvalidInput("the header cannot be used", findings=findings)
+
+    def _nameless(self, place: int) -> InvalidInput:
+        where = self._place(self._header, self._first, place)
+        finding = Finding(BAD_COLUMN, f"column {place + 1} has no name", where)
+        return InvalidInput("the header cannot be used", findings=[finding])
 
     def _ragged(self, found: int, raw: str, first: int) -> Finding:
         places = list(field_places(raw, first, self._delimiter))

@@ -51,10 +51,6 @@ def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
     yield from check_templates(spec, loaded)
-    if loaded.document.written:
-        from strands_cli.workflow.written_values import check_written_numbers  # few files have such numbers
-
-        yield from check_written_numbers(spec, loaded)
 
 
 def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
