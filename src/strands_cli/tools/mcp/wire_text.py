@@ -18,7 +18,7 @@ _METHOD = re.compile(rb'"method"\s*:')
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")')
 
 
-# What a person is told about a server where `readable` changes something.
+# What a warning about a server has where `readable` changes something.
 REPLACED = "sends characters that are none; each is replaced"
 
 
