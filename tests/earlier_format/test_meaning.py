@@ -41,7 +41,6 @@ READERS = {
     "workflow/model.py",
     "workflow/object_of_inputs.py",
     "workflow/template_places.py",
-    "workflow/written_values.py",
 }
 
 ASKS = """
