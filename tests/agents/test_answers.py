@@ -649,3 +649,72 @@ def test_tokens_that_are_not_reported_are_estimated_and_a_budget_of_them_stops()
         budget.require("model")
     assert usage.marked_total == f"{usage.total_tokens} tokens (estimated)"
     assert usage.counts()["estimated_tokens"] == usage.total_tokens
+
+
+PROXY = "http://user:secret@127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("address", "environ", "variable"),
+    [
+        ("https://api.example.com/v1", {"HTTPS_PROXY": PROXY}, "HTTPS_PROXY"),
+        ("https://api.example.com/v1", {"https_proxy": PROXY, "HTTPS_PROXY": "http://other"}, "https_proxy"),
+        ("https://api.example.com/v1", {"ALL_PROXY": PROXY, "HTTP_PROXY": "http://other"}, "ALL_PROXY"),
+        ("http://api.example.com/v1", {"HTTP_PROXY": "127.0.0.1:9"}, "HTTP_PROXY"),
+        ("http://api.example.com/v1", {"HTTP_PROXY": PROXY, "REQUEST_METHOD": "GET"}, None),
+        ("https://api.example.com/v1", {"HTTP_PROXY": PROXY}, None),
+        ("https://api.example.com/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "example.com"}, None),
+        ("https://api.example.com:8443/v1", {"ALL_PROXY": PROXY, "no_proxy": "x, api.example.com:8443"}, None),
+        ("https://10.1.2.3/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "10.0.0.0/8"}, None),
+        ("https://example.com.evil.org/", {"ALL_PROXY": PROXY, "NO_PROXY": "example.com"}, "ALL_PROXY"),
+        *(
+            (f"http://{host}/v1", {"ALL_PROXY": PROXY, "HTTP_PROXY": PROXY}, None)
+            for host in (
+                "localhost:11434",
+                "127.0.0.1:1",
+                "127.8.9.1",
+                "[::1]:8080",
+                "api.localhost",
+                "LOCALHOST.",
+                "0.0.0.0",
+            )
+        ),
+        ("http://192.168.0.7:11434", {"HTTP_PROXY": PROXY}, "HTTP_PROXY"),
+    ],
+)
+def test_the_proxy_of_the_environment_is_that_of_other_programs_and_never_for_this_machine(
+    address: str, environ: dict[str, str], variable: str | None
+) -> None:
+    from strands_cli.agents.model.environment_proxy import proxy_for
+
+    proxy = proxy_for(address, environ)
+    assert (proxy and proxy.variable) == variable
+    assert proxy is None or ("://" in proxy.url and "secret" not in proxy.shown)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai_responses", "ollama", "llamacpp"])
+@pytest.mark.parametrize("status", [403, 502, None])
+def test_a_proxy_that_fails_is_named(provider: str, status: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Proxied(Call):
+        async def _ask(self) -> list[Any]:
+            self.settings = ModelSettings(provider, "m", host="https://models.invalid/v1", max_tokens=9)
+            return await super()._ask()
+
+    with RawServer(Reply([b"no"], "text/plain", status or 403)) as proxy:
+        address = proxy.host if status else "http://127.0.0.1:1"
+        for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, address)
+        call = Proxied(provider)
+    assert "models.invalid" in call.reason
+    assert address in call.reason
+    assert "https_proxy" in call.reason
+
+
+def test_the_client_of_bedrock_uses_no_proxy_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
+    body = json.dumps({"message": "Too many requests, please wait"}).encode()
+    headers = {"x-amzn-ErrorType": "ThrottlingException"}
+    call = Call("bedrock", Reply([body], JSON, 429, headers))
+    assert call.reason == f"{call.host} is over its rate limit: Too many requests, please wait (429)"
+    assert len(call.requests) == 2

@@ -65,7 +65,7 @@ def test_a_server_that_fails_once_is_asked_again_and_a_person_sees_it(folder: Fo
         )
         assert len(server.requests) == 4
     assert (ran.code, ran.out) == (0, "two\n"), ran.err
-    assert re.search(r"^  retry steps\.0  writer, .*\b10 ms: InternalServerError", ran.err, re.MULTILINE)
+    assert re.search(r"^  retry steps\.0  writer, .*\b10 ms: 127\.0\.0\.1:\d+ failed \(503\)$", ran.err, re.MULTILINE)
     assert re.search(r": 2 .*\$0\.0009", ran.err)
     assert "$0.0009" in ran.err
     events = [json.loads(line) for line in (folder.work / "events.jsonl").read_text().splitlines()]

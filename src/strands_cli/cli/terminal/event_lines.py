@@ -24,6 +24,8 @@ from strands_cli.phrases import counted, duration, shortened, tool_calls, with_f
 # The most characters of the reason of a failed call; `runs show` has all of it.
 _REASON = 600
 
+_STATUS = re.compile(r"\(\d{3}\)\Z")
+
 
 def line_for(event: Event) -> str | None:
     """Return the line that describes an event, or None for an event without one."""
@@ -43,7 +45,7 @@ def line_for(event: Event) -> str | None:
             line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
             return f"{line}\n  {_reason(event)}" if event.reason else line
         case ModelRetried():
-            reason = event.reason.splitlines()[0]
+            reason = _first_part(event.reason)
             return f"  retry {step_of(event.key)}  {event.agent}, in {duration(event.wait_s)}: {reason}"
         case RunWarning(message=message):
             return f"warning: {message}"
@@ -60,6 +62,15 @@ def line_for(event: Event) -> str | None:
 def _reason(event: ToolCallFinished) -> str:
     """Return why a call failed, with what permits it, as one line."""
     return shortened(" ".join(with_fix(event.reason or "", event.fix).split()), _REASON)
+
+
+def _first_part(reason: str) -> str:
+    """Return a reason without the words of the server, which the failure of a step has once: `HOST failed (503)`."""
+    first, _, words = reason.partition("\n")[0].partition(": ")
+    if " " not in first:
+        return f"{first}: {words}" if words else first
+    status = _STATUS.search(words)
+    return f"{first} {status[0]}" if status else first
 
 
 def progress_line(event: ToolProgress) -> str:
