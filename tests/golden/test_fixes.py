@@ -26,7 +26,9 @@ SOURCE = Path(strands_cli.__file__).parent
 GOLDEN = Path(__file__).parent
 CLONE = GOLDEN.parent.parent
 # A command in a text: words, then options; a name in capitals or quotes is for the reader to fill in.
-COMMAND = re.compile(r"(?<![\w./-])strands((?: [a-z][a-z-]*)+)((?: --[a-z-]+)*)")
+COMMAND = re.compile(r"(?<![\w./-])strands((?: [a-z][a-z-]*)+)([^`;,()|\n]*)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+BUILDS = {"command", "portable_command"}
 PIP = re.compile(r"pip install (?:--[a-z-]+ )*'?([A-Za-z0-9_.-]+)(?:\[([a-z_,]+)\])?")
 PROGRAM = typer.main.get_command(program)
 
@@ -109,8 +111,17 @@ def fixes() -> Iterator[str]:
 
 
 def commands() -> list[tuple[str, str]]:
-    found = {found.groups() for fix in fixes() for found in COMMAND.finditer(fix)}
-    return sorted(found - {(" import tool", "")})  # `from strands import tool`
+    found = {(found[1], " ".join(OPTION.findall(found[2]))) for fix in fixes() for found in COMMAND.finditer(fix)}
+    return sorted({*found, *built_commands()} - {(" import tool", "")})  # `from strands import tool`
+
+
+def built_commands() -> Iterator[tuple[str, str]]:
+    """Yield the commands that are built from words, as far as their words stand in the call."""
+    for node in (node for tree in trees().values() for node in ast.walk(tree)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in BUILDS:
+            words = [word for part in node.args if (word := text_of(part)) is not None]
+            if words and words[0] != "FILLED":
+                yield "".join(f" {one}" for one in words if one.isalpha()), " ".join(filter(OPTION.match, words))
 
 
 def fault_of(words: str, options: str) -> str | None:
@@ -134,7 +145,8 @@ def fault_of(words: str, options: str) -> str | None:
 
 def test_a_command_in_a_fix_is_one_that_the_program_has() -> None:
     # One test of all: to have their names before it starts, each process would read all sources.
-    assert len(found := commands()) > 40
+    assert len(found := commands()) > 60
+    assert (" resume", "--budget") in found
     assert {words + options: fault for words, options in found if (fault := fault_of(words, options))} == {}
     assert fault_of(" plan", " --no-such") == "--no-such"
     assert fault_of(" none", "")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from strands_cli.app import check
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.validation_errors import VERSIONS
 from strands_cli.workflow.yaml.document_reader import read_document
@@ -186,3 +189,24 @@ SHORT_FORMS = {
 def test_a_short_form_of_another_program_is_read_as_it_is_meant(kind: str) -> None:
     text, codes = SHORT_FORMS[kind]
     assert [code for code, _ in found(f"  {text}\n")] == codes
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "steps: [hello]",
+        "tasks: [hello, {agent: b}]",
+        "branches: [a, b]",
+        "nodes: {a: hello}",
+        "chain: {steps: [hello]}",
+        "pattern: {steps: [hello]}",
+        "pattern: {type: workflow, tasks: [hello]}",
+        "pattern: {type: routing, routes: [hello]}",
+    ],
+)
+def test_no_finding_is_about_what_stands_in_for_a_step_that_cannot_be_read(part: str) -> None:
+    findings = check("flow.yaml", f"version: 1\nname: flow\n{part}\n")
+    assert findings
+    for finding in findings:
+        assert not re.search(r"'-'|unnamed|UNNAMED", f"{finding.message} {finding.fix}"), finding
+        assert not str(finding.fix).endswith(": "), finding

@@ -33,11 +33,13 @@ class Repairs:
         if where is None or self == _NONE:
             return finding
         pointer = where.pointer
+        passed = [pointer]  # a value that was moved may have been replaced where it is now
         for new, old in self.renamed.items():
             if pointer == new or pointer.startswith(f"{new}/"):
                 pointer = old + pointer[len(new) :]
+                passed.append(pointer)
         is_untrue = finding.code in self.untrue or pointer in self.filled
-        if is_untrue or any(pointer == place or pointer.startswith(f"{place}/") for place in self.absent):
+        if is_untrue or any(one == place or one.startswith(f"{place}/") for place in self.absent for one in passed):
             return None
         return replace(finding, where=replace(where, pointer=pointer))
 

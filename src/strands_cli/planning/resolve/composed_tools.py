@@ -134,7 +134,8 @@ class ComposedTools:
     def agent(self, agent_id: str, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return an agent as a tool."""
         if agent_id not in self.spec.agents:
-            fix = suggest(agent_id, self.spec.agents, f"there are: {', '.join(self.spec.agents)}", form="'agent:{}'")
+            others = f"there are: {', '.join(self.spec.agents)}" if self.spec.agents else "add it under `agents:`"
+            fix = suggest(agent_id, self.spec.agents, others, form="'agent:{}'")
             self.context.report(UNKNOWN_AGENT, f"the workflow has no agent '{agent_id}'", where, fix)
             return ()
         agent = self.planned_agent(agent_id, where)
