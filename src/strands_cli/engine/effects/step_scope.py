@@ -286,6 +286,11 @@ class StepScope:
             tally.tool_calls += 1
         return effect
 
+    def is_answered(self, question: str, call: str) -> bool:
+        """Return whether an earlier process has stored the answer to a question about a call of this step."""
+        rows = self._run.rows_below(call, "human") if self.may_have_rows else ()
+        return any(row.key == question and row.status == "done" for row in rows)
+
     def _has_followed(self, key: str) -> bool:
         """Return whether a model has been asked after a call of this step, so that it knows the result."""
         rows = [row.key for row in self._run.rows_below(self.key)]

@@ -30,9 +30,9 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
         WaitingForPerson: the question was stored and waits.
     """
     planned, scope = attempt.tool.planned, attempt.scope
-    call = _question_about(attempt, request, asked)
+    call = _permission_question(attempt, request, asked)
     question = Question(
-        key=f"{attempt.effect.key}/approval",
+        key=question_about(attempt.effect.key),
         kind="approval",
         prompt=call.prompt,
         context=shown(call.arguments),
@@ -54,7 +54,12 @@ async def approved(attempt: Attempt, request: Request, asked: Decision) -> Decis
     return Decision("deny", f"refused by {answer.by}" + (f": {answer.reason}" if answer.reason else ""))
 
 
-def _question_about(attempt: Attempt, request: Request, asked: Decision) -> PermissionQuestion:
+def question_about(call: str) -> str:
+    """Return the key of the question about a call, by the key of that."""
+    return f"{call}/approval"
+
+
+def _permission_question(attempt: Attempt, request: Request, asked: Decision) -> PermissionQuestion:
     planned, redactor = attempt.tool.planned, attempt.redactor
     # A late tool may be another one at the next call.
     each = is_managed(asked) or asked.plugin is not None or isinstance(planned, LateTool)

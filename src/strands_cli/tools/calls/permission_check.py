@@ -19,7 +19,7 @@ from strands_cli.policy.claims import doubled
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import AGENT
-from strands_cli.tools.calls.approval import approved
+from strands_cli.tools.calls.approval import approved, question_about
 from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
 from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
@@ -181,7 +181,9 @@ class PermissionCheck:
         decision = replace(decision, rule=self.redactor.text(decision.rule))
         if decision.effect == "ask" and self.is_typed and not is_managed(decision):
             decision = Decision("allow", f"typed by hand ({decision.rule})")
-        if decision.effect == "ask":
+        key = attempt.effect.key
+        # What a person has answered about this very call stays so, whatever is allowed meanwhile.
+        if decision.effect == "ask" or (decision.effect == "allow" and scope.is_answered(question_about(key), key)):
             decision = await approved(attempt, request, decision)
             decision = replace(decision, rule=self.redactor.text(decision.rule))
         scope.emit(
