@@ -18,7 +18,10 @@ from strands_cli.planning.run_request import default_of, options
 from tests.wordings import Wording
 
 FLAGS = [field.name for field in dataclasses.fields(RunFlags)]
-AGAIN = ["out_dir", "force", "detach", "record", "runs_dir", "store", "policy", "locked", "no_plugins", "trace_hooks"]
+AGAIN = [
+    *("out_dir", "force", "allow", "yes", "deny", "fail_on_denied", "detach", "record", "runs_dir", "store"),
+    *("policy", "locked", "no_plugins", "trace_hooks"),
+]
 CONTINUING = ["resume", "approve", "reject", "rerun"]
 
 
