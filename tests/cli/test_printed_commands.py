@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.strands import Folder, Ran
+from tests.cli.strands import STRANDS, Folder, Ran
 
 GATE = {"type": "hitl", "prompt": "Good?"}
 TIMED = {**GATE, "timeout_seconds": 86400, "default": "bug"}
@@ -334,5 +334,25 @@ def test_a_command_that_fails_with_json_prints_one_document_about_its_error(fold
     assert folder.strands(*words).out == ""
 
 
-def test_what_is_after_two_hyphens_is_no_option(folder: Folder) -> None:
+def test_a_word_after_two_hyphens_is_not_an_option(folder: Folder) -> None:
     assert folder.strands("runs", "show", "--", "--json").out == ""
+
+
+# -- a process that lacks what it needs of the machine
+
+
+@pytest.mark.parametrize("number", [10, 14, 18])
+def test_a_process_that_may_open_few_files_says_so(folder: Folder, number: int) -> None:
+    folder.workflow([TIMED])
+    ran = folder.run(["bash", "-c", f"ulimit -n {number}; exec {shlex.quote(str(STRANDS))} run flow.yaml --json"])
+    assert (ran.code, ran.document["error"]["code"]) == (18, "not-equipped"), ran.err
+    assert "ulimit -n" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_run_without_any_stream_ends_with_its_own_code(folder: Folder) -> None:
+    folder.tool("note", NOTE)
+    folder.workflow([CALL])
+    line = f"{shlex.quote(str(STRANDS))} run flow.yaml <&- >&- 2>&-; echo $?"
+    assert folder.run(["bash", "-c", line]).out == "0\n"
+    assert has_noted(folder)

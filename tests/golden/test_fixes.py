@@ -116,7 +116,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 def built_commands() -> Iterator[tuple[str, str]]:
-    """Yield the commands that are built from words, as far as their words stand in the call."""
+    """Yield the commands that are built from words, as far as the call has their words."""
     for node in (node for tree in trees().values() for node in ast.walk(tree)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in BUILDS:
             words = [word for part in node.args if (word := text_of(part)) is not None]

@@ -204,7 +204,7 @@ def test_a_short_form_of_another_program_is_read_as_it_is_meant(kind: str) -> No
         "pattern: {type: routing, routes: [hello]}",
     ],
 )
-def test_no_finding_is_about_what_stands_in_for_a_step_that_cannot_be_read(part: str) -> None:
+def test_no_finding_is_about_the_value_that_replaces_a_step_that_cannot_be_read(part: str) -> None:
     findings = check("flow.yaml", f"version: 1\nname: flow\n{part}\n")
     assert findings
     for finding in findings:

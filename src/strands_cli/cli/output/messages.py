@@ -194,12 +194,7 @@ def report_error(error: BaseException) -> int:
         error = result_lost(error)
     if isinstance(error, FileNotFoundError) and not _has_current_directory():
         error = UsageError("the current directory has been deleted", fix="cd to one that exists")
-    if _lacks_files(error):
-        fix = "let the process have more, such as `ulimit -n 1024`, and run the command again"
-        if isinstance(error, StrandsCliError):
-            error.fix = fix
-        else:
-            error = NotEquipped(f"this process may not open more files: {error}", fix=fix)
+    error = _of_files(error)
     if isinstance(error, StrandsCliError):
         _print_missing_document(error)
         _say_error(error)
@@ -236,6 +231,17 @@ def _report_typer_error(error: BaseException) -> int:
     _print_missing_document(error)
     _report_our_fault(error)
     return exit_code_of(error)
+
+
+def _of_files(error: BaseException) -> BaseException:
+    """Return an error with its fix where it follows from the limit on open files, which is no fault of the program."""
+    if not _lacks_files(error):
+        return error
+    fix = "let the process have more, such as `ulimit -n 1024`, and run the command again"
+    if not isinstance(error, StrandsCliError):
+        return NotEquipped(f"this process may not open more files: {error}", fix=fix)
+    error.fix = fix
+    return error
 
 
 def _lacks_files(error: BaseException | None) -> bool:
@@ -315,6 +321,7 @@ def _report_our_fault(error: BaseException) -> None:
 
 def error_document(error: BaseException) -> dict[str, Any]:
     """Return an error as the part `error` of a JSON document."""
+    error = _of_files(error)
     known = isinstance(error, StrandsCliError)
     return {
         "code": exit_code_of(error).name.lower().replace("_", "-"),
