@@ -234,7 +234,7 @@ def _report_typer_error(error: BaseException) -> int:
 
 
 def _of_files(error: BaseException) -> BaseException:
-    """Return an error with its fix where it follows from the limit on open files, which the program is not at fault for."""
+    """Return an error with its fix where it follows from the limit on open files: the program has no part in it."""
     if not _lacks_files(error):
         return error
     fix = "let the process have more, such as `ulimit -n 1024`, and run the command again"

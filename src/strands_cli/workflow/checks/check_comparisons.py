@@ -42,7 +42,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
         if is_status and word.strip().lower() not in (*STATUSES, *(("success",) if spec.is_earlier else ())):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
             if word == "success" and format_number(spec.version) == 1:
-                fix += "; in a file of an earlier strands-cli: `version: 0`"
+                fix = f"{fix}; in a file of an earlier strands-cli: `version: 0`"
             yield Finding(UNKNOWN_STATUS, f"no step ever has the status {word!r}", where, fix, "warning")
     for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):
