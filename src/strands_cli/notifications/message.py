@@ -65,7 +65,10 @@ def message_of(journal: StoredJournal) -> tuple[StoredRun, Message]:
         "model_calls": spent.model_calls,
         "tool_calls": spent.tool_calls,
         "cost_usd": spent.cost,
-        "denials": [{**asdict(one), "rule": sendable(one.rule, redact)} for one in summary.denials],
+        "denials": [
+            {**asdict(one), "rule": sendable(one.rule, redact), "fix": one.fix and sendable(one.fix, redact)}
+            for one in summary.denials
+        ],
         "questions": [{**asdict(one), "commands": list(one.commands)} for one in questions[:MOST_QUESTIONS]],
         "more_questions": len(questions[MOST_QUESTIONS:]),
         "commands": [redact(portable_command(*words, store=journal.place)) for words in _next_steps(run)],
