@@ -96,3 +96,17 @@ def test_a_number_of_no_format_is_reported(version: Any) -> None:
 @pytest.mark.parametrize("version", [0, 1, 2, "1.0.0", "0.1", "v3", "latest", -1])
 def test_other_versions_are_not(version: Any) -> None:
     assert _warned(version) == []
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("prompt", ["Say {{ word }}.", "Use {{ tasks.x.response }}.", "{{ steps[0].text }} is wrong."])
+def test_an_unknown_name_in_a_prompt_has_raw_in_its_fix(version: int, prompt: str) -> None:
+    flow = {
+        "version": version,
+        "name": "f",
+        "runtime": {"provider": "openai", "model_id": "m"},
+        "agents": {"a": {"prompt": prompt}},
+        "pattern": {"type": "chain", "config": {"steps": [{"agent": "a", "input": "x"}]}},
+    }
+    found = [one for one in load("<text>", json.dumps(flow)).findings if "`{% raw %}`" in (one.fix or "")]
+    assert len(found) == 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.earlier_inputs import as_given
+from strands_cli.workflow.earlier_prompts import with_prompts_as_text
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.object_of_inputs import with_declared_inputs
 from strands_cli.workflow.orchestrator_inputs import with_inputs
@@ -22,7 +23,8 @@ def as_earlier(spec: WorkflowSpec) -> WorkflowSpec:
     Nothing in it moves, so that findings have their places in the file.
     """
     spec = with_declared_inputs(_without_empty_overrides(_remembering(spec)))
-    return _with_skills_of_workers(with_inputs(spec.model_copy(update={"inputs": as_given(spec.inputs)})))
+    spec = spec.model_copy(update={"inputs": as_given(spec.inputs)})
+    return with_prompts_as_text(_with_skills_of_workers(with_inputs(spec)))
 
 
 def _remembering(spec: WorkflowSpec) -> WorkflowSpec:

@@ -107,7 +107,8 @@ def check_variables(names: Mapping[str, str], document: Document, inputs: Mappin
     for name, pointer in names.items():
         if name in inputs:
             continue
-        fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`")
+        literal = f"where it is meant as text: `{{% raw %}}{{{{ {name} }}}}{{% endraw %}}`"
+        fix = suggest(name, inputs, f"pass --var {name}=VALUE, or declare it under `inputs`; {literal}")
         if name in reserved_names():
             fix = "use it where the run has it, or declare an input of this name"
         message = f"a template uses '{name}', which nothing defines"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
 from strands_cli.workflow.checks.check_answers import check_answers
@@ -11,6 +12,7 @@ from strands_cli.workflow.checks.check_comparisons import check_comparisons
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
 from strands_cli.workflow.checks.check_version import check_version
+from strands_cli.workflow.earlier_prompts import is_sent_as_text
 from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
@@ -32,6 +34,12 @@ UNDECLARED_VARIABLE = Code(
     "undeclared-variable", "A template uses a variable that no input declares.", "Declare it under `inputs`."
 )
 
+PROMPT_AS_TEXT = Code(
+    "prompt-as-text",
+    "A prompt of version 0 has many names that nothing defines, and is sent as it is written.",
+    "Put examples of templates between `{% raw %}` and `{% endraw %}`.",
+)
+_RAW_FIX = "put what is meant as text between `{% raw %}` and `{% endraw %}`"
 SINGLE_BRACES = Code(
     "single-braces",
     "A text has `{name}` with the name of an input or of another value that templates know, and stays as it is.",
@@ -57,6 +65,11 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Compile every template and condition, and check the names that it uses."""
     templates = spec.templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
+    for name, agent in spec.agents.items():
+        if is_sent_as_text(agent.prompt):
+            where = loaded.where(f"/agents/{escape(name)}/prompt")
+            message = "nothing defines many of the names in this prompt, so it is sent as it is written"
+            yield Finding(PROMPT_AS_TEXT, message, where, _RAW_FIX, "warning")
     plain = [
         Site(f"/agents/{escape(name)}/prompt", agent.prompt, {})
         for name, agent in spec.agents.items()
@@ -95,7 +108,8 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             )
             if finding is not None:
                 seen.add((site.pointer, path))  # a prompt has a site for each use
-                yield finding
+                is_prompt = site.pointer.startswith("/agents/")
+                yield replace(finding, fix=f"{finding.fix}; or {_RAW_FIX}") if is_prompt else finding
 
 
 def _single_braces(site: Site, inputs: Iterable[str], loaded: Loaded) -> Iterator[Finding]:

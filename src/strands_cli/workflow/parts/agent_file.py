@@ -101,15 +101,19 @@ def is_single_step(value: Any) -> bool:
     return spec.only_agent is not None
 
 
-def open_atomic(name: str | Path) -> Atomic:
+def open_atomic(name: str | Path, *, with_tests: bool = True) -> Atomic:
     """Return the one agent of a file, or of an installed distribution that `DIST/NAME` names.
+
+    Args:
+        with_tests: Whether a file of tests beside it is read.
 
     Raises:
         UsageError: The file cannot be opened, or no distribution has that name.
         InvalidInput: It is not a document, or does not have one agent.
     """
     source, snapshot = located(name, "agent")
-    found = read_atomic(read_document(source))
+    document = read_document(source)
+    found = read_atomic(document) if with_tests else _atomic(document)
     return found if snapshot is None else replace(found, packaged=snapshot.packaged)
 
 

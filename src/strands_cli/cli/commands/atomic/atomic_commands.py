@@ -168,10 +168,10 @@ def validate(
     return report_checked(checked, "json" if as_json else output)
 
 
-def _read(file: Path) -> Atomic:
+def _read(file: Path, *, with_tests: bool = True) -> Atomic:
     from strands_cli.workflow.parts import open_atomic
 
-    return open_atomic(file)
+    return open_atomic(file, with_tests=with_tests)
 
 
 @with_run_options()
@@ -200,7 +200,7 @@ def run(
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
         request = chosen.request()
-        planned = plan_atomic(_read(file), _input_of(typed, input_file), request)
+        planned = plan_atomic(_read(file, with_tests=False), _input_of(typed, input_file), request)
         ended = execute(
             planned,
             request,
