@@ -109,7 +109,10 @@ def test_paths_stay_what_they_are_when_the_directory_changes(tmp_path: Path, mon
     assert RunFlags(events="-").placed().events == "-"
 
 
-EARLIER = ["--bypass-tool-consent", "--debug", "--auto-resume", "--no-save-session", "-a", "-r"]
+EARLIER = [
+    *("--bypass-tool-consent", "--debug", "--auto-resume", "--no-save-session", "-a", "-r"),
+    *("--save-session", "--output-file", "--filter", "--domain", "--capability", "--max-age-days", "--keep-completed"),
+]
 
 
 @pytest.mark.parametrize("option", EARLIER)
@@ -121,7 +124,12 @@ def test_an_option_of_an_earlier_version_is_answered_with_what_to_write_now(
     fixes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  fix: ")]
     assert len(fixes) == 1
     named = [word.rstrip(":;,") for word in fixes[0].split() if word.startswith("-")]
-    known = {flag for command in ("run", "runs delete") for one in options_of(command).values() for flag in one.opts}
+    known = {
+        flag
+        for command in ("run", "runs delete", "runs prune")
+        for one in options_of(command).values()
+        for flag in one.opts
+    }
     assert set(named) <= known
     assert not {option} & known, "an option of that name would act"
     if before[:1] == ["run"]:
