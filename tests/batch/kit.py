@@ -27,11 +27,13 @@ class Model:
     Attributes:
         asked: How often each topic was asked about.
         failing: Topics of which requests fail.
+        silent: Topics of which requests are answered with nothing.
         held: Topics of which requests wait until they are released.
     """
 
     asked: Counter[str] = field(default_factory=Counter)
     failing: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
     held: dict[str, threading.Event] = field(default_factory=dict)
     arrived: threading.Condition = field(default_factory=threading.Condition)
     at_once: int = 0
@@ -44,6 +46,8 @@ class Model:
             self.arrived.notify_all()
         if topic in self.failing:
             return Turn(status=400)
+        if topic in self.silent:
+            return Turn("", usage=(10, 0))
         if topic in self.held:
             # Far longer than a test: the client is gone by then.
             return Turn(topic.upper(), usage=(10, 2), delay_s=3600 if not self.held[topic].is_set() else 0)

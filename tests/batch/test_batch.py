@@ -174,6 +174,20 @@ def test_failed_rows_run_again_when_that_is_asked_for_and_finished_steps_are_not
     assert rows.responses() == ["SECOND BEES", "SECOND ANTS"]
 
 
+def test_a_row_whose_model_answered_nothing_is_asked_again_by_retry(rows: Rows) -> None:
+    rows.flow([*STEPS, {"agent": "writer", "input": "About second {{ topic }}."}])
+    rows.model.silent = {"second ants"}
+    rows.csv("bees", "ants")
+    assert rows.batch().code == 10
+    before = rows.asked
+    rows.model.silent = set()
+    ran = rows.strands("batch", "retry", "last", "--failed", "--json")
+    assert (ran.code, ran.document["rows"]["reused"]) == (0, 1), ran.err
+    assert rows.asked == {**before, "second ants": before["second ants"] + 1}
+    assert rows.responses() == ["SECOND BEES", "SECOND ANTS"]
+    assert ran.document["model_calls"] == sum(rows.asked.values()), "every answer counts"
+
+
 def test_one_budget_is_for_all_rows_and_a_larger_one_continues(rows: Rows) -> None:
     rows.csv("bees", "ants", "moths", "gnats")
     ran = rows.batch("--concurrency", "1", "--budget", "max_tokens=20", "--json")
