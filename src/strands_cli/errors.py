@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Literal
 
 from strands_cli.quick_dataclass import dataclass
@@ -85,6 +86,10 @@ def continued(text: str) -> str:
     return "\n".join([first, *(line if line.startswith(" " * 7) else f"    | {line}" for line in more)])
 
 
+# The most characters of a message or a fix.
+_LONGEST = 4000
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing wrong with an input: what happened, where, and how to fix it; without a `fix`, as its code says."""
@@ -96,6 +101,9 @@ class Finding:
     severity: Severity = "error"
 
     def __post_init__(self) -> None:
+        for name in ("message", "fix"):
+            if len(text := getattr(self, name) or "") > _LONGEST:  # a name of a megabyte
+                object.__setattr__(self, name, f"{text[:_LONGEST]}...")
         if not self.fix:
             remedy = self.code.remedy.removesuffix(".")
             object.__setattr__(self, "fix", remedy[0].lower() + remedy[1:])
@@ -292,12 +300,19 @@ def exit_code_of(error: BaseException) -> ExitCode:
     return ExitCode.INTERNAL
 
 
+# Longer words, and more names, are not compared: that takes the product of their lengths.
+_COMPARED_LENGTH, _COMPARED_NAMES = 200, 1000
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Return the closest known word, whatever its case, or None when nothing is close."""
     import difflib  # off the happy path
 
+    if len(word) > _COMPARED_LENGTH:
+        return None
     by_folded: dict[str, str] = {}
-    for name in known:
+    near = (name for name in known if len(word) < 3 * len(name) and len(name) < 3 * max(len(word), 1))
+    for name in islice(near, _COMPARED_NAMES):
         by_folded.setdefault(name.casefold(), name)
     matches = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
     return by_folded[matches[0]] if matches else None

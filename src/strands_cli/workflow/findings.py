@@ -44,6 +44,11 @@ class Locator(Protocol):
         """Return the place of a value by its JSON pointer, or that of its key."""
 
 
+TOO_MANY_MISTAKES = Code(
+    "too-many-mistakes", "More mistakes than are reported one by one.", "Correct the first ones, and check again."
+)
+
+
 def shown(value: Any) -> str:
     """Return a value of the document for a message, at most 60 characters of it."""
     return shortened(repr(value), 57)
@@ -59,6 +64,11 @@ def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Findin
 def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Finding:
     """Report a field that is accepted but changes nothing."""
     return Finding(NO_EFFECT, message, where, fix, "warning")
+
+
+def too_many(message: str, where: Where) -> Finding:
+    """Report that the other mistakes are only counted, or not looked for."""
+    return Finding(TOO_MANY_MISTAKES, message, where)
 
 
 def duplicates(kind: str, ids: Sequence[str], pointer: str, locator: Locator) -> Iterator[Finding]:

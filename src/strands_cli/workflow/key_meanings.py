@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping, Set
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Tag
@@ -129,11 +130,12 @@ def steps_below(key: str, model: type[FormatModel], loc: Loc) -> str | None:
     return next((name for name in ("steps", "then") if name in known and key in _OF_STEPS - known), None)
 
 
-def _sections(model: type[FormatModel], loc: Loc, depth: int) -> list[Loc]:
+@lru_cache(maxsize=4096)
+def _sections(model: type[FormatModel], loc: Loc, depth: int) -> tuple[Loc, ...]:
     """Return the mappings of fixed keys below a place, the nearest first."""
     inner = [(name,) for name in sorted(keys_at(model, loc)) if _is_section(model, (*loc, name))]
     further = [(*path, *more) for path in inner if depth > 1 for more in _sections(model, (*loc, *path), depth - 1)]
-    return [*inner, *further]
+    return (*inner, *further)
 
 
 def _is_section(model: type[FormatModel], loc: Loc) -> bool:
@@ -146,10 +148,11 @@ def _unions(places: list[Any]) -> list[Any]:
     return [part for group in parts for part in group]
 
 
-def keys_at(model: type[FormatModel], loc: Loc) -> set[str]:
+@lru_cache(maxsize=4096)
+def keys_at(model: type[FormatModel], loc: Loc) -> frozenset[str]:
     """Return the keys of the object at a location, by walking the models."""
     parts = [part for place in places_at(model, loc) for part in _parts_of(place)]
-    return {field.alias or name for part in parts for name, field in part.model_fields.items()}
+    return frozenset(field.alias or name for part in parts for name, field in part.model_fields.items())
 
 
 def holds_names(model: type[FormatModel], loc: Loc) -> bool:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding
+from strands_cli.workflow.findings import too_many
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
+from strands_cli.workflow.yaml import DOCUMENT_TOO_LARGE, NO_SNAPSHOT, Document, FileSnapshot, escape
 
 NOT_A_WORKFLOW = Code(
     "not-a-workflow",
     "The file holds one agent, tests of an agent, or a recording.",
     "Name a workflow, or use the command for such files.",
 )
+
+# A workflow with so many errors is not checked to the end.
+MOST_ERRORS = 500
+# The most agents, steps, nodes or the like.
+MOST_PARTS = 10_000
 
 
 def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
@@ -29,6 +36,8 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
     if (other := _other_file(document)) is not None:
         return Loaded(None, document, (other,))
+    if (large := _too_large(document)) is not None:
+        return Loaded(None, document, (large,))
     findings: list[Finding] = []
     of_form = list(document.findings)
     spec, errors = _validate(document.value)
@@ -67,7 +76,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         findings += check_skills(candidate.skills, document, snapshot)
     if candidate is not None:
         sketch = Loaded(candidate, document, (), files, origins)
-        findings += check_spec(candidate, sketch)
+        findings += _until_many(check_spec(candidate, sketch), document)
         if keeps_texts:
             from strands_cli.workflow.written_values import check_written_numbers
 
@@ -75,6 +84,29 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     shown = candidate if spec else None
     loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
     return loaded.with_findings(findings)
+
+
+def _too_large(document: Document) -> Finding | None:
+    """Return the finding about more agents or steps than are checked in a bounded time."""
+    value = json_object(document.value)
+    config = json_object(json_object(value.get("pattern")).get("config"))
+    parts = {"/agents": value.get("agents"), **{f"/pattern/config/{escape(name)}": config[name] for name in config}}
+    for pointer, part in parts.items():
+        if isinstance(part, (dict, list)) and len(part) > MOST_PARTS:
+            message = f"this has {len(part):,} entries, and {MOST_PARTS:,} are the most"
+            return Finding(DOCUMENT_TOO_LARGE, message, document.where(pointer, key=True), "split the workflow")
+    return None
+
+
+def _until_many(found: Iterator[Finding], document: Document) -> Iterator[Finding]:
+    """Yield findings until there are very many errors among them."""
+    errors = 0
+    for finding in found:
+        yield finding
+        errors += finding.severity == "error"
+        if errors == MOST_ERRORS:
+            yield too_many("there may be more mistakes, which are not looked for", document.where(""))
+            return
 
 
 def _other_file(document: Document) -> Finding | None:

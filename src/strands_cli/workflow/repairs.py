@@ -19,6 +19,7 @@ from strands_cli.workflow.findings import (
     UNKNOWN_NAME,
     UNKNOWN_SECRET,
     UNKNOWN_SERVER,
+    too_many,
 )
 from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.loaded import Repairs
@@ -34,6 +35,7 @@ from strands_cli.workflow.patterns import (
 from strands_cli.workflow.validation_errors import (
     STEP_WORDS,
     counts_failed_items,
+    few_of,
     findings_of,
     pointer_of,
     value_at,
@@ -108,7 +110,11 @@ def repaired(
         document: The document; it is not changed.
         validate: Validates the document again.
     """
+    errors, omitted = few_of(errors)
     findings = list(findings_of(errors, WorkflowSpec, document))
+    if omitted:
+        findings.append(too_many(f"and {omitted:,} more mistakes", document.where("")))
+        return None, document, Repairs(), findings
     if not isinstance(document.value, dict):
         return None, document, Repairs(), findings
     repair = _Repair(copy.deepcopy(document.value))

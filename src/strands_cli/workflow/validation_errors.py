@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,8 @@ STEP_FORM = Code(
 )
 UNKNOWN_PATTERN = Code("unknown-pattern", "A pattern type that does not exist.", "Use one of the seven.")
 
+# So many mistakes of one kind are reported in one mapping or list, and in the document; the others are counted.
+MOST_IN_PLACE, MOST_OF_KIND = 20, 100
 # Names that may have fewer characters than other identifiers.
 _LETTERS = {
     r"^[a-zA-Z0-9_-]{1,64}$": "use letters, digits, _ and - only, at most 64",
@@ -92,6 +95,19 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
         finding = _finding(mistake, model, document)
         if finding is not None:
             yield finding
+
+
+def few_of(errors: list[Any]) -> tuple[list[Any], int]:
+    """Return the errors to report, and how many more there are: of one kind so many in one place, and in all."""
+    shown: list[Any] = []
+    by_kind, by_place = Counter[str](), Counter[tuple[str, Loc]]()
+    for error in errors:
+        place = (error["type"], error["loc"][:-1])
+        by_kind[error["type"]] += 1
+        by_place[place] += 1
+        if by_place[place] <= MOST_IN_PLACE and by_kind[error["type"]] <= MOST_OF_KIND:
+            shown.append(error)
+    return shown, len(errors) - len(shown)
 
 
 def _meant_keys(errors: list[Any], model: type[FormatModel], root: Any) -> set[tuple[str, str]]:

@@ -13,11 +13,16 @@ BAD_REGEX = Code(
     "bad-regex", "A regular expression that does not compile or can take too long.", "Correct the expression."
 )
 
+# A schema is compared with that of schemas, object by object.
+MOST_OBJECTS = 5000
 _TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 
 def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
     """Report a schema that is not valid (by Draft 2020-12, or by its `$schema`) or has references to other files."""
+    if _objects(schema) > MOST_OBJECTS:
+        message = f"the schema has more than {MOST_OBJECTS:,} objects"
+        return Finding(BAD_SCHEMA, message, where, "check the parts that matter")
     from jsonschema.validators import Draft202012Validator, validator_for  # 140 ms; most workflows have no schema
 
     validator: Any = validator_for(schema, default=Draft202012Validator)
@@ -36,6 +41,12 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
         message = f"the schema points to {outside!r}; only references inside it (`#/...`) are followed"
         return Finding(BAD_SCHEMA, message, where, "copy what it points to into `$defs`")
     return None
+
+
+def _objects(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return 1 + sum(map(_objects, value.values()))
+    return sum(map(_objects, value)) if isinstance(value, (list, tuple)) else 0
 
 
 def _refs(schema: Any) -> list[str]:

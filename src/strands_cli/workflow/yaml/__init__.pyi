@@ -1,3 +1,4 @@
+from strands_cli.workflow.yaml.document import DOCUMENT_TOO_LARGE as DOCUMENT_TOO_LARGE
 from strands_cli.workflow.yaml.document import Document as Document
 from strands_cli.workflow.yaml.document import escape as escape
 from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE as FILE_UNREADABLE

@@ -22,6 +22,7 @@ SEVERAL_DOCUMENTS = Code(
 DOCUMENT_TOO_DEEP = Code("document-too-deep", "Nested deeper than 100 levels.", "Flatten the structure.")
 DUPLICATE_KEY = Code("duplicate-key", "A key occurs twice in one mapping.", "Keep one of the two.")
 KEY_NOT_TEXT = Code("key-not-text", "The key of a mapping is a list or a mapping.", "Use a plain word as key.")
+KEY_TOO_LONG = Code("key-too-long", "A key of more than 1,000 characters.", "Shorten it.")
 UNQUOTED_TEMPLATE = Code(
     "unquoted-template",
     "A text that begins with `{{` has no quotes, so YAML reads a mapping.",
@@ -39,6 +40,11 @@ MAX_DEPTH = 100
 MAX_VALUES = 200_000
 MAX_ADDED_BY_ALIASES = 100_000
 MAX_CORRECTED = 20
+MAX_KEY = 1000
+# So often is one kind of fault reported.
+MAX_ALIKE = 100
+# What this interpreter converts to text: sys.get_int_max_str_digits() is 4300.
+_MOST_DIGITS, _MOST_BITS = 4300, 14_000
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -104,6 +110,7 @@ class _Builder:
         self.written: dict[str, str] = {}
         self.added = 0
         self.findings: list[Finding] = []
+        self.alike: dict[Code, int] = {}
 
     def feed(self, event: Any) -> None:
         """Take the next event of the document's content."""
@@ -121,6 +128,9 @@ class _Builder:
         return Where(self.file, *position, pointer)
 
     def _report(self, code: Code, message: str, position: Position, pointer: str, fix: str) -> None:
+        self.alike[code] = count = self.alike.get(code, 0) + 1
+        if count > MAX_ALIKE:
+            return
         self.findings.append(Finding(code, message, self._where(position, pointer), fix))
 
     def _pointer(self, position: Position) -> str:
@@ -142,7 +152,18 @@ class _Builder:
     def _awaits_key(self) -> bool:
         return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
 
+    def more(self) -> list[Finding]:
+        """Return a finding for each kind of fault that was reported so often that the rest is only counted."""
+        return [
+            Finding(code, f"and {count - MAX_ALIKE:,} more of this kind", Where(self.file), "correct the first ones")
+            for code, count in self.alike.items()
+            if count > MAX_ALIKE
+        ]
+
     def _begin_entry(self, key: str, position: Position) -> None:
+        if len(key) > MAX_KEY:
+            message = f"the key {shortened(key, 40)!r} has {len(key):,} characters, and {MAX_KEY:,} are the most"
+            raise refused(KEY_TOO_LONG, message, self._where(position), "shorten it")
         frame = self.stack[-1]
         pointer = f"{frame.pointer}/{escape(key)}"
         if key in frame.value and pointer in self.keys:
@@ -302,6 +323,7 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
     if builder.root is None or builder.root.value is None:
         raise refused(DOCUMENT_EMPTY, "the document is empty", Where(file, 1, 1), "write a workflow into it")
     findings = sorted(builder.findings, key=lambda finding: (finding.where.line or 0) if finding.where else 0)
+    findings += builder.more()
     places = (builder.positions, builder.keys, builder.aliases)
     return Document(file, text, builder.root.value, *places, tuple(findings), builder.written)
 
@@ -353,8 +375,11 @@ def _start_of(event: Any) -> Position:
 def _number_of(text: str) -> int | float | None:
     """Return the number, or None for one that JSON or this interpreter does not have."""
     try:
+        if len(text) > _MOST_DIGITS:
+            return None
         if _INT.match(text):
-            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+            whole = int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+            return whole if whole.bit_length() <= _MOST_BITS else None
         number = float(text) if _FLOAT.match(text) else float("inf")
     except ValueError:  # more digits than sys.get_int_max_str_digits() allows
         return None
