@@ -32,6 +32,7 @@ READERS = {
     "planning/data_flow/unnamed_secrets.py",
     "planning/planned_agents.py",
     "planning/resolve/composed_tools.py",
+    "planning/resolve/tool_resolver.py",
     "planning/row_planner.py",
     "workflow/checks/check_comparisons.py",
     "workflow/checks/check_memory.py",

@@ -123,13 +123,21 @@ class ToolResolver:
             fix = "list the tools that it may use: `tools: []` for none"
             self.context.omit(TOOL_CYCLE, message, self.context.document.where(pointer), fix)
             return ()
-        own = self.workflow_tools if entries is None else self.resolve_all(entries, pointer)
+        own = self._of_all() if entries is None else self.resolve_all(entries, pointer)
         others = tuple(tool for tool in own if tool.record.kind != "skill")
         if not has_skills:
             own = others
         elif own == others and self._skill is not None:
             own = (*own, self._skill)
         return self.distinct((*own, *self._for_retrieval()), "/tools/python" if entries is None else pointer)
+
+    def _of_all(self) -> tuple[PlannedTool, ...]:
+        """Return what an agent without a list has; in the earlier format `jit_tools` are in place of `tools.python`."""
+        retrieval = self.context.spec.context_policy.retrieval
+        if not self.context.spec.is_earlier or retrieval is None or not retrieval.jit_tools:
+            return self.workflow_tools
+        listed = {tool.identity for tool in self.listed}
+        return tuple(tool for tool in self.workflow_tools if tool.identity not in listed)
 
     def _for_retrieval(self) -> tuple[PlannedTool, ...]:
         """Return the tools and the servers that every agent has besides its own list."""
