@@ -136,11 +136,11 @@ def test_a_run_whose_calls_were_denied_says_so(folder: Folder, server: LoopbackS
     agents = {"writer": {"prompt": "You write.", "tools": ["native:shout"]}}
     turns = {"steps.0": [{"calls": [{"shout": {}}]}, {"text": "hi"}]}
     folder.workflow([{"agent": "writer", "input": "Write."}], turns, agents=agents)
-    assert folder.strands("run", "flow.yaml").code == 21
+    assert folder.strands("run", "flow.yaml", "--deny").code == 21
     (request,) = server.asked
     (denied,) = request.json["data"]["denials"]
     assert (denied["tool"], denied["no_person"]) == ("shout", True)
-    assert (request.json["type"], request.json["text"].endswith(" shout")) == ("run.completed", True)
+    assert request.json["type"] == "run.failed"
 
 
 def test_what_is_not_sent_is_one_warning_after_the_result_and_changes_nothing_else(

@@ -16,9 +16,21 @@ from strands_cli.cli.output import print_json, print_result, say, say_findings
 from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
 
 if TYPE_CHECKING:
+    from strands_cli.engine.journal import Answer, Question
     from strands_cli.outputs import Outcome
     from strands_cli.planning import RunRequest
     from strands_cli.workflow.parts import Atomic
+
+
+class Refusing:
+    """Refuses each call that would ask: a test says what its agent does then, and so the run completes."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Return the refusal of a call; other questions have no answer."""
+        from strands_cli.engine import journal
+
+        refusal = journal.Answer("answered", "no", by="the test")
+        return refusal if question.kind == "approval" else journal.unanswered(question)
 
 
 @with_run_options(only=("provider", "model", "allow", "yes"))
@@ -93,7 +105,6 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     from strands_cli.agent_files import run_test
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.cli.process import run_to_end
-    from strands_cli.cli.terminal import TerminalHuman
     from strands_cli.planning.folders import agent_workflow_of
 
     for atomic in (one for one in atomics if one.tests):
@@ -104,9 +115,7 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
         each = dataclasses.replace(request, runs_dir=runs_dir, store=None)
         for atomic in atomics:
             for one in atomic.tests:
-                outcomes.append(
-                    await run_test(atomic, one, each, TerminalHuman("nobody", denies=True), _ignore, live=live)
-                )
+                outcomes.append(await run_test(atomic, one, each, Refusing(), _ignore, live=live))
                 if not quiet:
                     _report(outcomes[-1])
 
