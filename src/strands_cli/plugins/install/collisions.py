@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
+import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from strands_cli.catalog import Catalog, files_to_import, modules_of
@@ -41,6 +44,9 @@ def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
         wrongs += [f"add files to the package '{name}' of another distribution ({place})" for name, place in joined]
         hidden = _hidden(fetched, installed, recorded, site)
         wrongs += [f"hide the package '{name}' that is in {place}" for name, place in hidden]
+    wrongs += [
+        f"install {name}, which some disks do not tell from {place}" for name, place in _alike(fetched, installed)
+    ]
     climbing = [name for name in programs_of(fetched) if {"/", "\\"} & set(name) and name not in fetched.scripts]
     wrongs += [f"install the program {name!r}, whose name is not that of its file" for name in climbing]
     wrongs += [f"run code whenever Python starts ({name})" for name in start_files(fetched.tree)]
@@ -69,7 +75,9 @@ def other_entry_points(fetched: Fetched) -> list[str]:
 
 def start_files(tree: Path) -> list[str]:
     """Return the names beside the packages that Python reads, and may run, whenever it starts."""
-    return sorted(path.name for pattern in _AT_START for path in tree.glob(pattern))
+    return sorted(
+        {path.name for path in tree.iterdir() if any(fnmatchcase(_folded(path.name), one) for one in _AT_START)}
+    )
 
 
 def top_names(tree: Path) -> list[str]:
@@ -108,6 +116,24 @@ def _programs(fetched: Fetched) -> Iterator[str]:
         yield _normal_path(folder, name)
         if os.name == "nt":
             yield _normal_path(folder, f"{name}.exe")
+
+
+def _folded(name: str) -> str:
+    """Return a name as disks of macOS and Windows compare it: without case, its characters in one form."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _alike(fetched: Fetched, installed: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield names of the tree that differ only in case or form from what Python imports, each with its place."""
+    mine = {_folded(path.name): path.name for path in fetched.tree.iterdir() if path != fetched.dist_info}
+    there = {"strands_cli": "strands_cli"}
+    for folder in (sysconfig.get_path("purelib"), *installed.seen.listings):
+        with suppress(OSError):
+            there |= {path.name: str(path) for path in Path(folder).iterdir()}
+    for name, place in there.items():
+        own = mine.get(_folded(name), name)
+        if own != name and own not in there:
+            yield own, place
 
 
 def _hidden(fetched: Fetched, installed: Catalog, recorded: set[str], site: str) -> Iterator[tuple[str, str]]:
