@@ -124,8 +124,10 @@ def _of_connection(
 ) -> tuple[str, str | None] | None:
     """Return the reason and the fix of a failure without a status, or None for another kind."""
     setting = f", and check runtime.host{' and the proxy' if proxy else ''}" if settings.host or proxy else ""
+    written = address_of(settings, os.environ)
+    address = written if written and "@" not in written else host
     if names & _UNREADABLE:
-        fix = f"check that {host} has the interface of '{settings.provider}'{setting}{v1_hint(settings)}"
+        fix = f"check that {address} has the interface of '{settings.provider}'{setting}{v1_hint(settings)}"
         return f"{host}{proxy} did not answer as {settings.provider} does: {words}", fix
     if names & _LOST:
         fix = "run again: the connection ended before the answer was complete"
@@ -133,7 +135,7 @@ def _of_connection(
     if names & _LATE:
         return f"{host}{proxy} did not answer in time: {words}", f"run again later{setting}"
     if names & _UNREACHED or names & {"ProxyError", "HTTPClientError"}:
-        return f"{host}{proxy} cannot be reached: {words}", f"check that {host} can be reached{setting}"
+        return f"{host}{proxy} cannot be reached: {words}", f"check that {address} can be reached{setting}"
     return None
 
 
