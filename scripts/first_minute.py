@@ -91,7 +91,7 @@ def _at_terminal(words: list[str], folder: Path) -> str:
     import termios
 
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
-    environment = {**kept, "HOME": str(folder / "home"), "TERM": "xterm-256color"}
+    environment = {**kept, "HOME": str(folder / "home"), "TERM": "xterm-256color", "NO_COLOR": "1"}
     main, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     with subprocess.Popen(
