@@ -148,7 +148,7 @@ def test_a_plugin_that_raises_denies_and_is_named(folder: Folder) -> None:
 def test_no_option_answers_what_a_plugin_asks_but_typing_the_call_does(folder: Folder) -> None:
     echoing(folder, "a")
     switch_on(folder, hook_plugin(folder, "strands-hooks-ask", deciding("ask", "strands_decide_call")))
-    ran = folder.strands("run", "flow.yaml", "--yes", "--allow", "echo")
+    ran = folder.strands("run", "flow.yaml", "--allow", "echo", "--deny")
     assert ran.code == 21
     assert "strands-hooks-ask: because of echo, " in ran.err
     assert "--allow" not in ran.err
@@ -549,7 +549,7 @@ def test_a_plugin_that_may_allow_allows_calls_and_custom_python(folder: Folder) 
 def test_a_plugin_without_that_word_allows_nothing_and_is_reported_with_the_fix(folder: Folder) -> None:
     switch_on(folder, hook_plugin(folder, "strands-hooks-kind", ALLOWING))
     echoing(folder, "a", "b", annotations={})
-    ran = folder.strands("run", "flow.yaml")
+    ran = folder.strands("run", "flow.yaml", "--deny")
     assert ran.code == 21
     assert lines(folder, "calls.txt") == []
     assert ran.codes.count("hook-without-effect") == 1
