@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from typing import Protocol
 
 from strands_cli.catalog.tool_record import ToolRecord
@@ -32,6 +31,8 @@ class Elsewhere(Protocol):
 @cache
 def first_party() -> dict[str, str]:
     """Return the distribution of each first-party tool, from data that is made from their manifests."""
+    from importlib.resources import files  # brings modules that a listing does without
+
     text = files("strands_cli.catalog").joinpath("first_party.json").read_text(encoding="utf-8")
     found: dict[str, str] = json.loads(text)
     return found

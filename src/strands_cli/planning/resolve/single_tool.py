@@ -13,7 +13,6 @@ from strands_cli.config import Settings
 from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where
 from strands_cli.hooks import HookContext
 from strands_cli.planning.planned_tools import AnyTool, InstalledTool, PythonTool, request_of, secrets_in
-from strands_cli.planning.resolve.tool_families import require_family
 from strands_cli.policy import conditional_rules, decide, grant_of
 from strands_cli.policy.naming import names_custom
 from strands_cli.policy.rules import Rule
@@ -63,6 +62,8 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
     if ref.kind == "custom":
         return python_tool(ref, name)
     if ref.kind == "native" and ref.member == FAMILY:
+        from strands_cli.planning.resolve.tool_families import require_family  # a listing needs none
+
         family = require_family(ref, catalog)
         names = ", ".join(one.ref_name for one in family)
         raise InvalidInput(f"'{name}' holds several tools: {names}", fix=f"name one: native:{family[0].ref_name}")
