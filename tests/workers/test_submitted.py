@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from strands_cli.errors import RunRecordError, UsageError
 from strands_cli.planning import RunRequest
 from strands_cli.planning.plan import Plan
 from strands_cli.queues import Ticket
+from strands_cli.workers import stranded_runs
 from strands_cli.workers.stranded_runs import StrandedRuns
 from strands_cli.workers.submitted import Submission, moved_request, moved_workflow, submittable, what_stays_here
 from strands_cli.workers.submitted.relocation import facts_to_move, install_lock
@@ -116,10 +118,11 @@ def test_an_artifact_that_is_here_is_nothing_that_a_worker_needs(
     (tmp_path / "artifacts").mkdir()
     (tmp_path / "artifacts" / "n.md").write_text("of another run")
     monkeypatch.chdir(tmp_path)
-    plan = app.plan(flow, planned[1])
+    request = dataclasses.replace(planned[1], beside=tmp_path)  # where a command begins
+    plan = app.plan(flow, request)
 
     assert [found.code for found in plan.findings if found.severity == "error"] == ["artifact-exists"]
-    assert list(what_stays_here(submittable(plan, planned[1]), planned[1])) == []
+    assert list(what_stays_here(submittable(plan, request), request)) == []
 
 
 def test_the_lock_of_another_project_is_not_replaced(tmp_path: Path) -> None:
@@ -157,6 +160,28 @@ def test_a_submitted_run_without_a_ticket_gets_one_and_others_stay_as_they_are(
     assert stranded.find() == ["lost"]
     assert stranded.find() == []
     assert sorted(one.run_id for one in queue.tickets) == ["lost", "waits"]
+
+
+def test_each_open_run_has_its_turn_although_few_are_looked_at_at_once(
+    planned: tuple[Plan, RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stranded_runs, "AT_ONCE", 2)
+    plan, request = planned
+    store, queue = FolderStore(tmp_path / "runs"), Queue()
+    submission: Any = Submission(store, queue, request)  # type: ignore[arg-type]
+    for number in range(4):
+        submission.submit(plan, Ticket(f"lost{number}"))
+        with contextlib.closing(store.create(f"of-a-terminal{number}")) as journal:
+            journal.put(**{**facts_of(plan, request), "id": f"of-a-terminal{number}", "status": "running"})
+    queue.tickets = []
+    stranded: Any = StrandedRuns(store, queue)  # type: ignore[arg-type]
+
+    looks = [stranded.find() for _ in range(4)]
+
+    assert max(map(len, looks)) <= 2
+    assert sorted(run_id for look in looks for run_id in look) == [f"lost{number}" for number in range(4)]
+    queue.tickets = []
+    assert len([run_id for _ in range(3) for run_id in stranded.find()]) == 4, "and then it begins again"
 
 
 def test_a_run_that_was_submitted_twice_has_one_journal_and_one_ticket(

@@ -68,16 +68,18 @@ def test_where_there_are_no_queues_no_batch_is_stored(site: Site) -> None:
     assert site.folder.strands("runs", "list", "--json").document["runs"] == []
 
 
-def test_no_denial_is_announced_where_calls_wait(site: Site) -> None:
-    agents = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
+def test_what_is_announced_of_calls_that_ask_is_what_the_workers_do(site: Site) -> None:
+    call = {"tool": "native:file_write", "input": {"path": "written.txt", "content": "{{ topic }}"}}
     site.folder.write("one.csv", "topic\none\n")
-    site.worker("--name", "f")
-    flow = site.flow("asking", agents=agents)
-    words = ("batch", "run", flow, "one.csv", "-o", "asking.jsonl")
+    site.worker("--name", "f", "--queue", "of-asking")
+    flow = site.flow("asking", agents={}, pattern={"type": "chain", "config": {"steps": [call]}})
+    words = ("batch", "run", flow, "one.csv", "--engine", "dbos", "--queue", "of-asking")
 
-    assert "denied" in site.strands(*words, "--name", "here").err
-    ran = site.strands(*words, "--name", "there", "--force", "--engine", "dbos")
-    assert (ran.code, "denied" in ran.err) == (0, False)
+    waits = site.strands(*words, "-o", "waits.jsonl", "--name", "waits")
+    assert (waits.code, "will wait for a person" in waits.err, "will be denied" in waits.err) == (19, True, False)
+    denied = site.strands(*words, "-o", "denied.jsonl", "--name", "denied", "--deny")
+    assert (denied.code, "will wait for a person" in denied.err, "will be denied" in denied.err) == (21, False, True)
+    assert json.loads((site.folder.work / "denied.jsonl").read_text())["status"] == "failed"
 
 
 def test_a_batch_whose_store_does_not_answer_for_a_time_goes_on_when_it_does(site: Site) -> None:

@@ -305,3 +305,17 @@ return answer(text=sys.stdin.read() + "read")
         ("stderr", "WARNING a.tool: logged"),
     }
     assert site.json("runs", "show", run_id)["response"] == "read"
+
+
+def test_a_worker_without_yes_asks_a_person_whatever_a_run_was_submitted_with(site: Site) -> None:
+    write = {"tool": "native:file_write", "input": {"path": "written.txt", "content": "{{ topic }}"}}
+    flow = site.flow("approved", agents={}, pattern={"type": "chain", "config": {"steps": [write]}})
+    words = ("--queue", "of-careful")
+    runs = [site.submit("x", *words, *how, flow=flow) for how in (("--yes",), ("--allow", "file_write"))]
+
+    assert site.worker(*words, "--drain", "--no-yes").end() == 0
+    assert [site.status(run) for run in runs] == ["waiting", "waiting"]
+
+    assert site.strands("approve", runs[0]).code == 0
+    assert site.worker(*words, "--drain", "--no-yes").end() == 0
+    assert [site.status(run) for run in runs] == ["completed", "waiting"], "what a person answers counts"

@@ -12,8 +12,10 @@ import psycopg
 import pytest
 from store_kit import initialised, opened, refused
 
+from strands_cli.errors import RunRecordError
 from strands_cli.store_place import StorePlace
 from strands_store_postgres import store
+from strands_store_postgres.address import REPLY_S, target_of
 from tests.postgres.postgres_server import PASSWORD, PostgresServer
 
 pytestmark = pytest.mark.postgres
@@ -74,6 +76,30 @@ def test_each_wrong_address_says_what_to_do(change: Callable[[str], str], fix: s
     initialised(database)
     open_at(database)
     assert fix in str(refused(lambda: open_at(change(database))).fix)
+
+
+@pytest.mark.parametrize(
+    ("query", "seconds"),
+    [
+        ("", REPLY_S),
+        ("?reply_timeout=7", 7.0),
+        ("?sslmode=prefer&reply_timeout=0&schema=other", None),
+        ("?reply_timeout=999999", 999999.0),
+    ],
+)
+def test_an_address_says_how_long_a_reply_may_not_come(query: str, seconds: float | None) -> None:
+    target = target_of(StorePlace(address="postgresql://h/d"), f"postgresql://h/d{query}")
+
+    assert target.reply_s == seconds
+    assert "reply_timeout" not in target.conninfo, "libpq knows no such parameter"
+
+
+@pytest.mark.parametrize("given", ["", "-1", "2.5", "1e3", "20s", "%D9%A3", "1000000"])
+def test_a_reply_timeout_that_is_not_whole_seconds_is_refused(given: str) -> None:
+    with pytest.raises(RunRecordError) as raised:
+        target_of(StorePlace(address="postgresql://h/d"), f"postgresql://h/d?reply_timeout={given}")
+
+    assert "reply_timeout=20" in str(raised.value.fix)
 
 
 @pytest.mark.parametrize(("encryption", "fix"), [("no encryption", "sslmode=verify-full"), ("SSL encryption", "")])

@@ -39,10 +39,12 @@ class StrandedRuns:
         unfinished = [run for run in self._store.with_status(*OPEN) if run not in self._not_submitted]
         if self._next >= len(unfinished):
             self._next = 0
-        unfinished = unfinished[self._next : self._next + AT_ONCE]
-        self._next += AT_ONCE
-        lost = set(unfinished) - self._queue.live(unfinished) if unfinished else set()
-        return [run_id for run_id in sorted(lost) if self._put(run_id)]
+        looked_at = unfinished[self._next : self._next + AT_ONCE]
+        lost = set(looked_at) - self._queue.live(looked_at) if looked_at else set()
+        found = [run_id for run_id in sorted(lost) if self._put(run_id)]
+        # Those that were not submitted are left out next time, so that what is behind them moves up.
+        self._next += sum(run_id not in self._not_submitted for run_id in looked_at)
+        return found
 
     def _put(self, run_id: str) -> bool:
         """Give one run a ticket, unless a process works on it; return whether it got one."""
