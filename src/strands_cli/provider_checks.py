@@ -24,6 +24,7 @@ from strands_cli.providers import (
     value_at,
     written_host,
 )
+from strands_cli.secrets import is_short, short_secret
 from strands_cli.versions import is_within
 
 UNKNOWN_PROVIDER = Code(
@@ -318,6 +319,9 @@ def _check_key(
         yield Finding(MISSING_API_KEY, message, locate("provider"), fix)
     else:
         yield from _check_destination(provider, settings, variables, locate)
+        if not needs_no_key(provider, settings, environ):  # what a server on this machine gets is often no secret
+            short = [name for name in variables if is_short(environ.get(name, ""))]
+            yield from (short_secret(f"{name}, the key of '{provider.name}',", locate("provider")) for name in short)
 
 
 def _unusable_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, str]) -> tuple[str, str] | None:

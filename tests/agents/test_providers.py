@@ -30,7 +30,7 @@ LIVE = [provider for provider in PROVIDERS.values() if provider.model_class]
 # Constructor keywords that take an object made in Python, which a file cannot hold.
 OBJECTS_ONLY = {"client", "boto_session"}
 COMMON_KEYS = {"context_window_limit"}
-KEYED = {"OPENAI_API_KEY": "k"}
+KEYED = {"OPENAI_API_KEY": "key-of-tests"}
 
 
 def settings(provider: str, model_id: str | None = "m", **more: Any) -> ModelSettings:
@@ -289,7 +289,7 @@ def test_other_credentials_replace_the_key() -> None:
 
 def test_the_key_that_litellm_needs_follows_from_the_model() -> None:
     assert checked(settings("litellm", "groq/llama"), {}) == [("warning", "missing-api-key")]
-    assert checked(settings("litellm", "groq/llama"), {"GROQ_API_KEY": "k"}) == []
+    assert checked(settings("litellm", "groq/llama"), {"GROQ_API_KEY": "key-of-tests"}) == []
     assert checked(settings("litellm", "some-proxy/model"), {}) == []
 
 
@@ -312,7 +312,7 @@ def test_what_the_sdk_would_choose_for_bedrock_is_reported() -> None:
 def test_a_needed_setting_that_is_absent_is_an_error() -> None:
     for name in ("openai", "ollama", "gemini", "mistral", "litellm", "writer", "openai_responses"):
         assert ("error", "provider-needs") in checked(settings(name, None), {})
-    assert checked(settings("anthropic"), {"ANTHROPIC_API_KEY": "k"}) == [("error", "provider-needs")]
+    assert checked(settings("anthropic"), {"ANTHROPIC_API_KEY": "key-of-tests"}) == [("error", "provider-needs")]
     aws = {"AWS_PROFILE": "p", "AWS_REGION": "r"}
     assert checked(settings("sagemaker", None), aws) == [("error", "provider-needs")]
     assert checked(settings("sagemaker", None, options={"endpoint_config": {"endpoint_name": "e"}}), aws) == []
@@ -333,7 +333,7 @@ def test_a_setting_given_twice_is_a_warning_and_the_field_wins(wording: Wording)
 
 
 def test_a_temperature_that_the_class_refuses_is_found() -> None:
-    assert checked(settings("mistral", temperature=1.5), {"MISTRAL_API_KEY": "k"}) == [
+    assert checked(settings("mistral", temperature=1.5), {"MISTRAL_API_KEY": "key-of-tests"}) == [
         ("error", "setting-out-of-range")
     ]
     assert checked(settings("openai", temperature=1.5)) == []

@@ -50,13 +50,13 @@ def flow(**more: object) -> str:
 def live(folder: Folder) -> Iterator[ModelServer]:
     """Serve the models of agents that say `provider: openai`."""
     with ModelServer([]) as server:
-        folder.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-key"}
+        folder.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "key-of-tests"}
         yield server
 
 
 def serve(folder: Folder, *turns: Turn | str) -> ModelServer:
     server = ModelServer([turn if isinstance(turn, Turn) else Turn(turn) for turn in turns])
-    folder.environ |= {"OPENAI_API_KEY": "a-key"}
+    folder.environ |= {"OPENAI_API_KEY": "key-of-tests"}
     return server
 
 

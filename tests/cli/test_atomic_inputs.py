@@ -29,7 +29,7 @@ REFUSED = {"name": "empty", "input": {}, "expect": {"error": "bad_input"}}
 @pytest.fixture
 def server(folder: Folder) -> Iterator[ModelServer]:
     with ModelServer([Turn("done")] * 2) as server:
-        folder.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "a-key"}
+        folder.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "key-of-tests"}
         folder.write("older.yaml", FLOW)
         folder.write("agent.yaml", {**AGENT, "provider": "openai", "model_id": "m"})
         yield server

@@ -119,7 +119,7 @@ def test_a_bad_table_is_reported_with_its_file_and_fails_the_plan_with_18(
         load_prices(environ)
     wording(raised.value.message)
     assert "prices.json" in raised.value.message
-    plan = chain_of(STEP, environ={"OPENAI_API_KEY": "k", **environ})
+    plan = chain_of(STEP, environ={"OPENAI_API_KEY": "key-of-tests", **environ})
     (finding,) = found(plan, "bad-prices")
     wording(finding.message)
     with pytest.raises(NotEquipped):
@@ -147,7 +147,7 @@ def test_a_limit_on_money_needs_the_price_of_every_model_in_use() -> None:
 
 
 def test_what_the_fix_says_helps(tmp_path: Path) -> None:
-    environ = {"OPENAI_API_KEY": "k", **own(tmp_path, {"openai/mine": {"input": 1, "output": 2}})}
+    environ = {"OPENAI_API_KEY": "key-of-tests", **own(tmp_path, {"openai/mine": {"input": 1, "output": 2}})}
     plan = chain_of(STEP, runtime=MONEY.replace("MODEL", "mine"), environ=environ)
     assert found(plan, "unknown-price") == []
     assert plan.prices.price("openai", "mine") == Price(1, 2)

@@ -39,7 +39,7 @@ def plan_of(
     assert not [f for f in loaded.findings if f.severity == "error"], "\n".join(map(str, loaded.findings))
     settings = Settings(Path("runs"), custom)
     catalog = catalog if catalog is not None else discover_catalog([])
-    environ = {"OPENAI_API_KEY": "k"} if environ is None else environ
+    environ = {"OPENAI_API_KEY": "key-of-tests"} if environ is None else environ
     machine = Installation(catalog, settings, policy or Policy(), None, environ)
     return build_plan(loaded.spec, document, machine, options or RunRequest())
 

@@ -78,11 +78,11 @@ def test_a_missing_key_is_found_once_for_all_agents_that_share_the_model() -> No
     with pytest.raises(NotEquipped) as raised:
         require_runnable(plan)
     assert raised.value.exit_code == 18
-    assert found(chain_of(STEPS, agents=AGENTS, environ={"OPENAI_API_KEY": "k"}), "missing-api-key") == []
+    assert found(chain_of(STEPS, agents=AGENTS, environ={"OPENAI_API_KEY": "key-of-tests"}), "missing-api-key") == []
 
 
 def test_a_missing_extra_is_found_and_named() -> None:
-    plan = chain_of(ONE, runtime="{provider: writer, model_id: m}", environ={"WRITER_API_KEY": "k"})
+    plan = chain_of(ONE, runtime="{provider: writer, model_id: m}", environ={"WRITER_API_KEY": "key-of-tests"})
     (finding,) = found(plan, "missing-extra")
     assert "strands-cli[writer]" in str(finding.fix)
 
@@ -220,7 +220,9 @@ def test_warnings_stop_nothing() -> None:
 
 def test_one_finding_is_reported_once() -> None:
     finding = Finding(UNKNOWN_INPUT, "x", severity="warning")
-    machine = Installation(discover_catalog([]), Settings(Path("runs")), Policy(), None, {"OPENAI_API_KEY": "k"})
+    machine = Installation(
+        discover_catalog([]), Settings(Path("runs")), Policy(), None, {"OPENAI_API_KEY": "key-of-tests"}
+    )
     loaded = load_spec(read_document("flow.yaml", chain_of(ONE).text)).with_findings([finding])
     plan = plan_workflow(loaded, machine, lambda plan, loaded: [finding, finding], RunRequest())
     assert plan.findings.count(finding) == 1

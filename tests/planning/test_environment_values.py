@@ -14,7 +14,9 @@ STEP = "- {agent: writer, input: go}"
 
 def host_of(text: str, **environ: str) -> Any:
     plan = chain_of(
-        STEP, runtime=f"{{provider: openai, model_id: m, host: '{text}'}}", environ={"OPENAI_API_KEY": "k", **environ}
+        STEP,
+        runtime=f"{{provider: openai, model_id: m, host: '{text}'}}",
+        environ={"OPENAI_API_KEY": "key-of-tests", **environ},
     )
     return plan.agents["writer"].model.host
 

@@ -35,7 +35,7 @@ CONFIG = {
 }
 INPUT = {"type": "object", "properties": {"method": {"type": "string"}, "path": {"type": "string"}}}
 BEES = "{id: bees, base_url: 'https://api.bees.test/v1'}"
-KEY = {"OPENAI_API_KEY": "k", "TOKEN": "0123456789"}
+KEY = {"OPENAI_API_KEY": "key-of-tests", "TOKEN": "0123456789"}
 STEP = "- {agent: writer, input: go}"
 
 

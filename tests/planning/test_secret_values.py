@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
 
-KEY = {"OPENAI_API_KEY": "k"}
+KEY = {"OPENAI_API_KEY": "key-of-tests"}
 STEP = "- {agent: writer, input: x}"
 
 
@@ -252,3 +253,28 @@ def test_a_secret_that_the_record_would_keep_is_refused(rest: str) -> None:
 def test_a_workflow_without_its_secrets_in_it_is_let_through() -> None:
     plan = with_secret("{key: TOKEN}", rest="description: see TOKEN", TOKEN="0123456789")
     require_unwritten(plan, read_secrets(plan, {"TOKEN": "0123456789"}))
+
+
+def test_a_secret_too_short_to_be_hidden_is_named_where_it_is(tmp_path: Path) -> None:
+    for name, value in [("blank", " a-b-c-d \n"), ("two", "äöüäöüä"), ("long", "eight-ch"), ("large", " " * 400)]:
+        (tmp_path / name).write_text(value)
+    os.mkfifo(tmp_path / "fifo")  # would keep for ever who opens it
+    names = ("blank", "two", "long", "large", "fifo")
+    files = [f"{{key: {name}, source: file, path: {name}}}" for name in names]
+    secrets = ", ".join(["{key: PIN, name: pin}", "{key: EIGHT}", *files])
+    plan = with_secret(secrets, tmp_path, PIN="4711abc", EIGHT="4711abcd", OPENAI_API_KEY="a-long-enough-key")
+    short = found(plan, "short-secret")
+    assert [one.where.pointer for one in short if one.where] == [f"/env/secrets/{index}" for index in (0, 2, 3)]
+    assert [one.severity for one in short] == ["warning"] * 3
+    assert "'pin'" in short[0].message
+    shown = "\n".join(f"{one.message} {one.fix}" for one in short)
+    assert not any(one in shown for one in ("4711", "a-b-c-d", "äöü", " 7", "seven"))
+
+
+@pytest.mark.parametrize(("key", "is_named"), [("tiny-k7", True), ("a-long-enough-key", False)])
+def test_a_key_of_a_model_too_short_to_be_hidden_is_named(key: str, is_named: bool) -> None:
+    short = found(chain_of(STEP, environ={"OPENAI_API_KEY": key}), "short-secret")
+    assert [one.where is not None and "OPENAI_API_KEY" in one.message for one in short] == [True] * is_named
+    assert not any(key in f"{one.message} {one.fix}" for one in short)
+    at_home = "{provider: openai, model_id: m, host: 'http://127.0.0.1:9/v1'}"
+    assert found(chain_of(STEP, runtime=at_home, environ={"OPENAI_API_KEY": key}), "short-secret") == []

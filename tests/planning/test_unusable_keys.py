@@ -7,6 +7,7 @@ import pytest
 from strands_cli.doctor.setup import check_providers
 from strands_cli.provider_checks import MISSING_API_KEY, check_provider
 from strands_cli.providers import ModelSettings, fault_of_key
+from strands_cli.secrets.short_secrets import MIN_LENGTH, SHORT_SECRET
 
 KEY = "sk-proj-Ab12_cd-34"
 NOT_KEYS = [
@@ -30,7 +31,8 @@ def test_what_is_not_a_key_is_found_by_plan_and_doctor(value: str) -> None:
 @pytest.mark.parametrize("value", [KEY, "AIzaSyD-abc", "gsk_abc", "a" * 40, "secret-key-1", "not-a-key", "any"])
 def test_what_may_be_a_key_is_one(value: str) -> None:
     assert fault_of_key(value) is None
-    assert check_provider(ModelSettings("openai", "m"), {"OPENAI_API_KEY": value}) == []
+    found = check_provider(ModelSettings("openai", "m"), {"OPENAI_API_KEY": value})
+    assert [one.code for one in found] == [SHORT_SECRET] * (len(value) < MIN_LENGTH)
 
 
 def test_a_server_on_this_machine_takes_any_key() -> None:

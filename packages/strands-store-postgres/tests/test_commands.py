@@ -113,7 +113,7 @@ def test_a_run_that_waits_is_answered(commands: Commands) -> None:
 
 def test_a_killed_run_is_resumed_and_repeats_no_finished_call(commands: Commands, hanging: threading.Event) -> None:
     with ModelServer([Turn("first"), Turn("second", after=hanging), Turn("second")]) as server:
-        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "k"}
+        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "key-of-tests"}
         place = {"STRANDS_RUNS_DIR": "", "STRANDS_STORE": commands.address}
         started = commands.folder.start("run", flow, **place, **env)
         until(lambda: len(server.requests) == 2)
@@ -129,7 +129,7 @@ def test_a_killed_run_is_resumed_and_repeats_no_finished_call(commands: Commands
 
 def test_a_run_is_cancelled_from_another_process(commands: Commands, hanging: threading.Event) -> None:
     with ModelServer([Turn("first", after=hanging)]) as server:
-        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "k"}
+        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "key-of-tests"}
         place = {"STRANDS_RUNS_DIR": "", "STRANDS_STORE": commands.address}
         started = commands.folder.start("run", flow, **place, **env)
         until(lambda: len(server.requests) == 1)
@@ -146,7 +146,7 @@ def test_a_run_whose_connection_is_cut_says_so_and_how_it_goes_on(
     commands: Commands, hanging: threading.Event, postgres_server: PostgresServer
 ) -> None:
     with ModelServer([Turn("first", after=hanging), Turn("first"), Turn("second")]) as server:
-        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "k"}
+        flow, env = live_workflow(commands.folder, server), {"OPENAI_API_KEY": "key-of-tests"}
         place = {"STRANDS_RUNS_DIR": "", "STRANDS_STORE": commands.address}
         started = commands.folder.start("run", flow, "--log", "json", **place, **env)
         until(lambda: len(server.requests) == 1)
@@ -176,12 +176,12 @@ def test_a_wrong_store_ends_a_run_before_anything_is_sent(
     with ModelServer([Turn("first"), Turn("second")]) as server:
         flow = live_workflow(commands.folder, server)
         for store, code in wrong.items():
-            ran = commands.run("run", flow, store=store, OPENAI_API_KEY="k")
+            ran = commands.run("run", flow, store=store, OPENAI_API_KEY="key-of-tests")
             assert (ran.code, "fix: " in ran.err) == (code, True), ran.err
         postgres_server.run(
             "UPDATE strands.meta SET value = '99' WHERE name = 'format'", database=database.split("/")[-1]
         )
-        assert commands.run("run", flow, OPENAI_API_KEY="k").code == ExitCode.RUN_RECORD
+        assert commands.run("run", flow, OPENAI_API_KEY="key-of-tests").code == ExitCode.RUN_RECORD
         assert server.requests == []
 
 

@@ -14,6 +14,7 @@ from strands_cli.policy.rules import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
+from strands_cli.secrets import short_keys, short_secret
 
 _MOST_DIFFERENCES = 5
 
@@ -41,6 +42,11 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
     if not ready:
         fix = "strands explain live-models; workflows with a recording run without"
         yield Check("providers", "warning", "no model provider with a key is ready", fix)
+
+
+def check_short_keys(environ: Mapping[str, str]) -> Iterator[Check]:
+    """Report the variables with keys that are too short to be hidden; neither value nor length is shown."""
+    yield from (_found("secrets", short_secret(f"the variable {name}")) for name in short_keys(environ))
 
 
 def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:

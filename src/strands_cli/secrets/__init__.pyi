@@ -4,8 +4,12 @@ from strands_cli.secrets.process_streams import hide_in_output as hide_in_output
 from strands_cli.secrets.process_streams import redact_output as redact_output
 from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
 from strands_cli.secrets.redactor import Redactor as Redactor
+from strands_cli.secrets.redactor import short_keys as short_keys
 from strands_cli.secrets.secret_sources import MAX_BYTES as MAX_BYTES
 from strands_cli.secrets.secret_sources import SecretFault as SecretFault
 from strands_cli.secrets.secret_sources import SecretReference as SecretReference
+from strands_cli.secrets.secret_sources import is_short_here as is_short_here
 from strands_cli.secrets.secret_sources import read_secret as read_secret
 from strands_cli.secrets.secret_sources import require_source as require_source
+from strands_cli.secrets.short_secrets import is_short as is_short
+from strands_cli.secrets.short_secrets import short_secret as short_secret

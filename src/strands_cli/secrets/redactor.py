@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.secrets.personal_data import final_length, may_hold_personal, without_personal, without_personal_in
-from strands_cli.secrets.secret_forms import MIN_LENGTH, FormFinder, forms_of
+from strands_cli.secrets.secret_forms import FormFinder, forms_of
+from strands_cli.secrets.short_secrets import MIN_LENGTH, is_short
 
 
 class _DataClass(Protocol):
@@ -50,8 +51,7 @@ class Redactor:
     @classmethod
     def of_environment(cls, environ: Mapping[str, str]) -> Redactor:
         """Return a redactor of the model providers' key variables that are set, and of every other `*_API_KEY`."""
-        names = {name for provider in PROVIDERS.values() for name in provider.keys} | set(_AWS_VARIABLES)
-        return cls(value for name, value in environ.items() if name in names or name.endswith("_API_KEY"))
+        return cls(environ[name] for name in _key_variables(environ))
 
     def __repr__(self) -> str:
         """Return how much it hides; a value must not get into a log or a traceback."""
@@ -116,6 +116,16 @@ class Redactor:
 
 
 HIDE_NOTHING = Redactor()
+
+
+def short_keys(environ: Mapping[str, str]) -> list[str]:
+    """Return the variables of `Redactor.of_environment` whose values are too short to be hidden."""
+    return [name for name in _key_variables(environ) if is_short(environ[name])]
+
+
+def _key_variables(environ: Mapping[str, str]) -> list[str]:
+    names = {name for provider in PROVIDERS.values() for name in provider.keys} | set(_AWS_VARIABLES)
+    return sorted(name for name in environ if name in names or name.endswith("_API_KEY"))
 
 
 class RedactedStream:

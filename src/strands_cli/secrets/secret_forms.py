@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-# A shorter text would be found by chance in texts that have nothing to do with it.
-MIN_LENGTH = 8
+from strands_cli.secrets.short_secrets import MIN_LENGTH
+
 MIN_LINE = 16
 
 # The lines around the content of a key file, which are the same for all.

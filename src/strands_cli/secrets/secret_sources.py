@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from strands_cli.secrets.short_secrets import MIN_LENGTH, is_short
 from strands_cli.subprocesses import end_group
 
 COMMAND_SECONDS = 20.0
 MAX_BYTES = 64 * 1024
+# A character has 4 bytes at most; a larger file holds white space, which counts for nothing, or enough.
+_SMALL_FILE = 4 * MIN_LENGTH
 # Sources that need the client of a service; `read_secret` receives it.
 REMOTE = ("secrets_manager", "ssm")
 # The keyring's service where the workflow names none.
@@ -88,6 +92,20 @@ def read_secret(
     if not value:
         raise SecretFault(f"the secret '{secret.name}' is empty", f"give its {secret.source} a value")
     return value
+
+
+def is_short_here(secret: SecretReference, environ: Mapping[str, str]) -> bool:
+    """Return whether a secret is too short to be hidden, as far as a variable or a small plain file shows it."""
+    if secret.source == "env":
+        return is_short(environ.get(secret.key, ""))
+    if secret.source != "file":
+        return False
+    try:
+        about = _file_of(secret).stat()
+        is_small = stat.S_ISREG(about.st_mode) and about.st_size <= _SMALL_FILE
+        return is_small and is_short(_text(secret, _read_file(secret)))
+    except (OSError, ValueError, SecretFault):
+        return False
 
 
 def _not_set(secret: SecretReference) -> SecretFault:

@@ -39,19 +39,24 @@ WRITTEN_SECRET = Code(
 
 
 def check_secrets(plan: Plan, places: Sequence[Where], environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each secret that is not there, or that no one takes; runs no program, opens no keyring.
+    """Yield a finding for each secret that is not there, that no one takes, or that is too short to be hidden.
+
+    Runs no program, opens no keyring.
 
     Args:
         places: Where each secret of the plan is named, or needed.
     """
     if not plan.spec.env.secrets:
         return
-    from strands_cli.secrets import SecretFault, require_source
+    from strands_cli.secrets import SecretFault, is_short_here, require_source, short_secret
 
     taken = secret_takers(plan)
     for secret, where in zip(plan.spec.env.secrets, places, strict=False):
+        reference = _reference(secret, plan.base_dir, plan.places)
+        if is_short_here(reference, environ):
+            yield short_secret(f"the secret '{reference.name}'", where)
         try:
-            require_source(_reference(secret, plan.base_dir, plan.places), environ)
+            require_source(reference, environ)
         except SecretFault as fault:
             if secret_name(secret) in taken:
                 yield Finding(MISSING_SECRET, str(fault), where, fault.fix)
