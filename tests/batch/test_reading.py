@@ -14,7 +14,7 @@ import pytest
 
 from strands_cli import app
 from strands_cli.batch.reading import checked_rows, row_source
-from strands_cli.batch.reading.checked_rows import read_rows
+from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
 from strands_cli.batch.reading.row_checks import CheckedRow
 from strands_cli.errors import InvalidInput, UsageError
 from strands_cli.planning import RunRequest, installation_for
@@ -66,7 +66,8 @@ def read(
     path = directory / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     request = RunRequest(**common)
-    with read_rows(str(path), None, planned_flow(flow, request), loaded_flow(flow), request, ignored) as rows:
+    file = RowsFile(str(path), ignored=ignored)
+    with read_rows(file, planned_flow(flow, request), loaded_flow(flow), request) as rows:
         return list(rows)
 
 
@@ -293,7 +294,7 @@ def test_rows_are_read_in_the_same_memory_however_many_they_are(tmp_path: Path) 
         (tmp_path / "rows.csv").write_text(HEADER + "".join(f"row {n},{n},plain\n" for n in range(count)))
         loaded, planned = loaded_flow(FLOW), planned_flow(FLOW, RunRequest())
         tracemalloc.start()
-        with read_rows(str(tmp_path / "rows.csv"), None, planned, loaded, RunRequest()) as rows:
+        with read_rows(RowsFile(str(tmp_path / "rows.csv")), planned, loaded, RunRequest()) as rows:
             assert sum(1 for _ in rows) == count
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

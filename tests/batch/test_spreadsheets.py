@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli import app
-from strands_cli.batch.reading.checked_rows import read_rows
+from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
 from strands_cli.batch.stored.batch_identity import plan_batch
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError
 from strands_cli.planning.run_request import RunRequest
@@ -30,7 +30,7 @@ def rows_of(folder: Path, name: str, *, skips: bool = False, chosen: str | None 
     file.write_text(FLOW, encoding="utf-8")
     request = RunRequest()
     found = plan_batch(app.load(file), request, None)
-    with read_rows(name, chosen, found.planned, found.loaded, request, skips=skips) as read:
+    with read_rows(RowsFile(name, chosen, skips=skips), found.planned, found.loaded, request) as read:
         return [dict(row.inputs) for row in read]
 
 

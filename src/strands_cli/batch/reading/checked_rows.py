@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from strands_cli.batch.reading.row_checks import CheckedRow, RowCheck
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import MAX_ROWS, STDIN, RowSource, TextLines, open_rows
 from strands_cli.errors import ArtifactError, Code, Finding, InvalidInput
+from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
@@ -94,37 +95,42 @@ def _spool_errors() -> Iterator[None]:
         raise ArtifactError(message, fix="free disk space there, or name another directory: TMPDIR=DIR") from error
 
 
-def read_rows(
-    source: str,
-    chosen: str | None,
-    planned: Plan,
-    loaded: Loaded,
-    request: RunRequest,
-    ignored: Iterable[str] = (),
-    *,
-    skips: bool = False,
-) -> CheckedRows:
-    """Return all rows of a file, or of standard input for `-`.
+@dataclass(frozen=True, slots=True)
+class RowsFile:
+    """A file of rows, and how it is read.
+
+    Attributes:
+        path: Its path, or `-` for standard input.
+        format: Its format, if the suffix does not say it.
+        ignored: Columns that are not inputs.
+        skips: Whether a row that cannot be used is left out, if another one can be.
+    """
+
+    path: str
+    format: str | None = None
+    ignored: Sequence[str] = ()
+    skips: bool = False
+
+
+def read_rows(file: RowsFile, planned: Plan, loaded: Loaded, request: RunRequest) -> CheckedRows:
+    """Return all rows of a file.
 
     Args:
-        source: The path.
-        chosen: The format, if the suffix of the file does not say it.
+        file: Which one, and how it is read.
         planned: The plan of the workflow, without the inputs of rows.
         loaded: What it was made from.
         request: Has the inputs that are common to all rows.
-        ignored: Columns that are not inputs.
-        skips: Whether a row that cannot be used is left out, if another one can be.
 
     Raises:
         UsageError: The file cannot be opened, or its format is not known.
         InvalidInput: Some rows cannot be used; the findings have their places.
     """
-    findings = RowFindings(skips=skips)
+    findings = RowFindings(skips=file.skips)
     rows = CheckedRows()
     opened: RowSource | None = None
     try:
-        opened = open_rows(source, chosen)
-        _read(opened, RowCheck(planned, loaded, request, findings, ignored), findings, rows)
+        opened = open_rows(file.path, file.format)
+        _read(opened, RowCheck(planned, loaded, request, findings, file.ignored), findings, rows)
         rows.left_out, rows.reported = list(findings.left_out.values()), findings.of_rows
         if not rows.count and rows.left_out and not findings.count:
             findings.add_all(rows.reported, len(rows.left_out))
@@ -136,7 +142,7 @@ def read_rows(
         rows.close()
         raise
     finally:
-        if opened is not None and source != STDIN:
+        if opened is not None and file.path != STDIN:
             opened.stream.close()
     return rows
 

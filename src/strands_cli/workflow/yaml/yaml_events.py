@@ -12,6 +12,7 @@ import yaml
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.phrases import shortened
 from strands_cli.workflow.yaml.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
+from strands_cli.workflow.yaml.json_spelling import json_as_yaml
 from strands_cli.workflow.yaml.syntax_errors import syntax_error
 
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
@@ -60,13 +61,6 @@ _INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _TEMPLATE = re.compile(r"(\{\{.*?\}\})")
-_SURROGATE_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
-# Comments, and commas before a bracket, which editors allow in JSON. What does not end goes on to the end of the text,
-# so that a search takes linear time.
-_TEXT = r'(?P<text>"(?:[^"\\]|\\.)*(?:"|\\?\Z))'
-_COMMENT = re.compile(_TEXT + r"|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
-_LAST_COMMA = re.compile(_TEXT + r"|,(?=\s*[}\]])", re.DOTALL)
-_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # The complement of c-printable in YAML 1.2.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -310,7 +304,7 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
             it grow without bound. Other faults are in `findings` of the document.
     """
     if text.lstrip(" \t\r\n")[:1] in ("{", "[", '"', "/"):
-        text = _json_as_yaml(text)
+        text = json_as_yaml(text)
     builder = _Builder(file)
     try:
         _feed_document(builder, text)
@@ -386,33 +380,9 @@ def _number_of(text: str) -> int | float | None:
     return number if abs(number) != float("inf") else None
 
 
-def _json_as_yaml(text: str) -> str:
-    """Return JSON in the spelling that YAML readers accept; other text is returned unchanged.
-
-    JSON allows tabs between tokens, writes characters beyond U+FFFF as two escapes, and takes line separators and
-    C1 controls literally; YAML 1.1 readers do none of these.
-    """
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        plain = _LAST_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
-        try:
-            json.loads(plain)
-        except (ValueError, RecursionError):
-            return text
-        text = plain
-    text = _SURROGATE_PAIR.sub(lambda match: match[1] + json.loads(f'"{match[2]}"'), text.replace("\t", " "))
-    return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
 def _spelled(value: Any) -> str:
     """Return a number, a boolean or null as JSON has it."""
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
-
-
-def _blank(found: re.Match[str]) -> str:
-    """Return blanks for a comment or a comma before a bracket, so that all places stay; a text as it is."""
-    return found[0] if found["text"] else re.sub(r"[^\n]", " ", found[0])
 
 
 def _character_error(file: str, text: str, error: Exception) -> InvalidInput:

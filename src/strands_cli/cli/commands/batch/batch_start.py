@@ -77,7 +77,7 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     """Check a workflow with its rows, and work on them."""
     from strands_cli import app
-    from strands_cli.batch.reading import read_rows
+    from strands_cli.batch.reading import RowsFile, read_rows
     from strands_cli.batch.stored import check_choices, plan_batch
     from strands_cli.cli.commands.running import require_trust, warn_of_questions
     from strands_cli.engine.stored_runs import store_at
@@ -89,7 +89,8 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     planned, loaded = found.planned, found.loaded
     require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
     format_ = new.format.value if new.format is not None else None
-    with read_rows(typed.rows, format_, planned, loaded, request, new.ignored, skips=new.skip_bad_rows) as read:
+    file = RowsFile(typed.rows, format_, new.ignored, new.skip_bad_rows)
+    with read_rows(file, planned, loaded, request) as read:
         say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
         require_trust(planned, may_ask=not request.detach)
         if not quiet:
