@@ -77,6 +77,8 @@ ACTS = {
     "tools.mcp.url",
     "tools.mcp.headers",
     "tools.mcp.prefix",
+    "tools.mcp.proxy",
+    "tools.mcp.allow_private",
     "tools.mcp.startup_timeout",
     "tools.mcp.tools.allow",
     "tools.mcp.tools.deny",
