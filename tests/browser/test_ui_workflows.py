@@ -33,7 +33,7 @@ def test_a_run_is_started_from_a_form_answered_and_leaves_its_artifact(local: Lo
     with local.window() as window:
         page = window.page
         page.get_by_role("link", name="Workflows").click()
-        page.get_by_role("link", name=QUOTED).click()
+        page.get_by_role("listitem").filter(has_text=QUOTED).get_by_role("link").click()
         page.get_by_role("textbox", name="what").fill("wax </textarea>")
         page.get_by_role("button", name="Start").click()
         page.get_by_role("button", name="Approve").click()
@@ -49,7 +49,7 @@ def test_a_workflow_with_errors_shows_them_in_place_of_its_form(local: LocalPage
     with local.window(WIDTHS[0]) as window:
         page = window.page
         page.get_by_role("link", name="Workflows").click()
-        page.get_by_role("link", name="broken.yaml").click()
+        page.get_by_role("listitem").filter(has_text="broken.yaml").get_by_role("link").click()
         page.get_by_role("heading", name="Findings").wait_for()
         assert page.get_by_role("button", name="Start").count() == 0
         assert (window.beyond(), window.barriers()) == (0, [])
