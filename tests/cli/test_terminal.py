@@ -19,6 +19,8 @@ pytestmark = pytest.mark.terminals
 WRITE = {"calls": [{"file_write": {"path": "note.txt", "content": "hello"}}]}
 WRITER = {"writer": {"prompt": "You write.", "tools": ["native:file_write"]}}
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
+# The exit code of a run that waits.
+WAITS = 19
 ESCAPE = re.compile(r"\x1b")
 
 
@@ -92,20 +94,28 @@ def test_after_its_timeout_a_gate_takes_its_default_and_leaves_the_next_answer_t
 def test_a_gate_without_default_waits_after_its_timeout(folder: Folder) -> None:
     folder.workflow([*ONE_STEP, gate(timeout_seconds=1)], {"steps.0": [{"text": "The draft."}]})
     with folder.terminal("run", "flow.yaml") as terminal:
-        assert terminal.end() == 19
+        assert terminal.end() == WAITS
     assert folder.record()["status"] == "waiting"
 
 
-def test_the_end_of_input_leaves_a_gate_waiting_and_denies_a_call(folder: Folder) -> None:
+def test_the_end_of_input_leaves_a_gate_and_a_call_waiting_until_they_are_answered(folder: Folder) -> None:
     turns = {"steps.0": [WRITE, {"text": "The draft."}]}
     folder.workflow([*ONE_STEP, gate()], turns, agents=WRITER)
     with folder.terminal("run", "flow.yaml") as terminal:
         terminal.wait_for(r"\[y/N[^]]*\] $")
         terminal.type("\x04")
+        assert terminal.end() == WAITS
+    assert folder.record()["status"] == "waiting"
+    assert "denied" not in terminal.text
+    assert not (folder.work / "note.txt").exists()
+    with folder.terminal("resume", "last") as terminal:
+        terminal.wait_for(r"\[y/N[^]]*\] $")
+        terminal.type("y\n")
         terminal.wait_for(r"\n *\w+: $")
         terminal.type("\x04")
-        assert terminal.end() == 19
-    assert "denied: file_write" in terminal.text
+        assert terminal.end() == WAITS
+    assert folder.record()["status"] == "waiting"
+    assert (folder.work / "note.txt").read_text() == "hello"
 
 
 def test_what_was_typed_before_a_question_is_not_taken_for_its_answer(folder: Folder) -> None:
