@@ -146,15 +146,36 @@ def results(folder: Folder) -> dict[str, str]:
         return {row.key.rpartition(".")[2]: json.dumps(row.output) for row in journal.rows("tool")}
 
 
-def test_in_a_pipe_each_is_denied_with_what_would_allow_it(folder: Folder, url: str) -> None:
-    ask_for(folder, calls_of(url))
+def nothing_happened(folder: Folder) -> bool:
+    return {path.name for path in folder.work.iterdir()} == {"flow.yaml", "flow.recording.yaml"}
+
+
+def test_in_a_pipe_they_wait_with_what_would_allow_each(folder: Folder, url: str) -> None:
+    calls = calls_of(url)
+    ask_for(folder, calls)
     ran = folder.strands("run", "flow.yaml")
-    assert (ran.code, ran.out) == (21, "done\n"), ran.err
-    for name, said in results(folder).items():
+    assert (ran.code, ran.out) == (19, ""), ran.err
+    warned = re.findall(r"^ *warning: calls of '(\w+)' will wait .*\(allow: --allow (\w+)\)$", ran.err, re.MULTILINE)
+    assert warned == [(name, name) for name in calls]
+    assert results(folder) == {}
+    assert nothing_happened(folder)
+    assert not [word for word in PROMPTED if word in ran.err]
+    went_on = folder.strands("resume", run_id(folder), *(word for name in calls for word in ("--allow", name)))
+    assert (went_on.code, went_on.out) == (0, "done\n"), went_on.err
+    assert "posted" in results(folder)["http_request"]
+
+
+def test_each_is_denied_with_what_would_allow_it(folder: Folder, url: str) -> None:
+    ask_for(folder, calls_of(url))
+    ran = folder.strands("run", "flow.yaml", "--deny")
+    assert (ran.code, ran.out) == (21, ""), ran.err
+    denied = results(folder)
+    assert list(denied) == list(calls_of(url))
+    for name, said in denied.items():
         assert f"--allow {name}" in said
         older = re.findall(rf"^warning\[legacy-tool\]: .*\bstrands_tools\.{name}'", ran.err, re.MULTILINE)
         assert older == [], "only an installed tool is named in its place"
-    assert {path.name for path in folder.work.iterdir()} == {"flow.yaml", "flow.recording.yaml"}
+    assert nothing_happened(folder)
     assert not [word for word in PROMPTED if word in ran.err]
 
 

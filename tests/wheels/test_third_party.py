@@ -116,9 +116,12 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     policy.write_text("version: 1\nrules:\n  - allow: native:units.define_unit\n")
     strands(operator, "lock")
     named = ("trip.yaml", "--policy", "strands-policy.yaml")
-    assert "denied: define_unit" in strands(operator, "run", "trip.yaml", code=10), (
+    waits = strands(operator, "run", "trip.yaml", code=19)
+    assert "/approval  Allow guide to call define_unit of strands-tool-units?" in waits, (
         "a file that nobody named allows nothing"
     )
+    assert "--allow define_unit" in waits
+    assert "denied: define_unit" in strands(operator, "run", "trip.yaml", "--deny", code=10)
     assert "620.2088 m" in strands(operator, "run", *named, "--locked")
 
     # One byte more: the lock refuses it, and `verify` names the file.
