@@ -80,13 +80,14 @@ def open_network(text: str) -> OpenNetwork:
     return OpenNetwork(ip_network(network.replace("[", "").replace("]", ""), strict=False), _port(port))
 
 
-def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[OpenNetwork] = ()) -> Iterator[str]:
+def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[OpenNetwork] | None = ()) -> Iterator[str]:
     """Yield why a connection to what is written may not end at the addresses that were found, for each that may not.
 
     What is written in a form that is not public has been asked about: any address but those that are never opened will
-    do. The others have to be public, or in a network that the workflow opens, which has been asked about too.
+    do. The others have to be public, or in a network that the workflow opens, which has been asked about too; None for
+    what has no place to open one.
     """
-    asked, opened = not is_public(written), tuple(opened)
+    asked, can_open, opened = not is_public(written), opened is not None, tuple(opened or ())
     is_literal = parse_address(_host_in(written)[0].strip("[]")) is not None
     for text in found:
         address = parse_address(text)
@@ -100,6 +101,8 @@ def admitted(written: str, found: Iterable[str], port: int, opened: Iterable[Ope
                 continue
             if meaning != address:
                 yield f"{meaning} (inside {address}) is not a public address ({kind})"
+            elif not can_open:
+                yield f"{address} is not a public address ({kind})"
             elif kind in NEVER:
                 yield f"{address} is not a public address ({kind}), and nothing opens it"
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,13 @@ from strands_cli.config import use_private_bytecode
 from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
 from strands_cli.planning import RunRequest
-from strands_cli.planning.data_flow import require_named, require_unwritten
-from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedTool, tools_in_step
+from strands_cli.planning.data_flow import Trust, require_named, require_unwritten
+from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedAgent, PlannedTool, tools_in_step
 from strands_cli.planning.watch import mounts_of
 from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy.rules import Rule
+from strands_cli.provider_table import PROVIDERS
+from strands_cli.providers import written_host
 from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
 from strands_cli.tools.calls import CheckedToolCaller, Contract, Parts, PermissionCheck
 from strands_cli.tools.loading import Tell, Toolbox, custom_folders, load_tools
@@ -169,8 +171,9 @@ class _Assembly:
         require_named(plan.spec, [(one.planned, one.claims) for loaded in toolbox.tools.values() for one in loaded])
         played = {agent.recording for agent in plan.agents.values() if agent.recording}
         recordings = {str(path): self.shared.recording(path, plan.files) for path in played}
-        make = partial(self.shared.model, hooks=plan.hooks, secrets=check.contract.secrets)
         live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
+        of_others = not plan.host_is_typed and _names_host(live) and Trust.of(plan).is_of_others
+        make = partial(self.shared.model, hooks=plan.hooks, secrets=check.contract.secrets, of_others=of_others)
         # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
         models = RunModels(
             {agent.id: make(agent.model, who=agent.id) for agent in live},
@@ -180,6 +183,12 @@ class _Assembly:
         context = context_of(plan, check.contract.workspace, make)
         runner = SdkAgentRunner(models, toolbox, check, context, partial(place_of_max_tokens, plan))
         return Workers(runner, CheckedToolCaller(toolbox, check), toolbox, models, check.redactor, inner)
+
+
+def _names_host(agents: Iterable[PlannedAgent]) -> bool:
+    """Return whether the workflow names the host of a model; an unnamed one is the provider's own."""
+    models = [(PROVIDERS[agent.model.provider], agent.model) for agent in agents if agent.model.provider in PROVIDERS]
+    return any(written_host(provider, model) for provider, model in models)
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any], make: Callable[..., Model]) -> Context:

@@ -81,19 +81,29 @@ class SharedRuns:
         known = self._secrets.get(id(plan.spec))
         return known[1] if known is not None else await secrets_of(plan)
 
-    def model(self, settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str, str], who: str) -> SharedModel:
+    def model(
+        self,
+        settings: ModelSettings,
+        hooks: Hooks | None,
+        secrets: Mapping[str, str],
+        who: str,
+        *,
+        of_others: bool = False,
+    ) -> SharedModel:
         """Return the model of some settings for one run; runs with the same ones share the object behind it.
 
         Args:
             who: Who asks it, for messages.
+            of_others: Whether others wrote the host.
 
         Raises:
             NotEquipped: The provider's client cannot be loaded.
             InvalidInput: A setting is refused.
         """
-        make = partial(model_of, settings, hooks, secrets)
+        make = partial(model_of, settings, hooks, secrets, of_others=of_others)
         # Another plan may have another hook plugin for a provider of this name.
-        key = canonical_json([*astuple(filled_settings(settings, secrets)), provider_plugin(settings, hooks)])
+        plugin = provider_plugin(settings, hooks)
+        key = canonical_json([*astuple(filled_settings(settings, secrets)), plugin, of_others])
         if key not in self._models:
             self._models[key] = who, make()
         return SharedModel(self._models[key][1], make)

@@ -19,14 +19,14 @@ class UnopenedPlace(Exception):
     """A host leads to a place that no one was asked about; the text says which, and what opens it."""
 
 
-async def addresses_of(written: str, host: str, port: int, opened: Iterable[OpenNetwork] = ()) -> list[str]:
+async def addresses_of(written: str, host: str, port: int, opened: Iterable[OpenNetwork] | None = ()) -> list[str]:
     """Return the addresses of a host, all of which may be connected to.
 
     Args:
         written: The address as the workflow has it, about which a person was asked or not.
         host: The host in it.
         port: The port.
-        opened: The networks that the workflow opens besides.
+        opened: The networks that the workflow opens besides; None where it can open none.
 
     Raises:
         UnopenedPlace: One of them may not be connected to.
@@ -43,8 +43,8 @@ async def addresses_of(written: str, host: str, port: int, opened: Iterable[Open
     return found
 
 
-def pinned_transport(
-    http: Any, inner: Any, written: str, opened: Iterable[OpenNetwork], tell: Callable[[str], None]
+def pinned_connections(
+    http: Any, inner: Any, written: str, opened: Iterable[OpenNetwork] | None, tell: Callable[[str], None]
 ) -> Any:
     """Return a transport of an HTTP library (httpx or its successor) around another one of it.
 
@@ -63,7 +63,7 @@ def pinned_transport(
                 found = await addresses_of(written, host, port, opened)
             except (OSError, UnopenedPlace) as error:
                 tell(str(error))
-                raise http.ConnectError("no connection", request=request) from error
+                raise http.ConnectError(str(error), request=request) from error
             for address in found:
                 try:
                     response = await inner.handle_async_request(_to(http, request, address))

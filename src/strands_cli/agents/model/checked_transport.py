@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from strands_cli.agents.model.client_errors import host_in
 from strands_cli.agents.model.environment_proxy import Proxy, proxy_for
 from strands_cli.agents.model.protocols import PROTOCOLS
 from strands_cli.agents.model.read_answer import ReadAnswer
-from strands_cli.tools import tls_context_for
+from strands_cli.tools import UnopenedPlace, pinned_connections, tls_context_for
 
 if TYPE_CHECKING:
     import httpx
@@ -32,6 +34,27 @@ _KEEP_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
     if hasattr(socket, name)
 ]
+
+# The address of the models that are made now, if its place is checked when it is connected to.
+_HELD_TO: ContextVar[str] = ContextVar("held_to", default="")
+
+
+@contextmanager
+def held_to(written: str) -> Iterator[None]:
+    """Let transports that are made in the context connect only to places that fit an address, which others wrote.
+
+    A name that looks public must lead to public places; an address that does not was asked about. Empty for any place.
+    """
+    token = _HELD_TO.set(written)
+    try:
+        yield
+    finally:
+        _HELD_TO.reset(token)
+
+
+def is_held_to() -> str:
+    """Return the address of the context, empty for none."""
+    return _HELD_TO.get()
 
 
 def checked_transport(library: str, provider: str, *, keeps_connections: bool = True) -> httpx.AsyncBaseTransport:
@@ -81,6 +104,7 @@ def _transport_class(library: str) -> Any:
 
         def __init__(self, provider: str, keeps_connections: bool) -> None:
             self._provider = provider
+            self._written = is_held_to()
             idle = _MOST_IDLE if keeps_connections else 0
             self._limits = http.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=idle)
             self._ways: dict[str | None, Any] = {}
@@ -92,6 +116,9 @@ def _transport_class(library: str) -> Any:
                 response: httpx.Response = await self._way(proxy).handle_async_request(request)
             except (http.ProxyError, http.ConnectError, http.ConnectTimeout) as error:
                 if proxy is None:
+                    if isinstance(error.__cause__, UnopenedPlace):
+                        fix = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
+                        raise AnswerFault(str(error.__cause__), fix) from error
                     raise
                 raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
             if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
@@ -114,7 +141,9 @@ def _transport_class(library: str) -> Any:
                 context = tls_context_for(http.AsyncClient)
                 settings = {"verify": context, "limits": self._limits, "socket_options": _KEEP_ALIVE}
                 try:
-                    self._ways[url] = http.AsyncHTTPTransport(**settings, proxy=http.Proxy(url) if url else None)
+                    way = http.AsyncHTTPTransport(**settings, proxy=http.Proxy(url) if url else None)
+                    is_held = self._written and url is None
+                    self._ways[url] = pinned_connections(http, way, self._written, None, _unheard) if is_held else way
                 except (ImportError, ValueError) as error:
                     assert proxy is not None  # noqa: S101 - without one there is nothing to refuse
                     raise AnswerFault(
@@ -128,6 +157,10 @@ def _transport_class(library: str) -> Any:
                 await way.aclose()
 
     return CheckedTransport
+
+
+def _unheard(_reason: str) -> None:
+    """Do nothing with the reason: the error has it."""
 
 
 def _asks_for_stream(request: httpx.Request) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from strands_cli.agents.model.checked_transport import checked_transport
+from strands_cli.agents.model.checked_transport import checked_transport, held_to, is_held_to
 from strands_cli.tools import library_of
 
 
@@ -20,7 +20,8 @@ class _Shared:
     users: int = 0
 
 
-_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+# By the address to which the connections are held, too: they go to the names of one workflow alone then.
+_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Shared]] = WeakKeyDictionary()
 
 
 class LoopClients:
@@ -34,6 +35,7 @@ class LoopClients:
         self._make = client_class
         self._make_http = http_class
         self._arguments: Mapping[str, Any] = arguments
+        self._written = is_held_to()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
     @property
@@ -41,9 +43,10 @@ class LoopClients:
         """Return the running loop's `chat` interface, the only one that the SDK's class uses."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            shared = _shared.setdefault(loop, _Shared(None))
+            shared = _shared.setdefault(loop, {}).setdefault(self._written, _Shared(None))
             library = library_of(self._make_http)
-            shared.client = shared.client or self._make_http(transport=checked_transport(library, "openai"))
+            with held_to(self._written):
+                shared.client = shared.client or self._make_http(transport=checked_transport(library, "openai"))
             self._clients[loop] = self._make(**self._arguments, http_client=shared.client)
             shared.users += 1
         return self._clients[loop].chat
@@ -53,7 +56,7 @@ class LoopClients:
         loop = asyncio.get_running_loop()
         if self._clients.pop(loop, None) is None:
             return
-        shared = _shared[loop]
+        shared = _shared[loop][self._written]
         shared.users -= 1
         if not shared.users:
-            await _shared.pop(loop).client.aclose()
+            await _shared[loop].pop(self._written).client.aclose()

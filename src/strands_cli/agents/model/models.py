@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.model.checked_clients import use_checked_client, use_checked_connections
+from strands_cli.agents.model.checked_transport import held_to
 from strands_cli.errors import InvalidInput, NotEquipped, suggest
 from strands_cli.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider
-from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at
+from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
 
 if TYPE_CHECKING:
     from strands.models import Model
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 STAND_IN_KEY = "not-needed"
 
 
-def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = None) -> Model:
+def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = None, *, of_others: bool = False) -> Model:
     """Return the model of the SDK's own class, importing only that provider's module.
 
     The client's own retries are disabled unless `options` sets them: the engine retries, so that each attempt is
@@ -28,6 +29,7 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     Args:
         settings: Settings that `check_provider` has passed.
         environ: The environment; `os.environ` by default. Keys stay there: the client reads them itself.
+        of_others: Whether others wrote the host: a name that looks public must lead to a public place then.
 
     Raises:
         NotEquipped: The provider's client is not installed or cannot be imported.
@@ -44,25 +46,30 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     arguments = model_arguments(settings, os.environ if environ is None else environ)
     _require_client_arguments(provider, arguments)
     try:
-        use_checked_connections(provider.name, arguments)
-        _make_objects(provider, arguments)
-        if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
-            from strands_cli.agents.model.http_clients import LoopClients
-
-            http_class: Any = _load(provider, "openai:DefaultAsyncHttpxClient")
-            client = LoopClients(_load(provider, "openai:AsyncOpenAI"), http_class, arguments.pop("client_args"))
-            model: Model = model_class(client=client, **arguments)
-            vars(model)["client"] = client
-        else:
-            model = model_class(**arguments)
-            if provider.name == "llamacpp":
-                use_checked_client(model)
+        with held_to((of_others and written_host(provider, settings)) or ""):
+            return _made(provider, model_class, arguments)
     # Third-party constructors raise anything: ValueError, TypeError, botocore and openai errors.
     except Exception as error:
         raise InvalidInput(
             f"provider '{provider.name}' refused its settings: {error}",
             fix="correct `runtime` or its `options`; `strands plan SPEC` shows them",
         ) from error
+
+
+def _made(provider: Provider, model_class: Callable[..., Any], arguments: dict[str, Any]) -> Model:
+    use_checked_connections(provider.name, arguments)
+    _make_objects(provider, arguments)
+    if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
+        from strands_cli.agents.model.http_clients import LoopClients
+
+        http_class: Any = _load(provider, "openai:DefaultAsyncHttpxClient")
+        client = LoopClients(_load(provider, "openai:AsyncOpenAI"), http_class, arguments.pop("client_args"))
+        model: Model = model_class(client=client, **arguments)
+        vars(model)["client"] = client
+    else:
+        model = model_class(**arguments)
+        if provider.name == "llamacpp":
+            use_checked_client(model)
     return model
 
 

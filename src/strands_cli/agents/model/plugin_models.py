@@ -22,7 +22,13 @@ from strands_cli.providers import SETTING_FIELDS, ModelSettings
 _FIX = "upgrade it, or take another provider"
 
 
-def model_of(settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str, str] = MappingProxyType({})) -> Model:
+def model_of(
+    settings: ModelSettings,
+    hooks: Hooks | None,
+    secrets: Mapping[str, str] = MappingProxyType({}),
+    *,
+    of_others: bool = False,
+) -> Model:
     """Return the model for one set of settings, from the SDK's own class or from a hook plugin's function.
 
     The values of secrets that the settings name are filled in here, so that no plan and no record has them.
@@ -34,7 +40,7 @@ def model_of(settings: ModelSettings, hooks: Hooks | None, secrets: Mapping[str,
     settings = filled_settings(settings, secrets)
     found = provider_plugin(settings, hooks)
     if found is None:
-        return build_model(settings)
+        return build_model(settings, of_others=of_others)
     reference, plugin = found
     who = f"provider '{settings.provider}' of the hook plugin {plugin}"
     try:

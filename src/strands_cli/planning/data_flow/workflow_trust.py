@@ -13,6 +13,7 @@ from strands_cli.atomic_file import write_atomically
 from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
+from strands_cli.planning.data_flow.foreign_workflows import foreign_reason
 from strands_cli.planning.data_flow.planned_authority import Authority, authority_of
 from strands_cli.planning.planned_tools import PythonTool, request_of
 from strands_cli.planning.workflow_tools import with_parts
@@ -48,11 +49,25 @@ class Trust:
         """Return whether the workflow may start and open what it does; a rule that denies beats an answer."""
         if not self.authority.asked:
             return "allowed"
-        effects = {rule.effect for rule in self.plan.rules if self._is_named_by(rule)}
-        if "deny" in effects:
+        if "deny" in self._effects:
             return "denied"
-        is_allowed = "allow" in effects or self.locked_name in self.plan.locked
-        return "allowed" if is_allowed or self.answer.is_file() else "unanswered"
+        return "allowed" if self._is_vouched_for or self.answer.is_file() else "unanswered"
+
+    @property
+    def is_of_others(self) -> bool:
+        """Return whether others wrote the workflow and neither a rule nor a required lock vouches for it.
+
+        What a person has answered is about the addresses as they are written, not about where a name leads.
+        """
+        return bool(foreign_reason(self.plan, self.authority.digest)) and not self._is_vouched_for
+
+    @property
+    def _effects(self) -> set[str]:
+        return {rule.effect for rule in self.plan.rules if self._is_named_by(rule)}
+
+    @property
+    def _is_vouched_for(self) -> bool:
+        return "allow" in self._effects or self.locked_name in self.plan.locked
 
     @property
     def unconfirmed_python(self) -> tuple[tuple[str, str], ...]:

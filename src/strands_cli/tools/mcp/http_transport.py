@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from strands_cli.addresses import OpenNetwork
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 from strands_cli.tools.mcp.wire_text import REPLACED, readable
-from strands_cli.tools.pinned_transport import UnopenedPlace, addresses_of, pinned_transport
+from strands_cli.tools.pinned_transport import UnopenedPlace, addresses_of, pinned_connections
 from strands_cli.tools.tls_context import library_of, tls_context_for
 
 FIRST_ERROR = 400
@@ -70,7 +70,7 @@ async def _transport(kind: Any, url: str, proxy: str | None, opened: tuple[OpenN
         def tell(fault: str) -> None:
             link.fault = fault
 
-        return pinned_transport(http, http.AsyncHTTPTransport(verify=verify, trust_env=False), url, opened, tell)
+        return pinned_connections(http, http.AsyncHTTPTransport(verify=verify, trust_env=False), url, opened, tell)
     through = http.URL(proxy)
     try:
         found = await addresses_of(proxy, through.host, through.port or _PROXY_PORT, opened)
