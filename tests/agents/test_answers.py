@@ -411,6 +411,49 @@ def test_an_answer_without_its_counts_is_used(provider: str, parts: Sequence[byt
     assert call.row.cost is None, "an estimate has no price"
 
 
+SHAPES: dict[str, Sequence[bytes]] = {
+    "openai without a delta": [chunk(None), chunk({"content": "well"}), chunk({}, "stop"), DONE],
+    "openai whole": [
+        event(
+            {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+            | {"choices": [{"index": 0, "message": {"content": "well"}, "finish_reason": "stop"}]}
+        ),
+        DONE,
+    ],
+    "openai content as parts": [chunk({"content": [{"type": "text", "text": "well"}]}), chunk({}, "stop"), DONE],
+    "openai counts as a list": [chunk({"content": "well"}), chunk({}, "stop"), usage([1, 2]), DONE],
+    "llamacpp without a delta": [chunk(None), chunk({"content": "well"}), chunk({}, "stop"), DONE],
+}
+
+
+@pytest.mark.parametrize(("provider", "parts"), per_provider(SHAPES))
+def test_an_event_of_another_shape_costs_no_answer(provider: str, parts: Sequence[bytes]) -> None:
+    call = Call(provider, Reply(parts))
+    assert call.text == "well", call.error
+
+
+OVERLOADED = event({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, "error")
+
+
+@pytest.mark.parametrize(
+    ("provider", "reply"),
+    [
+        ("openai", Reply([chunk({"content": "half"}), event({"error": "busy"})])),
+        ("anthropic", Reply([STARTED, *block("half")[:2], OVERLOADED])),
+        ("ollama", Reply([line({"content": "half"}), b'{"error": "busy"}\n'], LINES)),
+        ("openai", Reply([b'{"detail": "busy"}'], JSON)),
+    ],
+)
+def test_an_error_in_an_answer_is_a_sentence_with_the_host_and_a_fix(provider: str, reply: Reply) -> None:
+    from strands_cli.agents.model.model_errors import explain_error
+    from tests.agents.kit import agent_of
+
+    call = Call(provider, reply)
+    assert call.error is not None
+    assert (call.host in call.reason, call.reason.endswith("busy"), "Error" in call.reason) == (True, True, False)
+    assert explain_error(call.error, agent_of(settings=call.settings)).fix
+
+
 SMILE, FIRST, SECOND = "\U0001f600", "\ud83d", "\ude00"
 
 

@@ -33,7 +33,7 @@ def event(value: Any, name: str = "") -> bytes:
     return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
 
 
-def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> bytes:
+def chunk(delta: Mapping[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
     """Return an event of OpenAI's chat completions."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return event(

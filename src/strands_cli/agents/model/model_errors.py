@@ -41,6 +41,11 @@ _UNREACHED = frozenset(
 _UNREADABLE = frozenset(
     {"JSONDecodeError", "ResponseParserError", "ChecksumMismatch", "InvalidHeadersLength", "InvalidPayloadLength"}
 )
+# What clients raise for an error that comes after the status of success, and for an answer of a form of its own.
+_REPORTED = frozenset({"APIError", "ResponseError", "_OpenAIResponsesStreamError"})
+_UNREAD = frozenset(
+    {"AttributeError", "IndexError", "KeyError", "TypeError", "ResponseValidationError", "APIResponseValidationError"}
+)
 _UNAUTHORIZED = frozenset({401, 403})
 _NOT_FOUND = 404
 _TOO_LARGE = 413
@@ -100,7 +105,8 @@ def _reason_and_fix(error: BaseException, settings: ModelSettings) -> tuple[str,
         return words, fix
     if status is not None:
         return _of_status(status, words, host + proxy, settings)
-    return _of_connection(names, words, host, proxy, settings) or (f"{type(error).__name__}: {words}", None)
+    found = _of_connection(names, words, host, proxy, settings) or _of_answer(names, words, host + proxy, settings)
+    return found or (f"{type(error).__name__}: {words}", None)
 
 
 def _of_status(status: int, words: str, host: str, settings: ModelSettings) -> tuple[str, str | None]:
@@ -136,6 +142,17 @@ def _of_connection(
         return f"{host}{proxy} did not answer in time: {words}", f"run again later{setting}"
     if names & _UNREACHED or names & {"ProxyError", "HTTPClientError"}:
         return f"{host}{proxy} cannot be reached: {words}", f"check that {address} can be reached{setting}"
+    return None
+
+
+def _of_answer(names: frozenset[str], words: str, host: str, settings: ModelSettings) -> tuple[str, str | None] | None:
+    """Return the reason and the fix of an error in the middle of an answer, or of one that a client cannot read."""
+    if names & _REPORTED:
+        return f"{host} answered with an error: {words}", "correct what the server names, or run again later"
+    # A client that is called with a wrong option raises a TypeError about an argument.
+    if names & _UNREAD and "argument" not in words:
+        fix = f"check that {host} has the interface of '{settings.provider}'{v1_hint(settings)}, or run again"
+        return f"the answer of {host} cannot be read: {words}", fix
     return None
 
 

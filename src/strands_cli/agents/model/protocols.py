@@ -80,6 +80,7 @@ class Chat(Protocol):
 
     def read(self, event: Object) -> Object:
         """Take an event; the calls of tools come whole, with the one that ends the answer."""
+        event = _as_chunk(event) if self.parts_calls else event
         choices = event.get("choices")
         self.is_known = self.is_known or isinstance(choices, list)
         choice = json_object(choices[0]) if isinstance(choices, list) and choices else {}
@@ -132,6 +133,7 @@ class Mistral(Chat):
     """Mistral's and Writer's chats, which are like OpenAI's and have servers of their own only."""
 
     parts_calls = False
+    refuses_halves = True
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -256,6 +258,23 @@ class Gemini(Protocol):
             one = json_object(candidate)
             self._stop(one.get("finishReason"), str(one.get("finishMessage") or ""))
         return event
+
+
+def _as_chunk(event: Object) -> Object:
+    """Return an event of a chat as clients can read it: a delta that is an object, text, and counts or none."""
+    choices = event.get("choices")
+    choice = json_object(choices[0]) if isinstance(choices, list) and choices else {}
+    if event.get("usage") is not None and not isinstance(event["usage"], Mapping):
+        event = {**event, "usage": None}
+    if not choice:
+        return event
+    delta = choice.get("delta")
+    # Some servers send a whole completion as the only event.
+    changed = dict(delta if isinstance(delta, Mapping) else json_object(choice.get("message")))
+    if isinstance(changed.get("content"), list):
+        texts = (json_object(part).get("text") for part in changed["content"])
+        changed["content"] = "".join(text for text in texts if isinstance(text, str))
+    return event if changed == delta else {**event, "choices": [{**choice, "delta": changed}, *event["choices"][1:]]}
 
 
 def _count(value: Any) -> int:

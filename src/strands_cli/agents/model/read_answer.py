@@ -82,7 +82,7 @@ class ReadAnswer:
         else:
             raise self._other(rest)
         if not self._protocol.is_known:
-            raise self._other(b"")
+            raise self._other(rest if self._form == "whole" else b"")
         if self._protocol.fault is not None:
             raise self._protocol.fault
         if not self._protocol.has_ended:
@@ -194,8 +194,10 @@ class ReadAnswer:
         title = self._protocol.title
         is_page = self._type in ("text/html", "application/xhtml+xml") or start[:1] == b"<"
         cause = "a proxy, or a page to log in at, may answer in its place; " if is_page else ""
+        said = None if is_page or not start.startswith((b"{", b"[")) else words_in(start.decode("utf-8", "replace"))
+        words = f": {' '.join(said.split())[:_MOST_SHOWN]}" if said else ""
         return AnswerFault(
-            f"the server at {self._host} did not answer as {title} does{self._of_type}",
+            f"the server at {self._host} did not answer as {title} does{self._of_type}{words}",
             f"{cause}check runtime.host{_v1(self._base, title)}",
         )
 
