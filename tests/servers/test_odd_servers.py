@@ -49,6 +49,11 @@ LISTED: list[tuple[Any, bool]] = [
     ({"type": "object", "properties": {"a": {"pattern": "("}}}, False),
     ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"a": {}}}, True),
     ({"$schema": 4, "type": "object"}, True),
+    ({"type": "object", "properties": []}, True),
+    ({"type": "object", "properties": {"a": {}}, "required": "a"}, True),
+    ({"type": "object", "properties": [{"name": "a"}]}, False),
+    ({"type": "object", "properties": {"a": "string"}}, False),
+    ({"type": "object", "required": {"a": True}}, False),
 ]
 
 
@@ -62,7 +67,7 @@ def test_one_odd_schema_costs_no_other_tool(site: Site) -> None:
     told = warnings(ran)
     for number, (_, is_offered) in enumerate(LISTED):
         assert is_offered or f"'t{number}' that is left out" in told, number
-    assert "number 25 of its list" in told
+    assert f"number {len(LISTED) + 3} of its list" in told
     assert r"\p{L}(?=x)" in told
 
 
@@ -153,6 +158,23 @@ def test_half_a_character_costs_one_character(site: Site, text: str, seen: str) 
     ran = site.run(("read", {}))
     assert ran.error is None, ran.error
     assert seen in site.results()[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\xef\xbb\xbf" + LINE % "words",
+        f"[{LINE % 'words'}]",
+        '{"jsonrpc":"2.0","id":@,"result":{"toolResult":"words"}}',
+        '{"jsonrpc":"2.0","id":@,"result":{"answer":"words"}}',
+    ],
+)
+def test_an_answer_in_another_frame_is_read(site: Site, line: str) -> None:
+    site.add(calls={"read": {"raw": line}})
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert "words" in site.results()[0]
+    assert "validation error" not in site.results()[0]
 
 
 @pytest.mark.parametrize(

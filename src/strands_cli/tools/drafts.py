@@ -86,6 +86,11 @@ def _with_named_types(part: dict[str, Any]) -> dict[str, Any]:
         part["type"] = "" if "" in part["type"] else part["type"]
     if part.get("type") == "":
         del part["type"]
+    for word in MAPS:
+        if part.get(word) == []:  # PHP writes an object without members as a list
+            part[word] = {}
+    if isinstance(part.get("required"), str) and part["required"] in json_object(part.get("properties")):
+        part["required"] = [part["required"]]
     if isinstance(part.get("required"), list):
         part["required"] = list(dict.fromkeys(name for name in part["required"] if isinstance(name, str)))
     return part

@@ -50,7 +50,13 @@ def input_schema(schema: Any) -> dict[str, Any] | None:
     kinds = schema.get("type", "object")
     if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
         return None
-    return {"type": "object", **{word: part for word, part in schema.items() if word != "type"}}
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, Mapping) or not isinstance(required, (list, bool)):
+        return None
+    if not all(isinstance(one, (Mapping, bool)) for one in properties.values()):
+        return None
+    unused = {"type"} if isinstance(required, list) else {"type", "required"}
+    return {"type": "object", **{word: part for word, part in schema.items() if word not in unused}}
 
 
 def _rest(entry: Mapping[str, Any], version: str, tell: Tell) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from strands_cli.tools.mcp.listed_tools import Tell, usable_tools
 _STRUCTURED_OBJECTS_UNTIL = "2026"
 _OLDEST = "2025-11-25"
 _OF_RESOURCES = ("uri", "mimeType", "text", "blob")
+_OF_ANSWERS = ("content", "structuredContent", "isError")
+# What only the results of other requests than calls of tools have.
+_OF_OTHERS = ("tools", "capabilities", "resultType", "supportedVersions", "contents", "prompts", "resources")
 _TEXTS = {"image": ("data", "mimeType"), "audio": ("data", "mimeType"), "resource_link": ("uri", "name")}
 
 
@@ -58,9 +61,23 @@ class RepairedStream:
     def _result(self, result: dict[str, Any]) -> dict[str, Any]:
         if "tools" in result and "capabilities" not in result:
             return {**result, "tools": usable_tools(result["tools"], self._version, self._tell)}
-        if "content" in result or "structuredContent" in result or "isError" in result:
+        if "protocolVersion" in result:
+            return _introduction(result)
+        if any(word in result for word in _OF_ANSWERS):
             return repaired_answer(result, self._version)
-        return result
+        if any(word in result for word in _OF_OTHERS):
+            return result
+        said = result.get("toolResult", {name: part for name, part in result.items() if name != "_meta"})
+        return {"content": [] if said in ({}, None) else [_text(said)]}
+
+
+def _introduction(result: dict[str, Any]) -> dict[str, Any]:
+    """Return what a server says first; a capability is an object, and names and versions are texts."""
+    given = json_object(result.get("capabilities"))
+    offered = {name: json_object(one) for name, one in given.items() if one not in (None, False)}
+    about = json_object(result.get("serverInfo"))
+    named = {word: str(about.get(word) or "unknown") for word in ("name", "version")}
+    return {**result, "capabilities": offered, "serverInfo": {**about, **named}}
 
 
 def repaired_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:

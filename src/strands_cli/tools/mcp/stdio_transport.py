@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -131,18 +133,27 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
                 break
             if not line:
                 break
-            message = _message_in(line, link)
+            messages = _messages_in(line.removeprefix(codecs.BOM_UTF8), link)
             if link.fault is not None:
                 end_group(process.pid)
                 break
-            if message is None:
+            if not messages:
                 link.remember(line)  # many a program prints a greeting
-                continue
-            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await to_session.send(message)
+            for message in messages:
+                with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await to_session.send(message)
         link.closed = True
         if await _is_over(process, _LOOK_S * 20) and link.fault is None:
             link.fault = f"it ended with exit code {process.returncode}"
+
+
+def _messages_in(line: bytes, link: Link) -> list[SessionMessage]:
+    """Return the messages of a line; an older version of the protocol sends several as one list."""
+    parts = [line]
+    if line.lstrip().startswith(b"["):
+        with contextlib.suppress(ValueError, RecursionError):
+            parts = [json.dumps(one).encode() for one in json.loads(line)]
+    return [message for part in parts if (message := _message_in(part, link)) is not None]
 
 
 def _message_in(line: bytes, link: Link) -> SessionMessage | None:
