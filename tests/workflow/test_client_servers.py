@@ -55,6 +55,38 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
         {"id": "a", "command": RUN, "args": ["info"]},
     ),
     (
+        "a default in a default, and a message",
+        '{"mcpServers": {"a": {"command": "${A_BIN:-${B_BIN:-RUN}}",'
+        ' "env": {"P": "${A:-${B:-c}}", "Q": "${NEEDED:?must be set}"}}}}',
+        {"id": "a", "command": RUN, "env": {"P": "c", "Q": "${secrets.NEEDED}"}},
+    ),
+    (
+        "opencode",
+        '{"mcp": {"a": {"type": "local", "command": ["RUN", "s.py"], "environment": {"WORD": "{env:MY_WORD}"},'
+        ' "oauth": false}}}',
+        {"id": "a", "command": RUN, "args": ["s.py"], "env": {"WORD": "${secrets.MY_WORD}"}},
+    ),
+    (
+        "a project of claude code",
+        '{"projects": {"/home/x": {"mcpServers": {"a": {"command": "RUN"}}}, "/home/y": {"mcpServers": {}}}}',
+        {"id": "a", "command": RUN},
+    ),
+    (
+        "a container for development",
+        '{"customizations": {"vscode": {"mcp": {"servers": {"a": {"command": "RUN"}}}}}}',
+        {"id": "a", "command": RUN},
+    ),
+    (
+        "copilot, some tools",
+        '{"mcpServers": {"a": {"type": "local", "command": "RUN", "tools": ["x"]}}}',
+        {"id": "a", "command": RUN, "tools": {"allow": ["x"]}},
+    ),
+    (
+        "copilot, all tools",
+        '{"mcpServers": {"a": {"type": "local", "command": "RUN", "tools": ["*"]}}}',
+        {"id": "a", "command": RUN},
+    ),
+    (
         "settings of vs code",
         '{"editor.tabSize": 2, "mcp": {"servers": {"a": {"command": "RUN"}}}}',
         {"id": "a", "command": RUN},
@@ -195,3 +227,12 @@ def test_places_in_json_with_comments_are_those_of_the_file(tmp_path: Path) -> N
     assert document.value == {"a": [1, 2], "b": "// no /* no"}
     where = document.where("/a")
     assert (where.line, where.column) == (3, 10)
+
+
+def test_what_only_a_shell_reads_and_a_server_without_a_program_are_left_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    servers = {"a": {"command": RUN, "env": {"R": "${Y:+alt}"}}, "b": {"source": "extension", "settings": {}}}
+    file.write_text(json.dumps({"context_servers": servers}))
+    found = imported_servers(read_document(file))
+    assert found.sections["tools"]["mcp"] == [{"id": "a", "command": RUN, "env": {"R": "{Y:+alt}"}}]
+    assert ["${Y:+alt}" in found.to_do[0], "'b' is left out" in found.to_do[1]] == [True, True]

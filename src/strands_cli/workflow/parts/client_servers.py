@@ -42,6 +42,8 @@ _KNOWN = frozenset({"command", "args", "env", "environment", "headers", "request
 _FILTERS = {"includeTools": "allow", "allowedTools": "allow", "excludeTools": "deny", "disabledTools": "deny"}
 # Without these a server may not work; of the others it works as before.
 _NEEDED = frozenset({"envFile", "auth", "oauth", "authentication", "authProviderType"})
+# How far inside a file servers are looked for.
+_DEEPEST = 5
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -100,13 +102,16 @@ def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
     servers: list[dict[str, Any]] = []
     for place, name, entry in _named(entries):
         where = document.where("/" + "/".join((*path, place)))
-        if not isinstance(entry, Mapping) or not (_command_of(entry) or _address_of(entry)):
+        if json_object(entry).get("disabled") is True or json_object(entry).get("enabled") is False:
+            variables.notes.append(f"left out: the server '{name}' is switched off")
+            continue
+        if isinstance(entry, Mapping) and not _is_server(entry) and any(map(_is_server, _entries_in(entries))):
+            variables.to_do.append(f"the server '{name}' is left out: it has neither `command` nor `url`; write one")
+            continue
+        if not _is_server(entry):
             message = f"'{name}' has neither `command` nor `url`"
             finding = Finding(BAD_SERVERS, message, where, "remove it, or complete it")
             raise InvalidInput("the MCP servers cannot be read", findings=[finding])
-        if entry.get("disabled") is True or entry.get("enabled") is False:
-            variables.notes.append(f"left out: the server '{name}' is switched off")
-            continue
         identity = _unused(_NOT_IN_IDS.sub("-", name).strip("-") or "server", {one["id"] for one in servers})
         servers.append({"id": identity, **_Server(name, entry, variables).fields()})
     sections: dict[str, Any] = {"tools": {"mcp": servers}}
@@ -123,6 +128,10 @@ def _named(entries: Any) -> Iterator[tuple[str, str, Any]]:
         return
     for name, entry in entries.items():
         yield name, name, entry
+
+
+def _entries_in(entries: Any) -> list[Any]:
+    return list(entries) if isinstance(entries, list) else list(json_object(entries).values())
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -149,7 +158,15 @@ class _Server:
         else:
             found = self._address(str(address), kind)
         tools = {word: list(names) for key, word in _FILTERS.items() if isinstance(names := self._entry.get(key), list)}
+        if self._listed and "*" not in self._listed:
+            tools = {"allow": self._listed, **tools}
         return {**found, **({"tools": tools} if tools else {})}
+
+    @property
+    def _listed(self) -> list[str]:
+        """The only tools that a client of GitHub's kind offers."""
+        names = self._entry.get("tools")
+        return [str(name) for name in names] if isinstance(names, list) else []
 
     def _program(self, words: list[Any]) -> dict[str, Any]:
         of_command = json_object(self._entry.get("command")).get("env")  # Zed
@@ -203,9 +220,11 @@ class _Server:
     def _note_others(self) -> None:
         """Note what has no place in a workflow."""
         for key in self._entry:
-            if key in _KNOWN or key in _SILENT or key in _FILTERS:
+            if key in _KNOWN or key in _SILENT or key in _FILTERS or (key == "tools" and self._listed):
                 continue
             what = f"'{key}' of the server '{self._name}'"
+            if key in _NEEDED and self._entry[key] in (None, False):
+                continue
             if key in _NEEDED:
                 self._variables.to_do.append(f"{what} is not read: write what it gives under `env` or `headers`")
             else:
@@ -258,7 +277,19 @@ def _section_of(value: Mapping[str, Any]) -> tuple[str, ...] | None:
             return path
         if isinstance(found, list) and path == ("mcpServers",):
             return path
-    return None
+    inner = [path for path in _inner_sections(value) if path]
+    return inner[0] if len(inner) == 1 else None
+
+
+def _inner_sections(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield where servers are further inside: of a project, or of a container that an editor runs in."""
+    for name, part in value.items() if isinstance(value, Mapping) and len(path) < _DEEPEST else ():
+        here = (*path, str(name))
+        is_section = name == "mcpServers" or here[-2:] == ("mcp", "servers")
+        if is_section and any(map(_is_server, _entries_in(part))):
+            yield here
+        else:
+            yield from _inner_sections(part, here)
 
 
 def _is_server(entry: Any) -> bool:

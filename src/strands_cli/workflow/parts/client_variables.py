@@ -13,9 +13,14 @@ from strands_cli.canonical_json import json_object
 # `${NAME}`, `${env:NAME}`, `${input:id}`, each perhaps with `:-default`, and `$NAME`, as Gemini CLI and shells have it.
 _VARIABLE = re.compile(
     r"\$\{(?P<kind>env|input|config|command|secrets):(?P<of>[^{}:]*)(?::?-(?P<or>[^{}]*))?\}"
-    r"|\$\{(?P<name>[^{}:]+?)(?::?[-=](?P<default>[^{}]*))?\}"
+    r"|\$\{(?P<name>[^{}:]+?)(?::?[-=](?P<default>[^{}]*)|:?\?[^{}]*)?\}"
     r"|(?<![\w$\\])\$(?P<plain>[A-Z][A-Z0-9_]+)\b"
 )
+# A default that has a variable itself, and a variable as opencode writes it.
+_NESTED = re.compile(r"\$\{(?P<name>\w+):?[-=](?P<default>[^{}]*\$\{[^{}]*\}[^{}]*)\}")
+_BARE = re.compile(r"(?<!\$)\{env:([^{}]+)\}")
+# What is left of variables that no pattern above reads: `${NAME:+text}`, `${NAME%.*}`.
+_UNREAD = re.compile(r"\$\{(?!secrets\.)[^{}]*\}")
 # The folder in which the person works, in the words of the clients; a server runs in the folder of the workflow.
 _FOLDERS = frozenset(
     {"workspaceFolder", "workspaceRoot", "cwd", "PWD", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "__dirname"}
@@ -50,6 +55,7 @@ class Variables:
 
     def in_secret_place(self, text: str, where: str) -> str | None:
         """Return a text of `env` or `headers`, where a variable is a secret; None where it is optional and absent."""
+        text = self._flat(text, where)
         found = _VARIABLE.fullmatch(text)
         if found is not None and _default(found) == "" and _well_known(found, self.folder) is None:
             self.notes.append(f"{where} is optional and left out; to give it, write ${{secrets.{_name(found)}}}")
@@ -68,7 +74,7 @@ class Variables:
             self.secrets.setdefault(_name(found))
             return f"${{secrets.{_name(found)}}}"
 
-        return _VARIABLE.sub(fill, text)
+        return self._without_unread(_VARIABLE.sub(fill, text), where)
 
     def in_open_place(self, text: str, where: str) -> str:
         """Return a text of a command line or an address, where others can read what is filled in."""
@@ -90,7 +96,7 @@ class Variables:
             self.to_do.append(f"{where} has {found[0]}: write its value there" + _or_export(found, name))
             return found[0].replace("$", "")
 
-        return _VARIABLE.sub(fill, text)
+        return self._without_unread(_VARIABLE.sub(fill, self._flat(text, where, self.environ)), where)
 
     def for_shell(self, text: str, env: dict[str, str]) -> str:
         """Return a script of a shell, which gets its variables from its environment; `env` gets their secrets."""
@@ -107,6 +113,26 @@ class Variables:
             return found[0]
 
         return _VARIABLE.sub(fill, text)
+
+    def _flat(self, text: str, where: str, environ: Mapping[str, str] | None = None) -> str:
+        """Return a text in which no default has a variable; one whose name is that of a secret is not filled in."""
+
+        def fill(found: re.Match[str]) -> str:
+            value = (environ or {}).get(found["name"]) if not _IS_SECRET.search(found["name"]) else None
+            self.notes.append(f"{where} has {value or found['default']!r} for {found[0]}")
+            return value or found["default"]
+
+        text = _BARE.sub(r"${env:\1}", text)
+        while (flat := _NESTED.sub(fill, text)) != text:
+            text = flat
+        return text
+
+    def _without_unread(self, text: str, where: str) -> str:
+        def note(found: re.Match[str]) -> str:
+            self.to_do.append(f"{where} has {found[0]}, which is not read here: write its value")
+            return found[0].replace("$", "")
+
+        return _UNREAD.sub(note, text)
 
     def _default_of(self, found: re.Match[str]) -> str | None:
         """Return the default that a variable has where it is, or that its input has."""
