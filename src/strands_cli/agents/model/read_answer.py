@@ -194,8 +194,8 @@ class ReadAnswer:
         title = self._protocol.title
         is_page = self._type in ("text/html", "application/xhtml+xml") or start[:1] == b"<"
         cause = "a proxy, or a page to log in at, may answer in its place; " if is_page else ""
-        said = None if is_page or not start.startswith((b"{", b"[")) else words_in(start.decode("utf-8", "replace"))
-        words = f": {' '.join(said.split())[:_MOST_SHOWN]}" if said else ""
+        reason = None if is_page or not start.startswith((b"{", b"[")) else words_in(start.decode("utf-8", "replace"))
+        words = f": {' '.join(reason.split())[:_MOST_SHOWN]}" if reason else ""
         return AnswerFault(
             f"the server at {self._host} did not answer as {title} does{self._of_type}{words}",
             f"{cause}check runtime.host{_v1(self._base, title)}",
