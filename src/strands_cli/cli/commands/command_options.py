@@ -156,7 +156,7 @@ class Chosen:
 def option_of(name: str, *, again: bool = False) -> Any:
     """Return what typer reads for one field of the request; `again` is for commands that continue a stored run."""
     one = options()[name]
-    kind = _INPUTS.get(name) or get_type_hints(RunRequest, localns={"ToolRecord": Any})[name]
+    kind = _INPUTS.get(name) or _types_of_request()[name]
     if get_origin(kind) is tuple:
         kind = list[get_args(kind)[0]]  # type: ignore[misc]
     if again:
@@ -172,6 +172,12 @@ def option_of(name: str, *, again: bool = False) -> Any:
             rich_help_panel=one.heading,
         ),
     ]
+
+
+@functools.cache
+def _types_of_request() -> dict[str, Any]:
+    """Return the types of the request's fields; evaluating them takes as long as all else of an option."""
+    return get_type_hints(RunRequest, localns={"ToolRecord": Any})
 
 
 POLICY, RUNS_DIR, STORE = option_of("policy"), option_of("runs_dir"), option_of("store")
