@@ -28,13 +28,12 @@ class ModelSettings:
 
 
 # What examples and fixes have in the place of a key.
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(sk-(ant-|proj-)?)?([.\u2026]+|[x*_-]{2,})?"
     r"|<[^>]*>|\[[^\]]*\]|\{\{?[^}]*\}\}?|\$\{?\w+\}?"
     r"|(insert|enter|paste|add|put)?[-_ ]*(your|my|the)?[-_ ]*(\w+[-_ ])?api[-_ ]?key([-_ ]*here)?"
     r"|(insert|enter|paste|add|put|your|my|the)[-_ ]*(your|my|the)?[-_ ]*(\w+[-_ ])?(key|token|secret)([-_ ]*here)?"
-    r"|(sk-)?(change[-_ ]?me|replace[-_ ]?me|todo|fixme|placeholder|example|dummy|none|null|undefined)",
-    re.IGNORECASE,
+    r"|(sk-)?(change[-_ ]?me|replace[-_ ]?me|todo|fixme|placeholder|example|dummy|none|null|undefined)"
 )
 # LiteLLM takes the service from the model's prefix. https://docs.litellm.ai/docs/providers
 _LITELLM_KEYS = {
@@ -125,7 +124,7 @@ def has_key(provider: Provider, settings: ModelSettings, environ: Mapping[str, s
 def fault_of_key(value: str) -> str | None:
     """Return what shows that the value of a variable is not a key, or None; the value itself is not repeated."""
     text = value.strip()
-    if _PLACEHOLDER.fullmatch(text):
+    if re.fullmatch(_PLACEHOLDER, text, re.IGNORECASE):
         return "a placeholder"
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
         return "quotation marks around the key"

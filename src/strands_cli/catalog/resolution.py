@@ -18,7 +18,6 @@ from strands_cli.catalog.remedies import (
     install_tool,
     meet,
 )
-from strands_cli.catalog.source import SourceError
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, did_you_mean, suggest
 from strands_cli.toolref import LEGACY_PACKAGE, ToolRef, ToolRefError, with_prefix_corrected
@@ -283,6 +282,7 @@ def _close_module(ref: ToolRef, package: Package | None) -> str | None:
 
 def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolRecord | Finding:
     from strands_cli.catalog.from_source import filled, read_source, tools_in  # parses Python; such references are few
+    from strands_cli.catalog.source import SourceError
 
     try:
         single = [found for found in tools_in(bare.module, package) if found.tool.kind not in MANY]

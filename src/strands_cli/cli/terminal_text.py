@@ -27,27 +27,28 @@ _STATUSES = {
 _COLOUR_OF = {word: colour for colour, words in _STATUSES.items() for word in words.split("|")}
 _WORDS = "|".join(sorted(_COLOUR_OF, key=len, reverse=True))
 # The beginnings of our lines, each with the colour of its group `it`.
+# Compiled at the first use, which is on a terminal.
 _BEGINNINGS = [
-    (re.compile(r"(?P<it>(?:error(?:\[[a-z0-9-]+\])?|internal error):)"), RED),
-    (re.compile(r"(?P<it>(?:warning(?:\[[a-z0-9-]+\])?|denied|not accepted):)"), YELLOW),
-    (re.compile(r"(?P<it>(?:waiting|waits):)"), CYAN),
-    (re.compile(r"  (?P<it>--> .*)"), FAINT),
-    (re.compile(r"  (?P<it>(?:fix|next):)"), GREEN),
-    (re.compile(r"  (?P<it>done)  "), GREEN),
-    (re.compile(r"  (?P<it>FAILED) "), RED),
-    (re.compile(r"  (?P<it>(?:asks|retry)) "), YELLOW),
-    (re.compile(r"  (?P<it>start .*)"), FAINT),
-    (re.compile(r"  tool  \S*  \S+  \((?P<it>ok)[,)]"), GREEN),
-    (re.compile(r"  tool  \S*  \S+  \((?P<it>[a-z_]+)[,)]"), RED),
-    (re.compile(r"(?P<it>completed) in "), GREEN),
-    (re.compile(r"(?P<it>failed) after "), RED),
-    (re.compile(r"(?P<it>(?:waiting|needs-decision|interrupted|cancelled)) after "), YELLOW),
-    (re.compile(r"run (?P<it>\S+):"), BOLD),
-    (re.compile(r"(?P<it>[A-Z][a-z]+(?: [a-z]+){0,6})$"), BOLD),
-    (re.compile(r"(?P<it>[A-Z][A-Z0-9-]*(?: [A-Z0-9-]+)*(?: {2,}[A-Z][A-Z0-9-]*(?: [A-Z0-9-]+)*)+)$"), BOLD),
+    (r"(?P<it>(?:error(?:\[[a-z0-9-]+\])?|internal error):)", RED),
+    (r"(?P<it>(?:warning(?:\[[a-z0-9-]+\])?|denied|not accepted):)", YELLOW),
+    (r"(?P<it>(?:waiting|waits):)", CYAN),
+    (r"  (?P<it>--> .*)", FAINT),
+    (r"  (?P<it>(?:fix|next):)", GREEN),
+    (r"  (?P<it>done)  ", GREEN),
+    (r"  (?P<it>FAILED) ", RED),
+    (r"  (?P<it>(?:asks|retry)) ", YELLOW),
+    (r"  (?P<it>start .*)", FAINT),
+    (r"  tool  \S*  \S+  \((?P<it>ok)[,)]", GREEN),
+    (r"  tool  \S*  \S+  \((?P<it>[a-z_]+)[,)]", RED),
+    (r"(?P<it>completed) in ", GREEN),
+    (r"(?P<it>failed) after ", RED),
+    (r"(?P<it>(?:waiting|needs-decision|interrupted|cancelled)) after ", YELLOW),
+    (r"run (?P<it>\S+):", BOLD),
+    (r"(?P<it>[A-Z][a-z]+(?: [a-z]+){0,6})$", BOLD),
+    (r"(?P<it>[A-Z][A-Z0-9-]*(?: [A-Z0-9-]+)*(?: {2,}[A-Z][A-Z0-9-]*(?: [A-Z0-9-]+)*)+)$", BOLD),
 ]
-_STATUS = re.compile(rf"(?:(?<=  )|^|(?<=^status:    ))(?P<it>{_WORDS})(?=  |$)")
-_COMMAND = re.compile(r"(?P<it>`[^`]+`|(?<=: )(?:strands|pip|export) [^ ;][^;]*$)")
+_STATUS = rf"(?:(?<=  )|^|(?<=^status:    ))(?P<it>{_WORDS})(?=  |$)"
+_COMMAND = r"(?P<it>`[^`]+`|(?<=: )(?:strands|pip|export) [^ ;][^;]*$)"
 
 
 def columns_of(stream: TextIO) -> int | None:
@@ -107,14 +108,14 @@ def coloured_row(row: str) -> str:
     if _MARK.match(row):
         return row
     for beginning, colour in _BEGINNINGS:
-        if found := beginning.match(row):
+        if found := re.match(beginning, row):
             start, end = found.span("it")
             return f"{row[:start]}{colour}{row[start:end]}{_RESET}{_spans(row[end:])}"
-    return _spans(_STATUS.sub(lambda found: f"{_COLOUR_OF[found['it']]}{found['it']}{_RESET}", row))
+    return _spans(re.sub(_STATUS, lambda found: f"{_COLOUR_OF[found['it']]}{found['it']}{_RESET}", row))
 
 
 def _spans(row: str) -> str:
-    return row if _MARK.match(row) else _COMMAND.sub(lambda found: f"{BOLD}{found['it']}{_RESET}", row)
+    return row if _MARK.match(row) else re.sub(_COMMAND, lambda found: f"{BOLD}{found['it']}{_RESET}", row)
 
 
 def _indent_of(line: str, columns: int) -> str:

@@ -6,12 +6,15 @@ import sys
 from collections.abc import Container, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strands_cli.canonical_json import json_object
 from strands_cli.catalog.distributions import search_path
-from strands_cli.catalog.source import MAX_SOURCE_BYTES, SourceError, SourceTool, lacks_tool, read_tool
 from strands_cli.errors import suggest
 from strands_cli.toolref import ToolRef
+
+if TYPE_CHECKING:  # what parses Python is imported where a workflow names custom Python
+    from strands_cli.catalog.source import SourceTool
 
 
 def is_found(module: str, folders: Sequence[str] = ()) -> bool:
@@ -93,6 +96,8 @@ def secrets_in_source(ref: ToolRef, folders: Sequence[str]) -> tuple[str, ...]:
 
 def lacks(ref: ToolRef, folders: Sequence[str]) -> bool:
     """Return whether the source surely has no tool of the attribute that a reference to custom Python names."""
+    from strands_cli.catalog.source import lacks_tool
+
     try:
         found = _source_of(str(ref.module), folders)
     except OSError:
@@ -111,6 +116,8 @@ def class_of_method(ref: ToolRef, folders: Sequence[str]) -> str | None:
 
 
 def _read(module: str, attribute: str | None, folders: Sequence[str]) -> SourceTool | None:
+    from strands_cli.catalog.source import SourceError, read_tool
+
     try:
         return read_tool(module, attribute, lambda name: _source_of(name, folders))
     except (SourceError, OSError):  # reported where it is imported
@@ -118,6 +125,8 @@ def _read(module: str, attribute: str | None, folders: Sequence[str]) -> SourceT
 
 
 def _source_of(module: str, folders: Sequence[str]) -> tuple[str, bytes] | None:
+    from strands_cli.catalog.source import MAX_SOURCE_BYTES
+
     spec = _spec_of(module, [*folders, *sys.path])
     file = Path(spec.origin) if spec is not None and spec.origin else None
     if file is None or file.suffix != ".py" or file.stat().st_size > MAX_SOURCE_BYTES:
