@@ -15,7 +15,7 @@ from strands_cli.phrases import counted
 if TYPE_CHECKING:
     from strands_cli.cli.commands.explain import Explained
     from strands_cli.planning.data_flow import Use
-    from strands_cli.workflow import Loaded
+    from strands_cli.workflow import Loaded, WorkflowSpec
 
 Format = Literal["text", "json", "github", "sarif"]
 
@@ -144,10 +144,17 @@ def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     from strands_cli.workflow.yaml import folder_of
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
-    machine = without_policy(discover_catalog(project=folder), load_settings())
+    # What is installed matters to a workflow with tools.
+    installed = discover_catalog(None if _may_have_tools(loaded.spec) else (), project=folder)
+    machine = without_policy(installed, load_settings())
     with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow
         machine = dataclasses.replace(machine, policy=load_policy(machine.settings, folder))
     return authority_of(build_plan(loaded.spec, loaded.document, machine, RunRequest(), loaded.snapshot)).uses
+
+
+def _may_have_tools(spec: WorkflowSpec) -> bool:
+    sections = (spec.tools, spec.context_policy)
+    return bool(spec.skills or spec.named_tools() or any(section.model_fields_set for section in sections))
 
 
 def _count(findings: Any) -> str:

@@ -13,7 +13,6 @@ from strands_cli.errors import Finding
 from strands_cli.hooks import HookContext
 from strands_cli.indexes import with_indexes
 from strands_cli.planning.machine.adopted_by_project import without_denied
-from strands_cli.planning.machine.hook_selection import faults_of, hooks_in_force, require_hooks
 from strands_cli.planning.machine.policy_files import load_policy
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy import Policy
@@ -51,6 +50,8 @@ class Installation:
         Raises:
             Denied: A policy file is wrong.
         """
+        from strands_cli.planning.machine.hook_selection import hooks_in_force
+
         settings = load_settings(runs_dir=request.runs_dir, store=request.store)
         policy = policy if policy is not None else load_policy(settings, None, request.policy)
         hooks = hooks_in_force(policy, request, None)
@@ -58,7 +59,12 @@ class Installation:
 
     def hook_faults(self) -> list[Finding]:
         """Return what is wrong with the hook plugins."""
-        return faults_of(self.hooks, self.catalog) if self.hooks is not None else []
+        if self.hooks is None:
+            return []
+        # It imports pluggy, which a look at a file does without.
+        from strands_cli.planning.machine.hook_selection import faults_of
+
+        return faults_of(self.hooks, self.catalog)
 
     def warnings(self) -> list[Finding]:
         """Return what a command that makes no plan says of this machine: of its policy files and hook plugins."""
@@ -71,6 +77,8 @@ class Installation:
             Denied: one does not.
         """
         if self.hooks is not None:
+            from strands_cli.planning.machine.hook_selection import require_hooks
+
             require_hooks(self.hooks, self.catalog)
 
 
@@ -101,6 +109,8 @@ def read_installation(
     Raises:
         Denied: a policy file is wrong.
     """
+    from strands_cli.planning.machine.hook_selection import hooks_in_force
+
     request = request or RunRequest()
     settings = settings or load_settings(runs_dir=request.runs_dir, store=request.store)
     policy = policy if policy is not None else load_policy(settings, folder, request.policy)
