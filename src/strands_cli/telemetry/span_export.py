@@ -36,9 +36,15 @@ def exporter_to(destination: Destination, left_out: Redact, redactor: Redactor) 
 def _otlp(destination: Destination) -> SpanExporter:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    if destination.with_headers:
+    if destination.with_headers and not destination.is_held:
         return OTLPSpanExporter(destination.url)
-    return OTLPSpanExporter(destination.url, session=_session_without(_header_names()))
+    session = _session_without(set() if destination.with_headers else _header_names())
+    if destination.is_held:
+        from strands_cli.telemetry.held_connections import held_adapter
+
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, held_adapter(destination.url))
+    return OTLPSpanExporter(destination.url, session=session)
 
 
 def _header_names() -> set[str]:

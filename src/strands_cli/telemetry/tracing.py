@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from strands_cli.engine.ports import UNTRACED, Tracing
-from strands_cli.planning.data_flow import destination_of
+from strands_cli.planning.data_flow import Trust, destination_of
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan import Plan
@@ -25,6 +26,9 @@ async def tracing_of(planned: Plan, redactor: Redactor, warn: Callable[[str], No
         with unheard_spans_are_empty():
             yield UNTRACED
         return
+    otel = planned.spec.telemetry.otel
+    if destination.kind == "otlp" and otel is not None and otel.endpoint is not None:
+        destination = replace(destination, is_held=Trust.of(planned).is_of_others)
     from strands_cli.telemetry.run_spans import (
         open_tracing,
     )  # imports OpenTelemetry, which a run without spans does not need

@@ -30,11 +30,15 @@ _AT_HOME = "http://localhost:4318"
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where spans go: to the console, or to a URL; `with_headers` also with the headers that the environment names."""
+    """Where spans go: to the console, or to a URL; `with_headers` also with the headers that the environment names.
+
+    With `is_held` the URL is the word of others, so that a name that looks public must lead to a public place.
+    """
 
     kind: Literal["console", "otlp"]
     url: str = ""
     with_headers: bool = True
+    is_held: bool = False
 
 
 def destination_of(otel: Otel | None, environ: Mapping[str, str]) -> Destination | None:
