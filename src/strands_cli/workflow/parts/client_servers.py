@@ -100,6 +100,7 @@ def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
     asked = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
     variables = Variables(Path(document.file).parent, os.environ, asked)
     servers: list[dict[str, Any]] = []
+    used: set[str] = set()
     for place, name, entry in _named(entries):
         where = document.where("/" + "/".join((*path, place)))
         if json_object(entry).get("disabled") is True or json_object(entry).get("enabled") is False:
@@ -112,7 +113,8 @@ def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
             message = f"'{name}' has neither `command` nor `url`"
             finding = Finding(BAD_SERVERS, message, where, "remove it, or complete it")
             raise InvalidInput("the MCP servers cannot be read", findings=[finding])
-        identity = _unused(_NOT_IN_IDS.sub("-", name).strip("-") or "server", {one["id"] for one in servers})
+        identity = _unused(_NOT_IN_IDS.sub("-", name).strip("-") or "server", used)
+        used.add(identity)
         servers.append({"id": identity, **_Server(name, entry, variables).fields()})
     sections: dict[str, Any] = {"tools": {"mcp": servers}}
     if variables.secrets:
