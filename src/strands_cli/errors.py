@@ -191,6 +191,10 @@ class FileAtFault(RunFailed):
     step: str | None = None
 
 
+class CallFailed(RunFailed):
+    """The call of a tool step failed: a resumed run makes it again, also with a corrected workflow."""
+
+
 class CallDenied(RunFailed):
     """Calls without which a run has not done its work were denied: by policy, a plugin, or without a person."""
 

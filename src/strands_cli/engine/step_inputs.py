@@ -12,7 +12,7 @@ from strands_cli.engine.denials import has_denial
 from strands_cli.engine.journal import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import StepResult, failure_of, json_of, text_of
-from strands_cli.errors import CallDenied, FileAtFault, RunFailed
+from strands_cli.errors import CallDenied, CallFailed, FileAtFault
 from strands_cli.planning.plan import tools_in_step
 from strands_cli.workflow.steps import AgentStep, CallStep
 from strands_cli.workflow.templates import TemplateError, is_prompt_template
@@ -198,7 +198,9 @@ class StepInputs:
                 if has_denial(self._ports.journal.rows(None, scope.key)):
                     raise CallDenied(problem)
                 otherwise = "to continue after an error of the tool: `on_error: continue` in the step"
-                raise RunFailed(problem, fix=f"{failure.fix}; or, {otherwise}" if failure.fix else otherwise)
+                if failure.fix:
+                    raise FileAtFault(problem, fix=f"{failure.fix}; or, {otherwise}")
+                raise CallFailed(problem, fix=otherwise)
             self._warn(f"{problem}; the run continues")
             return StepResult(text, tool.name, output=output, status="failed"), {"status": "failed"}
 

@@ -265,7 +265,9 @@ def _setting(reference: str, settings: Mapping[str, Any], config: Mapping[str, A
     name = reference if _PLAIN.fullmatch(reference) else json.dumps(reference, ensure_ascii=False)
     if config:
         return f"to permit it: `{written}` in the `config` of {name} in the workflow"
-    return f"to permit it, write the tool in the workflow as `{{tool: {name}, config: {{{written}}}}}`"
+    # A step that calls a tool has no place for its config, and takes what `tools.python` says.
+    where = "in the `tools` of its agent, or in `tools.python` for a tool step"
+    return f"to permit it, write the tool in the workflow as `{{tool: {name}, config: {{{written}}}}}`, {where}"
 
 
 def _cut(block: Mapping[str, Any], size: int) -> str:

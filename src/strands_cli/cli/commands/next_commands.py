@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import BudgetExceeded, FileAtFault, RunRecordError, StrandsCliError, WaitingForPerson
+from strands_cli.errors import (
+    BudgetExceeded,
+    CallFailed,
+    FileAtFault,
+    RunRecordError,
+    StrandsCliError,
+    WaitingForPerson,
+)
 from strands_cli.phrases import first_of
 from strands_cli.run_views import answer_commands, command, questions_of
 
 # The most finished steps that are listed when a run stops.
 MANY = 10
+_WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun) RUN\b")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +46,13 @@ def explain_ending(error: StrandsCliError, place: StorePlace, run_id: str) -> li
     return []
 
 
+def with_run(fix: str | None, run_id: str, place: StorePlace) -> str | None:
+    """Return the advice on a run with the run's own name in its commands, where the engine could only write RUN."""
+    if fix is None:
+        return None
+    return _WITHOUT_RUN.sub(lambda found: command(found[1], run_id, store=place), fix)
+
+
 def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: StorePlace) -> Iterator[str]:
     """Yield the command that takes the default of a gate, with the time after which it does so."""
     timed = [one for one in questions if one.get("default") is not None and one.get("timeout_s") is not None]
@@ -51,6 +67,17 @@ def _opened(place: StorePlace, run_id: str) -> Iterator[StoredJournal]:
 
     with contextlib.closing(store_at(place)) as store, contextlib.closing(store.open(run_id, hold=False)) as journal:
         yield journal
+
+
+def is_stored(run_id: str, place: StorePlace) -> bool:
+    """Return whether a run can be continued because its journal has its start."""
+    from strands_cli.engine.stored_runs import store_at
+
+    try:
+        with contextlib.closing(store_at(place)) as store:
+            return store.read(run_id).id == run_id
+    except StrandsCliError:
+        return False
 
 
 def _larger(error: BudgetExceeded, run_id: str, place: StorePlace) -> str:
@@ -71,31 +98,32 @@ def _done(journal: StoredJournal) -> list[str]:
     return [f"done: {first_of(steps, MANY)}", f"their responses: {show}"]
 
 
-def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, is_resumed: bool = False) -> str:
+def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, is_resumed: bool = False) -> list[str]:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
     from strands_cli.engine.decisions import refused_gate
 
     resume = f"continue with: {command('resume', run_id, store=place)}"
     try:
         with _opened(place, run_id) as journal:
-            if isinstance(error, FileAtFault):
+            if isinstance(error, (FileAtFault, CallFailed)):
                 file = str(journal.get("file"))
                 # A run that is resumed works in its own directory, which need not be the one of the person.
                 whole = str(Path(file).absolute()) if is_resumed and not file.startswith("<") else file
-                return _after_correction(whole, error, run_id, place)
+                corrected = _after_correction(whole, error, run_id, place)
+                return [corrected] if isinstance(error, FileAtFault) else [resume, corrected]
             refused = refused_gate(journal)
     except RunRecordError:  # the error reports the broken journal already
         refused = None
     if refused is None:
-        return resume
+        return [resume]
     again = command("rerun", run_id, "--from", refused.key, store=place)
-    return f"the refusal is final; to ask again in a new run: {again}"
+    return [f"the refusal is final; to ask again in a new run: {again}"]
 
 
-def _after_correction(file: str, error: FileAtFault, run_id: str, place: StorePlace) -> str:
+def _after_correction(file: str, error: FileAtFault | CallFailed, run_id: str, place: StorePlace) -> str:
     """Return how a run continues when its file is corrected; that of an agent is a part of the workflow around it."""
     if file.startswith("<atomic "):
-        again = command("rerun", run_id, "--from", error.step or "KEY", store=place)
+        again = command("rerun", run_id, "--from", getattr(error, "step", None) or "KEY", store=place)
         return f"after the correction, a new run reuses what was done: {again}"
     again = command("resume", run_id, "--spec", "FILE" if file.startswith("<") else file, store=place)
     return f"after the correction, continue with: {again}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from strands_cli.engine.decisions.cut_off_calls import store_worked
-from strands_cli.engine.effects import REUSED
+from strands_cli.engine.effects import ANSWERED, REUSED, waits_for
 from strands_cli.engine.journal import Answer, Clock, Journal, Question, Row, misfit, stored_question
 from strands_cli.errors import UsageError, suggest
 from strands_cli.phrases import joined
@@ -59,6 +59,8 @@ def refused_gate(journal: Journal) -> Row | None:
 
 def _instead(journal: Journal) -> str:
     run, refused = journal.get("id"), refused_gate(journal)
+    if journal.get("status") == "completed":
+        return f"it is complete; its result again: strands resume {run}; what it did: strands runs show {run}"
     first = f"to continue: strands resume {run}"
     if refused is not None:
         first = f"the refusal is final; to ask again in a new run: strands rerun {run} --from {refused.key}"
@@ -133,3 +135,6 @@ async def give_answer(
     answer = dataclasses.replace(typed or Answer("answered"), text=text, reason=reason)
     output = answer.stored()
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))
+    if journal.get("status") == "waiting":  # what lists runs must not name a question that is answered
+        left = [waits_for(row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal)]
+        journal.put(reason="; ".join(left) or ANSWERED)

@@ -72,7 +72,7 @@ class Effect:
         self.waiting_since: float | None = None
         self.waits_for: Mapping[str, Any] = {}
         self.failure: str | None = None
-        self.retries = known is not None and known.digest == digest and _failed_before(known)
+        self.retries = known is not None and _failed_before(known)
         if known is not None and not (known.status == "done" and spec.is_void(known)):
             self._compare(known, digest)
         attempt = known.attempt + 1 if known else 1

@@ -8,7 +8,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects.asked_questions import default_if_late, detail_of, recorded_answer, with_time_left
+from strands_cli.canonical_json import digest_of
+from strands_cli.engine.effects.asked_questions import (
+    default_if_late,
+    detail_of,
+    recorded_answer,
+    waits_for,
+    with_time_left,
+)
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
 from strands_cli.engine.effects.run_context import Changes, RunContext
@@ -291,6 +298,10 @@ class StepScope:
         rows = self._run.rows_below(call, "human") if self.may_have_rows else ()
         return any(row.key == question and row.status == "done" for row in rows)
 
+    def _asked_otherwise(self, effect_input: Mapping[str, Any]) -> Callable[[Row], bool]:
+        """Return the test for an answer that a person gave to other arguments of a call that failed."""
+        return lambda row: self.retries_call and row.digest != digest_of(effect_input)
+
     def _has_followed(self, key: str) -> bool:
         """Return whether a model has been asked after a call of this step, so that it knows the result."""
         rows = [row.key for row in self._run.rows_below(self.key)]
@@ -335,7 +346,8 @@ class StepScope:
             RunFailed: A person has rejected the gate.
             StrandsCliError: An earlier call of the same turn has stopped the run.
         """
-        effect = self._run.effect(EffectSpec(question.key, "human", effect_input))
+        is_void = self._asked_otherwise(effect_input)
+        effect = self._run.effect(EffectSpec(question.key, "human", effect_input, is_void=is_void))
         if effect.recorded is not None:
             return recorded_answer(question, Answer("answered", **effect.recorded.output))
         grant = question.call.grant if question.call is not None else ""
@@ -356,7 +368,7 @@ class StepScope:
         if answer.outcome == "waiting" or (answer.outcome == "nobody" and question.kind != "approval"):
             await effect.start()
             await effect.wait(detail_of(question))
-            raise WaitingForPerson(f"the run waits for an answer to {question.key}: {question.prompt}")
+            raise WaitingForPerson(waits_for(question.key, question.prompt))
         if answer.outcome == "answered":
             await effect.start(since=asked_at)
             answer = dataclasses.replace(answer, grants=grant if answer.grants == grant else "")

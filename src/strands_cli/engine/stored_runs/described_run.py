@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LAST_MOMENT = 253402300800.0
 # The name of the newest run.
 LAST = "last"
+# Of a new id: `20261121-033012-` is the moment when the run was started.
+_MOMENT = 16
 
 
 def named_run(name: str, known: Collection[str], place: StorePlace, newest: Callable[[], list[str]]) -> str:
@@ -44,7 +46,10 @@ def named_run(name: str, known: Collection[str], place: StorePlace, newest: Call
         raise RunRecordError(f"the ids of {len(meant)} runs in {place} start with {name!r}", fix=several)
     if not known:
         raise RunRecordError(f"there are no runs in {place}", fix="name another place with --runs-dir or --store")
-    fix = suggest(name, [LAST, *known], "see `strands runs list`")
+    otherwise = "see `strands runs list`, or name another place with --runs-dir or --store"
+    # Ids of other moments are alike too: whoever answers a run must not be led to another one.
+    alike = [run for run in known if run[:_MOMENT] == name[:_MOMENT] or run[_MOMENT:] == name[_MOMENT:]]
+    fix = suggest(name, [LAST, *alike], otherwise)
     raise RunRecordError(f"there is no run {name!r} in {place}", fix=fix)
 
 

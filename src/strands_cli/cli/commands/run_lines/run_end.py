@@ -25,7 +25,7 @@ def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> lis
     more = []
     if run.status == "running":
         more.append(f"as it goes on: {command('runs', 'show', run.id, '--follow', store=place)}")
-    if run.status == "interrupted":
+    if run.status == "interrupted" or (run.status == "waiting" and not ways):
         more.append(f"to continue it: {command('resume', run.id, store=place)}")
     if not full and len(summary.effects) > MOST:
         more.append(f"all {len(summary.effects)} effects: {command('runs', 'show', run.id, '--full', store=place)}")

@@ -64,6 +64,8 @@ def continue_run(
                 return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
             if ends:  # what is only stored needs nothing of the machine where the run was started
                 act_on(journal, act, known)
+                if not flags.quiet:
+                    _say_next(journal)
                 if flags.as_json:
                     print_json(known)
                 return ExitCode.OK
@@ -81,6 +83,20 @@ def continue_run(
             )
         print_outcome(planned, outcome, flags)
     return ExitCode.OK
+
+
+def _say_next(journal: StoredJournal) -> None:
+    """Say how a run goes on whose answer is only stored."""
+    from strands_cli.run_views import answer_commands, command
+
+    if journal.get("status") != "waiting":
+        return
+    ways = answer_commands(journal)
+    say(
+        "\n        ".join(["next:", *ways])
+        if ways
+        else f"next: {command('resume', journal.run_id, store=journal.place)}"
+    )
 
 
 def place_of(changes: Mapping[str, Any]) -> StorePlace:

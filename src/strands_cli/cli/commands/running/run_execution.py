@@ -105,6 +105,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             result = end_of(lambda: go(human, emit, begins.run_id), view)
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
+            view.run_id = view.run_id or stored_id(begins.run_id, planned.store)
             known |= explain_stop(error, answer.end(), planned.store, is_resumed=not is_new)
             raise
         finally:
@@ -153,20 +154,29 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
         say(one_line(f"trace {request.out_dir / path.name}"))
 
 
+def stored_id(run_id: str, place: StorePlace) -> str | None:
+    """Return the id of a run that was stopped before its first event, if something of it is stored."""
+    from strands_cli.cli.commands.next_commands import is_stored
+
+    return run_id if is_stored(run_id, place) else None
+
+
 def explain_stop(error: StrandsCliError, view: View, place: StorePlace, *, is_resumed: bool) -> dict[str, Any]:
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
     if view.run_id is None:
         if view.is_announced and not is_resumed:
             view.line("the run has not begun: nothing of it is stored")
         return {}
-    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines
+    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines, with_run
 
     view.line(f"journal {place.record(view.run_id)}")
     # The fix of a spent budget, or of denied calls, is the one command that works. What was cancelled is not continued.
     has_own_fix = isinstance(error, (BudgetExceeded, CallDenied)) or (isinstance(error, HoldLost) and error.is_asked)
-    if view.ended in ("failed", "interrupted") and not has_own_fix:
-        view.line(how_to_continue(error, view.run_id, place, is_resumed=is_resumed))
+    if view.ended in ("failed", "interrupted", None) and not has_own_fix:
+        for way in how_to_continue(error, view.run_id, place, is_resumed=is_resumed):
+            view.line(way)
     error.brief = view.brief(error.message) or error.brief
+    error.fix = with_run(error.fix, view.run_id, place)
     questions = explain_ending(error, place, view.run_id)
     for question in questions:
         view.line("\n".join(waiting_lines(question)))
