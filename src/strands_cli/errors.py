@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from strands_cli.quick_dataclass import dataclass
 
@@ -255,6 +255,11 @@ class WaitingForPerson(StrandsCliError):
     """The run is stored and continues when a person has answered."""
 
     exit_code = ExitCode.WAITING
+
+    @classmethod
+    def for_answer(cls, key: str, prompt: str) -> Self:
+        """Return the error of a run that waits for this answer."""
+        return cls(f"the run waits for an answer to {key}: {prompt}")
 
 
 class BudgetExceeded(StrandsCliError):

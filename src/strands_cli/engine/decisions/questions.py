@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 
 from strands_cli.engine.decisions.cut_off_calls import store_worked
-from strands_cli.engine.effects import ANSWERED, REUSED, waits_for
+from strands_cli.engine.effects import REUSED
 from strands_cli.engine.journal import Answer, Clock, Journal, Question, Row, misfit, stored_question
-from strands_cli.errors import UsageError, suggest
+from strands_cli.errors import UsageError, WaitingForPerson, suggest
 from strands_cli.phrases import joined
 from strands_cli.workflow.steps import APPROVALS, is_approval, meant_word
 
 # What a condition compares with to refuse; any other answer then approves.
 REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")
+
+# The reason of a run that waits, once every question is answered.
+ANSWERED = "every question is answered; the run has not been continued"
 
 
 def open_questions(journal: Journal) -> list[Row]:
@@ -136,5 +139,6 @@ async def give_answer(
     output = answer.stored()
     await journal.write(dataclasses.replace(question, status="done", output=output, ended_at=clock.now()))
     if journal.get("status") == "waiting":  # what lists runs must not name a question that is answered
-        left = [waits_for(row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal)]
+        asked = ((row.key, str(row.detail.get("prompt", ""))) for row in open_questions(journal))
+        left = [WaitingForPerson.for_answer(*one).message for one in asked]
         journal.put(reason="; ".join(left) or ANSWERED)

@@ -1,5 +1,3 @@
-from strands_cli.engine.effects.asked_questions import ANSWERED as ANSWERED
-from strands_cli.engine.effects.asked_questions import waits_for as waits_for
 from strands_cli.engine.effects.budget import REUSED as REUSED
 from strands_cli.engine.effects.budget import Budget as Budget
 from strands_cli.engine.effects.budget import Spender as Spender

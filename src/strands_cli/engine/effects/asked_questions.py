@@ -8,14 +8,6 @@ from typing import Any
 from strands_cli.engine.journal import Answer, Question
 from strands_cli.errors import RunFailed
 
-# The reason of a run that waits, once every question is answered.
-ANSWERED = "every question is answered; the run has not been continued"
-
-
-def waits_for(key: str, prompt: str) -> str:
-    """Return the reason of a run that waits for this answer."""
-    return f"the run waits for an answer to {key}: {prompt}"
-
 
 def recorded_answer(question: Question, answer: Answer) -> Answer:
     """Return a recorded answer; a rejected gate fails its step."""

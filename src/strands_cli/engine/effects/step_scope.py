@@ -9,13 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects.asked_questions import (
-    default_if_late,
-    detail_of,
-    recorded_answer,
-    waits_for,
-    with_time_left,
-)
+from strands_cli.engine.effects.asked_questions import default_if_late, detail_of, recorded_answer, with_time_left
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
 from strands_cli.engine.effects.run_context import Changes, RunContext
@@ -368,7 +362,7 @@ class StepScope:
         if answer.outcome == "waiting" or (answer.outcome == "nobody" and question.kind != "approval"):
             await effect.start()
             await effect.wait(detail_of(question))
-            raise WaitingForPerson(waits_for(question.key, question.prompt))
+            raise WaitingForPerson.for_answer(question.key, question.prompt)
         if answer.outcome == "answered":
             await effect.start(since=asked_at)
             answer = dataclasses.replace(answer, grants=grant if answer.grants == grant else "")

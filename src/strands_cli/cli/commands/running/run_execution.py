@@ -105,8 +105,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             result = end_of(lambda: go(human, emit, begins.run_id), view)
             return Ended(result, is_shown=answer.has_shown(result.response))
         except StrandsCliError as error:
-            view.run_id = view.run_id or stored_id(begins.run_id, planned.store)
-            known |= explain_stop(error, answer.end(), planned.store, is_resumed=not is_new)
+            known |= explain_stop(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
@@ -154,21 +153,24 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
         say(one_line(f"trace {request.out_dir / path.name}"))
 
 
-def stored_id(run_id: str, place: StorePlace) -> str | None:
-    """Return the id of a run that was stopped before its first event, if something of it is stored."""
-    from strands_cli.cli.commands.next_commands import is_stored
-
-    return run_id if is_stored(run_id, place) else None
-
-
-def explain_stop(error: StrandsCliError, view: View, place: StorePlace, *, is_resumed: bool) -> dict[str, Any]:
+def explain_stop(
+    error: StrandsCliError, view: View, place: StorePlace, begun: str, *, is_resumed: bool
+) -> dict[str, Any]:
     """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
+    from strands_cli.cli.commands.next_commands import (
+        explain_ending,
+        how_to_continue,
+        is_stored,
+        waiting_lines,
+        with_run,
+    )
+
+    if view.run_id is None and is_stored(begun, place):  # it was stopped before its first event
+        view.run_id = begun
     if view.run_id is None:
         if view.is_announced and not is_resumed:
             view.line("the run has not begun: nothing of it is stored")
         return {}
-    from strands_cli.cli.commands.next_commands import explain_ending, how_to_continue, waiting_lines, with_run
-
     view.line(f"journal {place.record(view.run_id)}")
     # The fix of a spent budget, or of denied calls, is the one command that works. What was cancelled is not continued.
     has_own_fix = isinstance(error, (BudgetExceeded, CallDenied)) or (isinstance(error, HoldLost) and error.is_asked)
