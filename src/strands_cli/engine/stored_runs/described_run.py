@@ -47,7 +47,7 @@ def named_run(name: str, known: Collection[str], place: StorePlace, newest: Call
     if not known:
         raise RunRecordError(f"there are no runs in {place}", fix="name another place with --runs-dir or --store")
     otherwise = "see `strands runs list`, or name another place with --runs-dir or --store"
-    # Ids of other moments are alike too: whoever answers a run must not be led to another one.
+    # Ids of other moments are alike too: a person who answers a run must not be led to another one.
     alike = [run for run in known if run[:_MOMENT] == name[:_MOMENT] or run[_MOMENT:] == name[_MOMENT:]]
     fix = suggest(name, [LAST, *alike], otherwise)
     raise RunRecordError(f"there is no run {name!r} in {place}", fix=fix)
