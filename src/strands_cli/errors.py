@@ -92,13 +92,17 @@ _LONGEST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with an input: what happened, where, and how to fix it; without a `fix`, as its code says."""
+    """One thing wrong with an input: what happened, where, and how to fix it; without a `fix`, as its code says.
+
+    `count` is more than one where it reports only how many others there are.
+    """
 
     code: Code
     message: str
     where: Where | None = None
     fix: str | None = None
     severity: Severity = "error"
+    count: int = 1
 
     def __post_init__(self) -> None:
         for name in ("message", "fix"):

@@ -179,11 +179,19 @@ def test_a_large_text_ends_soon_and_a_larger_one_is_refused(tmp_path: Path) -> N
     assert result["content"][-1]["json"]["error"]["code"] == "invalid_input"
 
 
-def test_a_flood_of_findings_is_cut_and_counted(tmp_path: Path) -> None:
-    agents = "".join(f"  a{number}: {{prompt: x, tols: []}}\n" for number in range(300))
+@pytest.mark.parametrize(
+    ("agent", "count"),
+    [
+        ("  a{0}: {{prompt: x, tols: []}}\n", (300, 0)),
+        ("  a{0}: {{prompt: x}}\n", (0, 300)),
+        ("  a{0}: {{prompt: x, prompt: y}}\n", (300, 300)),
+    ],
+)
+def test_a_flood_of_findings_is_cut_and_counted(tmp_path: Path, agent: str, count: tuple[int, int]) -> None:
+    agents = "".join(map(agent.format, range(300)))
     answer = verify(SOUND.replace("agents:\n", f"agents:\n{agents}"), tmp_path)
     assert len(answer["findings"]) == 100
-    assert answer["errors"] >= 300
+    assert (answer["errors"], answer["warnings"]) == count
     assert "more" in answer["text"].splitlines()[-1]
 
 

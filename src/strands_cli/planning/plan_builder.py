@@ -238,7 +238,7 @@ def require_runnable(plan: Plan) -> None:
         return
     codes = {finding.code.exit_code for finding in plan.findings if finding.severity == "error"}
     kind = next((error for code, error in _ERRORS.items() if code in codes), InvalidInput)
-    count = sum(finding.severity == "error" for finding in plan.findings)
+    count = sum(finding.count for finding in plan.findings if finding.severity == "error")
     raise kind(f"{plan.file} cannot run: {counted(count, 'problem')}", findings=plan.findings)
 
 

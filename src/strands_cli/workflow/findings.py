@@ -66,9 +66,9 @@ def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Find
     return Finding(NO_EFFECT, message, where, fix, "warning")
 
 
-def too_many(message: str, where: Where) -> Finding:
+def too_many(message: str, where: Where, count: int = 1) -> Finding:
     """Report that the other mistakes are only counted, or not looked for."""
-    return Finding(TOO_MANY_MISTAKES, message, where)
+    return Finding(TOO_MANY_MISTAKES, message, where, count=count)
 
 
 def duplicates(kind: str, ids: Sequence[str], pointer: str, locator: Locator) -> Iterator[Finding]:

@@ -62,8 +62,9 @@ def _few_of_each(findings: list[Finding]) -> Iterator[Finding]:
         elif finding.severity == "error" or finding.code not in worst:
             worst[finding.code] = finding.severity
     for code, severity in worst.items():
-        message = f"and {counts[code] - MOST_ALIKE:,} more with the code {code}"
-        yield Finding(TOO_MANY_MISTAKES, message, None, severity=severity)
+        more = counts[code] - MOST_ALIKE
+        message = f"and {more:,} more with the code {code}"
+        yield Finding(TOO_MANY_MISTAKES, message, None, severity=severity, count=more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def repaired(
     errors, omitted = few_of(errors)
     findings = list(findings_of(errors, WorkflowSpec, document))
     if omitted:
-        findings.append(too_many(f"and {omitted:,} more mistakes", document.where("")))
+        findings.append(too_many(f"and {omitted:,} more mistakes", document.where(""), omitted))
         return None, document, Repairs(), findings
     if not isinstance(document.value, dict):
         return None, document, Repairs(), findings

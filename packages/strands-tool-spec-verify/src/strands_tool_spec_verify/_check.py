@@ -26,10 +26,17 @@ def check_text(text: str, workspace: Any, *, capability: bool) -> tuple[str, dic
         capability: Whether to look for tools, providers and keys too.
     """
     findings = _findings(text, _folder(workspace), capability)
-    errors = sum(finding.severity == "error" for finding in findings)
+    errors = sum(_count(finding) for finding in findings if finding.severity == "error")
+    warnings = sum(_count(finding) for finding in findings if finding.severity != "error")
     shown = [_document(finding) for finding in findings[:SHOWN]]
-    counted = {"valid": errors == 0, "errors": errors, "warnings": len(findings) - errors}
-    return _words(counted, shown, len(findings), capability), {**counted, "findings": shown}
+    counted = {"valid": errors == 0, "errors": errors, "warnings": warnings}
+    left = sum(map(_count, findings[SHOWN:]))
+    return _words(counted, shown, left, capability), {**counted, "findings": shown}
+
+
+def _count(finding: Finding) -> int:
+    """Return how many mistakes a finding reports; in an older core it is always one."""
+    return getattr(finding, "count", 1)
 
 
 def _findings(text: str, folder: Path, capability: bool) -> tuple[Finding, ...]:
@@ -64,7 +71,7 @@ def _document(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _words(counted: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], total: int, capability: bool) -> str:
+def _words(counted: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], left: int, capability: bool) -> str:
     checked = "valid, and nothing that it needs is missing here" if capability else "valid"
     unread = "; files that it names were not read" if any(one["code"] == "file-not-read" for one in shown) else ""
     head = f"The workflow is {checked if counted['valid'] else 'not valid'}{unread}"
@@ -73,6 +80,6 @@ def _words(counted: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], total
         place = f" line {one['line']}" if one["line"] else ""
         fix = f" (fix: {one['fix']})" if one["fix"] else ""
         lines.append(f"- {one['severity']} {one['code']}{place}: {one['message']}{fix}")
-    if total > SHOWN:
-        lines.append(f"... and {total - SHOWN} more")
+    if left:
+        lines.append(f"... and {left} more")
     return "\n".join(lines)

@@ -148,10 +148,10 @@ class _Builder:
 
     def more(self) -> list[Finding]:
         """Return a finding for each kind of fault that was reported so often that the rest is only counted."""
+        where, fix = Where(self.file), "correct the first ones"
+        rest = {code: count - MAX_ALIKE for code, count in self.alike.items() if count > MAX_ALIKE}
         return [
-            Finding(code, f"and {count - MAX_ALIKE:,} more of this kind", Where(self.file), "correct the first ones")
-            for code, count in self.alike.items()
-            if count > MAX_ALIKE
+            Finding(code, f"and {count:,} more of this kind", where, fix, count=count) for code, count in rest.items()
         ]
 
     def _begin_entry(self, key: str, position: Position) -> None:
