@@ -422,3 +422,22 @@ def test_python_that_a_required_lock_has_is_not_asked_about(folder: Folder) -> N
     with folder.terminal(*words, **allowed) as terminal:
         assert terminal.end() == 0, terminal.text
     assert was_run(folder)
+
+
+@pytest.mark.parametrize("tools", [["file_read", "http_request"], ["workflow:inner.yaml"]])
+def test_what_a_workflow_of_others_reads_and_sends_is_asked_about_and_the_fix_works(
+    folder: Folder, tools: list[str]
+) -> None:
+    other = folder.root / "strangers"
+    other.mkdir()
+    (other / "turns.yaml").write_text(json.dumps({"recording": 1, "steps": TURNS}))
+    for name, own in [("inner", ["file_read", "http_request"]), ("flow", tools)]:
+        agents = {"writer": {"prompt": "Write.", "tools": own}}
+        pattern = {"type": "chain", "config": {"steps": STEP}}
+        runtime = {"provider": "replay", "recording": "turns.yaml"}
+        text = {"version": 1, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
+        (other / f"{name}.yaml").write_text(json.dumps(text))
+    ran = folder.strands("run", "../strangers/flow.yaml")
+    assert (ran.code, CODE in ran.codes, "strands trust ../strangers/flow.yaml" in ran.err) == (21, True, True)
+    assert folder.strands("trust", "../strangers/flow.yaml").code == 0
+    assert folder.strands("run", "../strangers/flow.yaml").code == 0
