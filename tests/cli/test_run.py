@@ -77,6 +77,7 @@ def test_json_is_one_document(folder: Folder) -> None:
         "denials",
         "failed_calls",
         "failures",
+        "findings",
     ]
     assert (document["status"], document["model_calls"], document["tool_calls"]) == ("completed", 4, 2)
     assert document["artifacts"][0]["path"] == "artifacts/report.md"
@@ -107,7 +108,7 @@ def test_json_is_one_document_also_where_no_run_starts(
 
 def test_json_is_one_document_also_where_the_run_fails(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE]}, agents=WRITER)
-    ran = folder.strands("run", "flow.yaml", "--json")
+    ran = folder.strands("run", "flow.yaml", "--deny", "--json")
     assert ran.code == 10
     document = ran.document
     assert re.fullmatch(RUN_ID, document["run"])
@@ -135,7 +136,7 @@ def test_events_that_cannot_be_written_stop_the_run_before_it_starts(folder: Fol
     assert not folder.runs.exists()
 
 
-def test_verbose_shows_what_the_model_says_and_quiet_shows_nothing(folder: Folder) -> None:
+def test_verbose_shows_what_the_model_says_and_quiet_shows_findings_only(folder: Folder) -> None:
     folder.workflow(
         [*ONE_STEP, {"agent": "writer", "input": "Again."}],
         {"steps.0": [{"text": "one\ntwo"}], "steps.1": [{"text": "three"}]},
@@ -143,7 +144,8 @@ def test_verbose_shows_what_the_model_says_and_quiet_shows_nothing(folder: Folde
     verbose = folder.strands("run", "flow.yaml", "--verbose")
     assert "  start steps.0  writer\n  > one\n  > two\n  done  steps.0" in verbose.err
     quiet = folder.strands("run", "flow.yaml", "--quiet")
-    assert (quiet.code, quiet.out, quiet.err) == (0, "three\n", "")
+    assert (quiet.code, quiet.out, quiet.codes) == (0, "three\n", ["lost-conversation"]), "findings are shown with -q"
+    assert len(quiet.err.splitlines()) == 3, "one finding with its place and fix, and nothing else"
 
 
 def test_a_response_reaches_a_pipe_exactly(folder: Folder) -> None:
@@ -182,28 +184,30 @@ def test_a_workflow_is_read_from_standard_input(folder: Folder) -> None:
     assert "<stdin>" in empty.err
 
 
-def test_where_no_person_can_be_asked_a_call_is_announced_denied_and_repeated(folder: Folder, wording: Wording) -> None:
+def test_a_call_that_is_to_be_denied_is_announced_denied_and_repeated(folder: Folder, wording: Wording) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
-    ran = folder.strands("run", "flow.yaml")
-    assert (ran.code, ran.out) == (21, "done\n"), "the model was told, and the run went on"
+    ran = folder.strands("run", "flow.yaml", "--deny")
+    assert (ran.code, ran.out) == (21, ""), "the model was told, and nothing of the work was done"
+    assert folder.record()["status"] == "failed"
     lines = ran.err.splitlines()
     assert "file_write" in lines[0]
     assert "--allow file_write" in lines[0]
     assert lines[1].startswith("run ")
     assert "  tool  steps.0  file_write  (denied, " in ran.err
-    assert lines[-2].startswith("denied: file_write: ")
-    assert lines[-1].startswith("error: file_write: ")
-    wording(lines[-2:])
+    assert lines[-3].startswith("denied: file_write: ")
+    assert lines[-2].startswith("error: every call of file_write ")
+    assert re.match(r"  fix: strands rerun \S+ --from steps\.0 --allow file_write( |$)", lines[-1])
+    wording(lines[-3:-1])
     assert not (folder.work / "note.txt").exists()
-    quiet = folder.strands("run", "flow.yaml", "--quiet")
-    assert quiet.err.startswith("denied: file_write"), "something was not done: also --quiet says so"
+    quiet = folder.strands("run", "flow.yaml", "--deny", "--quiet")
+    assert "denied: file_write" in quiet.err, "something was not done: also --quiet says so"
 
 
 def test_denials_for_different_reasons_are_not_one_line(folder: Folder, wording: Wording) -> None:
     folder.write("policy.yaml", {"version": 1, "rules": [{"deny": "file_write(path=secrets/**)"}]})
     calls = [WRITE, {"calls": [{"file_write": {"path": "secrets/key", "content": "x"}}]}, WRITE, {"text": "done"}]
     folder.workflow(ONE_STEP, {"steps.0": calls}, agents=WRITER)
-    ran = folder.strands("run", "flow.yaml", "--policy", "policy.yaml")
+    ran = folder.strands("run", "flow.yaml", "--policy", "policy.yaml", "--deny")
     assert ran.code == 21, "no call was made, and a person could have allowed two of the three"
     wording([line for line in ran.err.splitlines() if line.startswith("denied: ")])
     assert folder.strands("resume", "last", "--fail-on-denied").code == 21
@@ -217,10 +221,10 @@ def test_denials_for_different_reasons_are_not_one_line(folder: Folder, wording:
 def test_a_run_in_which_a_call_was_allowed_is_done(folder: Folder) -> None:
     other = {"calls": [{"file_write": {"path": "other.txt", "content": "x"}}]}
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, other, {"text": "done"}]}, agents=WRITER)
-    allowed = ["--allow", "file_write(path=note.txt)"]
+    allowed = ["--deny", "--allow", "file_write(path=note.txt)"]
     assert folder.strands("run", "flow.yaml", *allowed).code == 0
     failed = folder.strands("run", "flow.yaml", *allowed, "--fail-on-denied", "--quiet")
-    assert (failed.code, failed.out) == (21, "done\n")
+    assert (failed.code, failed.out) == (21, ""), "any denied call fails the run"
 
 
 @pytest.mark.parametrize("grant", [["--allow", "file_write"], ["--allow", "file_*"], ["--yes"], ["-y"]])
@@ -279,7 +283,8 @@ def test_with_detach_a_tool_call_that_asks_waits_too(folder: Folder) -> None:
     folder.workflow(ONE_STEP, {"steps.0": [WRITE, {"text": "done"}]}, agents=WRITER)
     ran = folder.strands("run", "flow.yaml", "--detach")
     assert ran.code == 19
-    assert "--allow" not in ran.err
+    assert re.search(r"^warning: calls of 'file_write' will wait .*: --allow file_write\)$", ran.err, re.MULTILINE)
+    assert "denied" not in ran.err
     assert folder.record()["status"] == "waiting"
     assert not (folder.work / "note.txt").exists()
 
@@ -287,7 +292,9 @@ def test_with_detach_a_tool_call_that_asks_waits_too(folder: Folder) -> None:
 def test_a_tool_call_step_that_is_denied_fails_the_run_and_says_what_would_allow_it(folder: Folder) -> None:
     step = {"tool": "native:file_write", "input": {"path": "note.txt", "content": "hello"}}
     folder.workflow([step])
-    denied = folder.strands("run", "flow.yaml")
+    waits = folder.strands("run", "flow.yaml")
+    assert (waits.code, folder.record()["status"]) == (19, "waiting")
+    denied = folder.strands("run", "flow.yaml", "--deny")
     assert denied.code == 21
     assert re.search(r"^warning: .*'file_write'", denied.err, re.MULTILINE)
     assert "--allow file_write" in denied.err

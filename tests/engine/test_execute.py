@@ -246,6 +246,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
             "provider": None,
             "model": "m",
             "host": None,
+            "max_tokens": None,
             "allow": ["file_*"],
             "yes": False,
             "deny": False,
