@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html.entities
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,6 +25,12 @@ _CUT = re.compile(r"(?:[%&=\\+'\"\r\n\0][#\w;{}%&=\\+'\"\r\n \t]*)?\Z")
 _CUT_BYTES = re.compile(r"[ \t:,\r\n\\x0a-z%&#;-]*\Z")
 # The longest tail in which an escape can be cut.
 _TAIL = 64
+# One escape: of a byte in URLs or mail, of a character in HTML, of either or of any other character in strings.
+_ESCAPE = re.compile(
+    r"%(?P<nested>25)?(?:25){0,6}(?P<url>[0-9a-fA-F]{2})|=(?P<mail>[0-9a-fA-F]{2})"
+    r"|&(?P<amp>amp;)?(?:amp;){0,4}(?:#(?:0{0,6}(?P<code>\d{1,7})|[xX]0{0,6}(?P<hex>[0-9a-fA-F]{1,6}))|(?P<name>\w{2,6});)"
+    r"|\\{1,16}(?P<char>(?:x(?P<byte>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})|u(?P<unit>[0-9a-fA-F]{4})|[^\\%&=]))"
+)
 _FOLDED = {one: one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _QUOTES = {"'": ("''", "'\"'\"'", r"'\\''"), '"': ('""',)}
 _NAMED: dict[int, list[str]] = {}
@@ -79,13 +85,17 @@ class FormFinder:
             for lead in form.plain(0):
                 self._plain.setdefault(lead, []).append(form)
         self._escaped = [form for form in forms if form.between is _WRAP]
+        self._by_first: dict[tuple[str, int], list[Form]] = {}
+        for form in self._escaped:
+            for key in {key for char in form.plain(0) + form.parts[0] for key in _first_keys(char)}:
+                self._by_first.setdefault(key, []).append(form)
         self._search = re.compile(_starts(forms)).search
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
         """Return where the first form begins and ends."""
         while (found := self._search(text, start)) is not None:
             start = found.start()
-            ends = [end for form in self._at(text[start]) if (end := _end_of(form, text, start)) > 0]
+            ends = [end for form in self._at(text, start) if (end := _end_of(form, text, start)) > 0]
             if ends:
                 return start, max(ends)
             start += 1
@@ -110,13 +120,23 @@ class FormFinder:
         while (found := self._search(text, place)) is not None and found.start() < tail:
             places.append(found.start())
             place = found.start() + 1
-        candidates = (*places, *(place for place in range(tail, len(text))))
-        return [place for place in candidates if any(_may_go_on(one, text, place) for one in self._at(text[place]))]
+        begun = [place for place in places if any(_may_go_on(one, text, place) for one in self._at(text, place))]
+        # An escape near the end may have been cut, so that it could be that of any character.
+        for place in range(tail, len(text)):
+            plain = self._plain.get(text[place], [])
+            forms = [*plain, *self._escaped] if text[place] in "%&=\\" else plain
+            if any(_may_go_on(one, text, place) for one in forms):
+                begun.append(place)
+        return begun
 
-    def _at(self, lead: str) -> list[Form]:
-        """Return the forms that may begin with a character."""
-        plain = self._plain.get(lead, [])
-        return [*plain, *self._escaped] if lead in "%&=\\" else plain
+    def _at(self, text: str, place: int) -> Collection[Form]:
+        """Return the forms that may begin at a place, with a whole escape or with a character as it is."""
+        plain = self._plain.get(text[place], [])
+        if text[place] not in "%&=\\":
+            return plain
+        keys = _keys_of_escape(text, place)
+        found = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
+        return {id(form): form for form in (*plain, *found)}.values()
 
 
 def _starts(forms: list[Form]) -> str:
@@ -150,6 +170,42 @@ def _starts(forms: list[Form]) -> str:
         f"\\\\{{1,16}}(?:{strings})",
     ]
     return "|".join((*plain, *escaped))
+
+
+def _first_keys(char: str) -> Iterator[tuple[str, int]]:
+    """Yield what an escape of a character begins with: a byte, half of a pair or the character."""
+    yield "code", ord(char)
+    yield "unit", _units(char)[0]
+    yield from (("byte", encoded[0]) for encoded in _encodings(char))
+
+
+def _keys_of_escape(text: str, place: int) -> list[tuple[str, int]] | None:
+    """Return what the escape at a place may begin with; None where that may be any character."""
+    found = _ESCAPE.match(text, place)
+    if found is None:
+        return None
+    of = found.groupdict()
+    keys: list[tuple[str, int]] = []
+    if of["char"]:
+        keys.append(("code", ord(of["char"][0])))
+    if number := of["url"] or of["mail"] or of["byte"]:
+        keys.append(("byte", int(number, 16)))
+    elif of["octal"]:
+        keys.append(("byte", int(of["octal"], 8)))
+    elif of["unit"]:
+        keys.append(("unit", int(of["unit"], 16)))
+    elif digits := of["code"] or of["hex"]:
+        # Without a `;` it may end before a digit that is the next character.
+        base = 10 if of["code"] else 16
+        keys += [("code", int(digits[:end], base)) for end in range(1, len(digits) + 1)]
+    elif of["name"]:
+        if len(named := html.entities.html5.get(f"{of['name']};", "")) != 1:
+            return None
+        keys.append(("code", ord(named)))
+    # `%25` and `&amp;` may be the character itself, before what looks like the rest of an escape.
+    keys += [("byte", ord("%"))] if of["nested"] else [("code", ord("&"))] if of["amp"] else []
+    # An escaped backslash may precede any character, and `\\u{` begins an escape of any.
+    return None if ord("\\") in (number for _, number in keys) or of["char"] in ("u", "U") else keys
 
 
 def _class(chars: Iterable[str]) -> str:
