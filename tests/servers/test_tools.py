@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.errors import ExitCode
+from strands_cli.errors import ExitCode, WaitingForPerson
 from strands_cli.events import RunWarning
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
@@ -142,7 +142,8 @@ def test_a_composite_is_made_of_tools_of_servers(site: Site) -> None:
 def test_what_a_server_says_of_its_tools_does_not_make_them_safe(site: Site) -> None:
     site.add(tools=[tool("read", annotations={"readOnlyHint": True})])
     ran = site.run(("read", {}), yes=False)
-    assert ran.error is None, ran.error
+    assert isinstance(ran.error, WaitingForPerson), ran.error
+    ran = site.run(("read", {}), yes=False, deny=True)
     assert "denied" in site.results()[0]
     assert site.called() == []
 

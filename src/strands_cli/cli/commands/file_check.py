@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from strands_cli.workflow import Loaded, WorkflowSpec
 
 Format = Literal["text", "json", "github", "sarif"]
+# So many lines about one file are read by a person.
+MOST_USES = 200
 
 
 class Checked(NamedTuple):
@@ -97,7 +99,11 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
     from strands_cli.cli.text_layout import one_line
     from strands_cli.planning.sentences import use_lines
 
-    return [one_line(f"  {line}") for line in use_lines(uses)]
+    # What a person is asked about is among those that are shown.
+    shown = uses if len(uses) <= MOST_USES else sorted(uses, key=lambda use: not use.asks)[:MOST_USES]
+    rest = len(uses) - len(shown)
+    more = [f"  And {rest} more, which --format json has."] if rest else []
+    return [*(one_line(f"  {line}") for line in use_lines(shown)), *more]
 
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:

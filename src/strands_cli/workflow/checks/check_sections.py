@@ -227,12 +227,13 @@ def _check_runtime(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    names = [secret.name or secret.key for secret in spec.env.secrets]
+    names: set[str] = set()
     for index, secret in enumerate(spec.env.secrets):
-        pointer = f"/env/secrets/{index}"
-        if names.index(names[index]) < index:
-            message = f"two secrets are named {names[index]!r}"
+        pointer, name = f"/env/secrets/{index}", secret.name or secret.key
+        if name in names:
+            message = f"two secrets are named {name!r}"
             yield Finding(DUPLICATE_ID, message, loaded.where(pointer), "give one of them another `name`")
+        names.add(name)
         if secret.path is not None and secret.source not in _SOURCES_WITH_PATH:
             message = f"`path` has no effect for a secret from `{secret.source}`"
             yield no_effect(message, loaded.where(f"{pointer}/path", key=True))
