@@ -130,7 +130,7 @@ def test_a_killed_resume_has_stored_the_correction(folder: Folder) -> None:
 
     with ModelServer(answer) as server:
         env = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url}
-        broken = [STEPS[0], {"agent": "writer", "input": "{{ steps[0].output.nope }}"}]
+        broken = [STEPS[0], {"agent": "writer", "input": "{{ 1 / ((last_response | length) - 4) }}"}]
         folder.workflow(broken, runtime=LIVE)
         command = offered(folder.strands("run", "flow.yaml", **env))
         folder.workflow(STEPS, runtime=LIVE)

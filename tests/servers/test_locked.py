@@ -189,10 +189,12 @@ def test_a_listing_names_the_server_that_does_not_start(site: Site, folder: Path
 def test_what_a_locked_server_says_of_its_tools_counts(site: Site, folder: Path, strands: RunStrands) -> None:
     change(site, tools=[tool("read", annotations={"readOnlyHint": True}), tool("write")])
     assert strands("lock", str(folder), "--mcp").code == 0
-    site.world.turns = [Turn(calls=[("read", {})]), Turn(calls=[("write", {})]), Turn("done")]
-    # The run ends with 21: nothing but the lock answers for `write`, and no person can be asked.
-    assert strands("run", str(folder / "flow.yaml"), cwd=folder).code == 21
-    assert [name for name, _ in site.called()] == ["read"]
+    turns = [Turn(calls=[("read", {})]), Turn(calls=[("write", {})]), Turn("done")]
+    # Nothing but the lock answers for `write`, and no person can be asked: it waits, or with --deny it is denied.
+    for options, code in ((), 19), (("--deny",), 21):
+        site.world.turns = [*turns]
+        assert strands("run", str(folder / "flow.yaml"), *options, cwd=folder).code == code
+    assert [name for name, _ in site.called()] == ["read", "read"]
 
 
 @pytest.mark.parametrize("rule", ["mcp:docs/read", "mcp:docs", "mcp:*", "'*'\n    source: [mcp]"])
