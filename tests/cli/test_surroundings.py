@@ -152,7 +152,7 @@ def test_the_warning_about_custom_python_holds_whatever_its_code_declares(folder
     assert re.search(r"^warning: calls of 'greet' .* unless .*--allow mine:greet", ran.err, re.MULTILINE)
     folder.write("strands-policy.yaml", "version: 1\nrules:\n  - ask: mine:greet\n")
     ruled = folder.strands("run", "flow.yaml", STRANDS_CUSTOM_TOOL_ALLOWLIST="mine:greet").err
-    assert re.search(r"^warning: calls of 'greet' will be denied: ", ruled, re.MULTILINE)
+    assert re.search(r"^warning: calls of 'greet' will wait for a person: ", ruled, re.MULTILINE)
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")

@@ -83,6 +83,9 @@ def test_a_workflow_cannot_allow_itself_a_call(folder: Folder) -> None:
     agents = {"writer": {"prompt": "x", "tools": ["native:file_write"]}}
     folder.workflow(STEP, {"steps.0": calls}, agents=agents)
     ran = folder.strands("run", "flow.yaml")
+    assert ran.code == 19, ran.err
+    assert not (folder.work / "a.txt").exists()
+    ran = folder.strands("run", "flow.yaml", "--deny")
     assert ran.code == 21, ran.err
     assert "denied: file_write" in ran.err
     assert not (folder.work / "a.txt").exists()
