@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -125,10 +126,14 @@ def test_inputs_choices_and_the_result_are_those_of_the_command(tmp_path: Path, 
     assert (tmp_path / "elsewhere" / result.run_id).is_dir()
     assert (tmp_path / "turns.yaml").exists()
     assert result.model_calls == 4 or result.model_calls > 1
+    assert workflow.run(out_dir=tmp_path / "out").status == "completed", "it overwrites"
+    copied = shutil.copytree(EXAMPLES, tmp_path / "examples") / "quickstart.yaml"
+    copied.write_text(copied.read_text("utf-8").replace("  overwrite: true\n", ""), "utf-8")
+    keeping = Workflow.from_file(copied)
     with pytest.raises(StrandsCliError) as raised:
-        workflow.run(out_dir=tmp_path / "out")
+        keeping.run(out_dir=tmp_path / "out")
     wording(raised.value)
-    assert workflow.run(out_dir=tmp_path / "out", force=True).status == "completed"
+    assert keeping.run(out_dir=tmp_path / "out", force=True).status == "completed"
 
 
 def test_a_workflow_that_is_wrong_is_reported_and_not_run(wording: Wording) -> None:
