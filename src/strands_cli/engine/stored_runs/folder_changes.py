@@ -21,29 +21,26 @@ class FolderChanges:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._seen: tuple[object, ...] = ()
-        self._may_differ = False
+        self._seen: tuple[object, int] = ((), 0)
         self._is_worked_on = False
-        self._number = 0
 
-    def state(self) -> tuple[int, bool]:
-        """Return a number that grows with each change, and whether a process works on the run.
+    def state(self) -> tuple[object, int, bool]:
+        """Return what differs after each change, whoever looks: the files, and whether a process works on the run.
 
-        What was written a moment before a look may count again at the next one. Takes some 10 microseconds, and 100
-        while a process works on the run.
+        What was written a moment before a look may count again at the next one, so such a look has its time too.
+        Takes some 10 microseconds, and 100 while a process works on the run.
 
         Raises:
             RunRecordError: The run has been deleted.
         """
-        found, newest = self._files()
-        has_changed = found != self._seen or self._may_differ
-        self._seen, self._may_differ = found, time.time_ns() - newest < _STEP_NS
+        files, newest = self._files()
+        now = time.time_ns()
+        found = files, now if now - newest < _STEP_NS else 0
         # A process that begins to work on a run writes at once; one that is killed writes nothing.
-        if has_changed or self._is_worked_on:
-            before, self._is_worked_on = self._is_worked_on, is_run_held(self._directory, wait_s=0)
-            has_changed = has_changed or before != self._is_worked_on
-        self._number += has_changed
-        return self._number, self._is_worked_on
+        if found != self._seen or self._is_worked_on:
+            self._is_worked_on = is_run_held(self._directory, wait_s=0)
+        self._seen = found
+        return *found, self._is_worked_on
 
     def _files(self) -> tuple[tuple[object, ...], int]:
         """Return what tells one state of the journal's files from another, and when the newest was written."""
