@@ -142,7 +142,7 @@ def test_checking_imports_no_sdk_and_no_client() -> None:
 def test_sound_settings_have_no_findings() -> None:
     more: dict[str, Any] = {"temperature": 0.2, "top_p": 0.9, "max_tokens": 100}
     assert checked(settings("openai", options={"params": {"seed": 1}, "client_args": {"timeout": 5}}, **more)) == []
-    assert checked(settings("anthropic", **more), {"ANTHROPIC_AUTH_TOKEN": "t"}) == []
+    assert checked(settings("anthropic", **more), {"ANTHROPIC_AUTH_TOKEN": "a-whole-token"}) == []
     assert checked(settings("bedrock", region="eu-west-1", **more), {"AWS_PROFILE": "p"}) == []
     assert checked(settings("llamacpp", None, host="http://localhost:8080", **more), {}) == []
     assert checked(settings("replay", None, **more), {}) == []
@@ -270,7 +270,7 @@ def test_a_missing_key_names_its_variable_and_any_alternative_serves(name: str, 
     assert variable in found.message
     assert found.fix == f"export {variable}=..."
     for key in PROVIDERS[name].keys:
-        assert checked(settings(name), {key: "k"}) == []
+        assert checked(settings(name), {key: "a-whole-key"}) == []
 
 
 def test_a_local_server_needs_no_key() -> None:

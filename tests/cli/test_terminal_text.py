@@ -98,7 +98,7 @@ def test_a_line_is_broken_between_words_and_no_row_looks_like_a_line_of_ours(
 )
 def test_a_command_is_never_broken(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    shown = SGR.sub("", laid_out(f"the rest of a row, and then {command}", Screen()))
+    shown = SGR.sub("", laid_out(f"some words of a row, then: {command}", Screen()))
     assert command in shown
 
 
