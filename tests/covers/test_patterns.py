@@ -131,6 +131,14 @@ def test_a_draft_is_accepted_from_its_score(world: World) -> None:
 def test_there_are_no_more_drafts(world: World) -> None:
     config = f"{{producer: b, {JUDGED}, accept: {{min_score: 99, max_iters: 1}}}}"
     ran = run(world, "evaluator_optimizer", config, "first", scored(50), "second", scored(99))
+    assert ran.error is not None
+    assert len(prompts(world)) == 2, "one draft and its evaluation"
+
+
+@covers("/pattern/config/on_reject")
+def test_the_last_draft_is_taken_without_being_accepted(world: World) -> None:
+    config = f"{{producer: b, {JUDGED}, accept: {{min_score: 99, max_iters: 1}}, on_reject: accept}}"
+    ran = run(world, "evaluator_optimizer", config, "first", scored(50), "second", scored(99))
     assert ran.response == "first"
 
 

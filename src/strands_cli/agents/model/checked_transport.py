@@ -116,9 +116,7 @@ def _transport_class(library: str) -> Any:
                 response: httpx.Response = await self._way(proxy).handle_async_request(request)
             except (http.ProxyError, http.ConnectError, http.ConnectTimeout) as error:
                 if proxy is None:
-                    if isinstance(error.__cause__, UnopenedPlace):
-                        fix = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
-                        raise AnswerFault(str(error.__cause__), fix) from error
+                    _require_opened(error)
                     raise
                 raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
             if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
@@ -157,6 +155,13 @@ def _transport_class(library: str) -> Any:
                 await way.aclose()
 
     return CheckedTransport
+
+
+def _require_opened(error: Exception) -> None:
+    """Raise for a connection that was not made since the workflow may not reach its place."""
+    if isinstance(error.__cause__, UnopenedPlace):
+        fix = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
+        raise AnswerFault(str(error.__cause__), fix) from error
 
 
 def _unheard(_reason: str) -> None:

@@ -25,7 +25,7 @@ class FolderChanges:
         self._is_worked_on = False
 
     def state(self) -> tuple[object, int, bool]:
-        """Return what differs after each change, whoever looks: the files, and whether a process works on the run.
+        """Return what differs after each change, in any store: the files, and whether a process works on the run.
 
         What was written a moment before a look may count again at the next one, so such a look has its time too.
         Takes some 10 microseconds, and 100 while a process works on the run.
