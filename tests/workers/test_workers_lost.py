@@ -120,15 +120,15 @@ def test_a_worker_that_gets_no_answer_ends_in_its_time_after_a_signal(
 def test_others_take_over_the_runs_of_a_worker_that_is_frozen(clean: Site) -> None:
     site = clean
     held = site.model.hold("first iced")
-    frozen = site.worker("--name", "frozen", "--frozen-after", "2s")
-    run = site.submit("iced")
+    frozen = site.worker("--name", "frozen", "--queue", "of-iced", "--frozen-after", "2s")
+    run = site.submit("iced", "--queue", "of-iced")
     site.model.wait_for("first iced")
     (shown,) = site.json("workers")["workers"]
     assert (shown["state"], shown["frozen_after_s"], shown["runs"]) == ("alive", 2.0, [run])
     assert shown["heartbeat_s"] < 60
     frozen.send(signal.SIGSTOP)
     site.until(lambda: site.json("workers")["workers"][0]["state"] == "frozen")
-    other = site.worker("--name", "other")
+    other = site.worker("--name", "other", "--queue", "of-iced")
     site.model.wait_for("first iced", times=2)
     held.set()
     other.wait_for("finished", run)

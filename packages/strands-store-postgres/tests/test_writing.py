@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from store_kit import FACTS, ROW, WAIT_S, cut, done, opened, refused, until, write
 
-from strands_cli.errors import RunRecordError
+from strands_cli.errors import RunRecordError, Unreachable
 from strands_cli.secrets import Redactor
 from strands_store_postgres.commit import RunChanges
 from strands_store_postgres.postgres_store import PostgresStore
@@ -192,7 +192,7 @@ def test_rows_that_wait_when_the_connection_is_lost_are_refused(found: PostgresS
             await asyncio.to_thread(cut, address)
             return await asyncio.gather(*writing, return_exceptions=True)
 
-        assert [type(one) for one in asyncio.run(use())] == [RunRecordError] * 4
+        assert [type(one) for one in asyncio.run(use())] == [Unreachable] * 4
         with pytest.raises(RunRecordError):
             journal.note(done(4))
 
