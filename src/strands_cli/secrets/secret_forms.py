@@ -23,6 +23,8 @@ _BETWEEN_BYTES = re.compile(rf"(?:[ \t:,-]|{_B}{{1,16}}x|0x|\r?\n|(?:{_B}{{1,16}
 # The end of a text that may be the beginning of an escape, or of what is between two characters.
 _CUT = re.compile(r"(?:[%&=\\+'\"\r\n\0][#\w;{}%&=\\+'\"\r\n \t]*)?\Z")
 _CUT_BYTES = re.compile(r"[ \t:,\r\n\\x0a-z%&#;-]*\Z")
+# So many characters that begin a form are looked for at once: fewer are too often in other words.
+_FIRST = 5
 # The longest tail in which an escape can be cut.
 _TAIL = 64
 # One escape: of a byte in URLs or mail, of a character in HTML, of either or of any other character in strings.
@@ -74,7 +76,7 @@ def forms_of(secret: str) -> list[Form]:
 class FormFinder:
     """Finds the forms of secrets in texts; of several that begin at one place, the longest.
 
-    One expression finds the places where a form may begin, by its first two characters; the rest is compared there.
+    One expression finds the places where a form may begin, by its first characters; the rest is compared there.
     """
 
     def __init__(self, forms: Iterable[Form]) -> None:
@@ -140,23 +142,15 @@ class FormFinder:
 
 
 def _starts(forms: list[Form]) -> str:
-    """Return the expression for three characters that begin a form, or for its first one as an escape.
+    """Return the expression for the first characters of a form, or for its first one as an escape.
 
     Each of its alternatives begins with one character, for which the library looks quickly.
     """
-    following: dict[str, dict[str, set[str]]] = {}
+    following: dict[str, dict[str, None]] = {}
     for form in forms:
         for lead in form.plain(0):
-            seconds = following.setdefault(lead, {})
-            for second in form.plain(1):
-                seconds.setdefault(second, set()).update(form.plain(2), "" if form.between is _WRAP else " \t:,-0")
-            for apart in "" if form.between is _WRAP else " \t:,-0":
-                seconds.setdefault(apart, set()).update(form.plain(1), " \t:,-0x\\")
-    ends = "%&=+'\"\\\\\r\n\0"
-    plain = []
-    for lead, seconds in following.items():
-        then = "|".join(f"{re.escape(second)}[{_class(thirds)}{ends}]" for second, thirds in seconds.items())
-        plain.append(f"{re.escape(lead)}(?:{then}|[{ends}])")
+            following.setdefault(lead, {})[_after(form, 1)] = None
+    plain = [f"{re.escape(lead)}(?:{'|'.join(rests)})" for lead, rests in following.items()]
     leads = {char for form in forms if form.between is _WRAP for char in form.plain(0)}
     first = "|".join(sorted({f"{byte:02x}" for char in leads for one in _encodings(char) for byte in one[:1]} | {"5c"}))
     octal = "|".join(sorted({f"{byte:03o}" for char in leads for one in _encodings(char) for byte in one[:1]}))
@@ -170,6 +164,14 @@ def _starts(forms: list[Form]) -> str:
         f"\\\\{{1,16}}(?:{strings})",
     ]
     return "|".join((*plain, *escaped))
+
+
+def _after(form: Form, index: int) -> str:
+    """Return the expression for what follows the characters of a form before an index: more of them, or an escape."""
+    if index == min(_FIRST, len(form.parts)):
+        return ""
+    apart = "%&=+'\"\\\r\n\0" + ("" if form.between is _WRAP else " \t:,-0")
+    return f"(?:[{_class(form.plain(index))}]{_after(form, index + 1)}|[{_class(apart)}])"
 
 
 def _first_keys(char: str) -> Iterator[tuple[str, int]]:
