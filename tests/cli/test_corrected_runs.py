@@ -15,6 +15,7 @@ from tests.fakes.model_server import ModelServer, Turn
 
 LIVE = {"provider": "openai", "model_id": "m"}
 STEPS = [{"agent": "writer", "input": "One."}, {"agent": "writer", "input": "Two"}]
+DIVIDES = "{{ 1 / (last_response | int) }}"  # by zero: what a model says is a text, which only the run finds out
 TURNS = {"steps.0": [{"text": "first"}], "steps.1": [{"text": "second"}]}
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
@@ -31,7 +32,7 @@ def offered(ran: Ran) -> list[str]:
 
 def failed(folder: Folder) -> Ran:
     """Run a workflow whose artifact cannot be rendered."""
-    folder.workflow(STEPS, TURNS, outputs=artifact("{{ last_response.nope.nope }}"))
+    folder.workflow(STEPS, TURNS, outputs=artifact(DIVIDES))
     ran = folder.strands("run", "flow.yaml")
     assert ran.code == 10
     return ran
@@ -64,7 +65,7 @@ def test_a_resumed_run_that_fails_again_offers_a_command_for_every_directory(fol
 def test_another_value_of_an_input_is_reported_as_without_effect(folder: Folder) -> None:
     declared = {"required": {"topic": "string"}, "optional": {"tone": {"type": "string", "default": "calm"}}}
     steps, turns = [{"agent": "writer", "input": "{{ topic }}, {{ tone }}"}], {"steps.0": TURNS["steps.0"]}
-    folder.workflow(steps, turns, inputs=declared, outputs=artifact("{{ last_response.nope }}"))
+    folder.workflow(steps, turns, inputs=declared, outputs=artifact(DIVIDES))
     command = offered(folder.strands("run", "flow.yaml", "--var", "topic=bees"))
     declared["values"] = {"topic": "ants", "more": "new"}
     declared["optional"]["tone"]["default"] = "angry"
