@@ -23,6 +23,8 @@ FLOW: dict[str, Any] = {
     "pattern": {"type": "chain", "config": {"steps": [STEP]}},
 }
 TEST = {"name": "bees", "input": {"subject": "bees"}, "recording": [{"text": "done"}], "expect": {"contains": "done"}}
+# What a file of version 0 adds to the prompt of its agent.
+CONTEXT = "\n\n# Runtime Context\n- Workflow: {}\n- Agent ID: a"
 REFUSED = {"name": "empty", "input": {}, "expect": {"error": "bad_input"}}
 
 
@@ -43,7 +45,7 @@ def test_an_object_gives_a_workflow_of_before_its_inputs(folder: Folder, server:
     ran = folder.strands("atomic", "run", "older.yaml", "--input", '{"subject": "bees"}')
     assert (ran.code, ran.out, ran.codes) == (0, "done\n", [])
     assert folder.strands("run", "older.yaml", "--var", "subject=bees").codes == []
-    assert asked(server) == [["Summarize.", "Subject: bees"]] * 2
+    assert asked(server) == [["Summarize." + CONTEXT.format("older"), "Subject: bees"]] * 2
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,8 @@ def test_the_parts_of_an_object_have_their_defaults(version: int | None, folder:
     folder.write("made.yaml", {**agent, **runtime} if version is None else flow)
     given = '{"who": {"name": "Ann"}, "all": [{}, {"mail": "b"}]}'
     ran = folder.strands("atomic", "run", "made.yaml", "--input", given)
-    assert (ran.code, [request[0] for request in asked(server)]) == (0, ["Ann x none b"]), ran.err
+    prompt = "Ann x none b" + (CONTEXT.format("flow") if version == 0 else "")
+    assert (ran.code, [request[0] for request in asked(server)]) == (0, [prompt]), ran.err
 
 
 def test_a_mistake_in_the_json_of_an_input_has_its_place(folder: Folder, server: ModelServer) -> None:

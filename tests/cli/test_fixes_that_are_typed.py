@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("STRANDS_RUNS_DIR", str(tmp_path / "runs"))
-    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-tests-0042")
     return tmp_path / ODD
 
 
@@ -128,7 +128,8 @@ def test_a_journal_that_is_gone(shell: Shell, tmp_path: Path) -> None:
         (["agent"], "strands atomic"),
         (["rnu"], "'run'"),
         (["new", "flow", "--model", "m"], "--provider NAME"),
-        (["validate", "."], "file in it"),
+        (["plan", "."], "file in it"),
+        (["validate", "."], "name a file, or another folder"),
     ],
 )
 def test_what_is_missing_on_a_command_line(shell: Shell, words: list[str], fix: str) -> None:

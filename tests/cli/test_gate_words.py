@@ -53,6 +53,7 @@ def test_approve_asks_which_where_no_word_approves(folder: Folder, wording: Word
     other = folder.strands("approve", "last", "--answer", "hold it", "--no-resume")
     assert other.code == 0
     wording(other.err)
+    assert folder.strands(*other.err.rpartition("next: strands ")[2].split()).code == 0
 
 
 @pytest.mark.parametrize(("answer", "out"), [("ship it", "ship\n"), ("later", "rejected\n")])

@@ -171,10 +171,12 @@ def test_what_changes_something_asks_and_a_rule_on_its_arguments_allows_it(
 ) -> None:
     step = {"tool": "bees", "input": {"method": "POST", "path": "/hives", "json": {"name": "new"}}}
     folder.workflow([step], env=ENV, tools=executor(service))
-    denied = folder.strands("run", "flow.yaml", MY_TOKEN=SECRET)
+    waits = folder.strands("run", "flow.yaml", MY_TOKEN=SECRET)
+    assert waits.code == 19
+    denied = folder.strands("run", "flow.yaml", "--deny", MY_TOKEN=SECRET)
     assert denied.code == 21
     assert "--allow bees" in denied.err
-    elsewhere = folder.strands("run", "flow.yaml", "--allow", "bees(path=/honey)", MY_TOKEN=SECRET)
+    elsewhere = folder.strands("run", "flow.yaml", "--deny", "--allow", "bees(path=/honey)", MY_TOKEN=SECRET)
     assert elsewhere.code == 21
     assert service.asked == []
     ran = folder.strands("run", "flow.yaml", "--allow", "bees(method=POST,path=/hives)", MY_TOKEN=SECRET)

@@ -417,15 +417,17 @@ def test_only_tools_of_a_locked_server_whose_hints_ask_are_warned_about(folder: 
     unlocked = folder.strands("run", "flow.yaml").err
     assert re.search(r"^warning: .*'mcp:shelf'", unlocked, re.MULTILINE)
     assert folder.strands("lock", "--mcp").code == 0
-    ran = folder.strands("run", "flow.yaml")
-    assert ran.code == 0, ran.err
-    assert "\ndenied: " not in ran.err, "the lock makes the hint of the called tool count"
-    warnings = re.findall(r"^warning: calls of '(.*?)' will be denied", ran.err, re.MULTILINE)
-    assert len(warnings) == 1
-    assert "throw_away" in warnings[0]
-    assert "that no rule allows" not in ran.err
+    for options, ends in (([], "will wait for a person"), (["--deny"], "will be denied")):
+        ran = folder.strands("run", "flow.yaml", *options)
+        assert ran.code == 0, ran.err
+        assert "\ndenied: " not in ran.err, "the lock makes the hint of the called tool count"
+        warnings = re.findall(rf"^warning: calls of '(.*?)' {ends}", ran.err, re.MULTILINE)
+        assert len(warnings) == 1
+        assert "throw_away" in warnings[0]
+        assert "that no rule allows" not in ran.err
     filtered = {**server, "tools": {"deny": ["throw_away"]}}
     folder.workflow([WRITE], turns, agents=agents, tools={"mcp": [filtered]})
     folder.strands("trust", "flow.yaml")
     assert folder.strands("lock", "--mcp").code == 0
-    assert "will be denied" not in folder.strands("run", "flow.yaml").err
+    assert "will wait for a person" not in folder.strands("run", "flow.yaml").err
+    assert "will be denied" not in folder.strands("run", "flow.yaml", "--deny").err

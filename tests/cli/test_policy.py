@@ -67,7 +67,8 @@ def test_a_project_file_answers_what_the_tool_asks_for_the_arguments_it_names(fo
     named = folder.write(
         "strands-policy.yaml", "version: 1\nrules: [{allow: 'strands-tool-files/file_write(path=docs/**)'}]"
     )
-    ran = folder.strands("run", "flow.yaml", "--policy", other)
+    assert folder.strands("run", "flow.yaml", "--policy", other).code == 19
+    ran = folder.strands("run", "flow.yaml", "--policy", other, "--deny")
     assert re.search(r"^denied: file_write: (?!.*other\.yaml)", ran.err, re.MULTILINE)
     assert not (folder.work / "docs" / "note.txt").exists()
     # Merely found beside the workflow, it can only narrow: a folder that somebody sent allows itself nothing.
