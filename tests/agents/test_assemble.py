@@ -98,7 +98,7 @@ def test_tools_are_closed_when_a_model_cannot_be_built(site: Site, monkeypatch: 
     site.install(BOX, name="box", entry=":Box", manifest=False)
     plan = planned(site, "[native:box]", provider="openai", model="m")
 
-    def refuse(*_: Any) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise NotEquipped("no client")
 
     monkeypatch.setattr(room, "model_of", refuse)

@@ -37,7 +37,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     folder.work.mkdir()
     folder.site.mkdir()
     folder.workflow([{"agent": "writer", "input": "Write on bees."}, GATE], TURNS, agents=WRITER)
-    folder.strands("run", "flow.yaml")
+    assert folder.strands("run", "flow.yaml", "--deny").code == 19
     return folder
 
 
