@@ -37,7 +37,7 @@ def test_the_answer_comes_before_the_run_has_ended(folder: Folder) -> None:
 
 @pytest.mark.parametrize("words", [["--json"], ["--events", "-"]])
 def test_what_else_goes_to_stdout_stays_alone(folder: Folder, words: list[str]) -> None:
-    folder.workflow(STEPS, TURNS)
+    folder.workflow(STEPS, TURNS, agents={"writer": {"prompt": "You write.", "memory": "step"}})
     with folder.terminal("run", "flow.yaml", "--quiet", *words) as terminal:
         assert terminal.end() == 0
     assert terminal.text.lstrip().startswith("{")
