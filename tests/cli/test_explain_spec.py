@@ -209,11 +209,21 @@ def test_a_code_stays_a_code_and_anything_else_that_exists_is_a_workflow(in_fold
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"), [("exit 19", "explain 19"), ("code bad-var", "explain bad-var"), ("a b", "explain policy REF")]
+    ("words", "meant"),
+    [("exits 19", "explain 19"), ("code bad-var", "explain bad-var"), ("a b", "explain policy REF")],
 )
 def test_the_fix_for_too_many_arguments_is_the_command_that_was_meant(words: str, meant: str, capsys: Output) -> None:
     assert run_program(["explain", *words.split()]) == 2
     assert f"fix: strands {meant}\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["exit", "exit-code", "code", "status"])
+def test_an_exit_code_is_explained_after_a_word_for_it(word: str, capsys: Output) -> None:
+    assert run_program(["explain", "19"]) == 0
+    alone = capsys.readouterr().out
+    assert alone.startswith("exit code 19\n")
+    assert run_program(["explain", word, "19"]) == 0
+    assert capsys.readouterr().out == alone
 
 
 def test_a_wrong_workflow_is_reported_as_everywhere(in_folder: Folder, capsys: Output) -> None:

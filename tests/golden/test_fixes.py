@@ -48,7 +48,6 @@ WITHOUT_FIX = {
     "engine/correction_trial.py": "what ends a trial, or gets its fix there",
     "engine/nested_runs.py": "a call that no run makes; a part ends with the error of its own",
     "engine/effects/asked_questions.py": "the next commands are printed with it",
-    "engine/effects/step_scope.py": "the next commands are printed with it",
     "engine/run.py": "the failure of an effect that the journal has",
     "engine/step_inputs.py": "the result of the refused call names the option that allows it",
     "engine/standalone.py": "a tool that stores what JSON does not have",
