@@ -105,7 +105,7 @@ def _reason_and_fix(error: BaseException, settings: ModelSettings) -> tuple[str,
         return words, fix
     if status is not None:
         return _of_status(status, words, host + proxy, settings)
-    found = _of_connection(names, words, host, proxy, settings) or _of_answer(names, words, host + proxy, settings)
+    found = _of_connection(names, words, host, proxy, settings) or _of_answer(error, words, host + proxy, settings)
     return found or (f"{type(error).__name__}: {words}", None)
 
 
@@ -145,14 +145,16 @@ def _of_connection(
     return None
 
 
-def _of_answer(names: frozenset[str], words: str, host: str, settings: ModelSettings) -> tuple[str, str | None] | None:
+def _of_answer(error: BaseException, words: str, host: str, settings: ModelSettings) -> tuple[str, str | None] | None:
     """Return the reason and the fix of an error in the middle of an answer, or of one that a client cannot read."""
+    names = types_of(error)
     if names & _REPORTED:
         return f"{host} answered with an error: {words}", "correct what the server names, or run again later"
     # A client that is called with a wrong option raises a TypeError about an argument.
     if names & _UNREAD and "argument" not in words:
         fix = f"check that {host} has the interface of '{settings.provider}'{v1_hint(settings)}, or run again"
-        return f"the answer of {host} cannot be read: {words}", fix
+        # A KeyError has only the key as its words.
+        return f"the answer of {host} cannot be read: {type(error).__name__}: {words}", fix
     return None
 
 
