@@ -172,6 +172,14 @@ def test_an_artifact_is_written(world: World) -> None:
     assert (world.folder / "out/of-covered.md").read_text("utf-8").strip() == "said: answer 1"
 
 
+@covers("/outputs/overwrite")
+def test_an_artifact_replaces_that_of_the_run_before(world: World) -> None:
+    for number in (1, 2):
+        ran = world.run("outputs: {artifacts: [{path: of.md, from: '{{ last_response }}'}], overwrite: true}")
+        assert ran.error is None, ran.error
+        assert (world.folder / "out/of.md").read_text("utf-8").strip() == f"answer {number}"
+
+
 @covers("/env/mounts")
 def test_a_mount_can_be_read(world: World) -> None:
     elsewhere: Path = world.folder / "elsewhere"

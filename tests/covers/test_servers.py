@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import sys
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -77,9 +80,9 @@ def test_a_server_has_so_long_to_start(world: World) -> None:
     assert "0.25 s" in ran.error.message
 
 
-@covers(f"{SERVER}/url", f"{SERVER}/headers")
-def test_a_server_is_reached_there_with_these_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHELF_KEY", "a-key-for-the-shelf")
+@contextlib.contextmanager
+def shelf() -> Iterator[tuple[int, list[tuple[str, str | None]]]]:
+    """Serve on loopback; give the port, and the target and the key of each request, which is refused."""
     heard: list[tuple[str, str | None]] = []
 
     class Shelf(BaseHTTPRequestHandler):
@@ -92,11 +95,44 @@ def test_a_server_is_reached_there_with_these_headers(world: World, monkeypatch:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Shelf) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/shelf"
+        try:
+            yield server.server_port, heard
+        finally:
+            server.shutdown()
+
+
+@covers(f"{SERVER}/url", f"{SERVER}/headers")
+def test_a_server_is_reached_there_with_these_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELF_KEY", "a-key-for-the-shelf")
+    with shelf() as (port, heard):
+        address = f"http://127.0.0.1:{port}/shelf"
         settings = {"command": None, "args": None, "url": address, "headers": {"X-Key": "${secrets.SHELF_KEY}"}}
         run(world, settings, more={"env": {"secrets": [{"key": "SHELF_KEY"}]}})
-        server.shutdown()
     assert heard[0] == ("/shelf", "a-key-for-the-shelf")
+
+
+@covers(f"{SERVER}/proxy")
+def test_a_server_is_reached_by_way_of_the_proxy(world: World) -> None:
+    with shelf() as (port, heard):
+        address = "http://shelf.invalid/shelf"
+        run(world, {"command": None, "args": None, "url": address, "proxy": f"http://127.0.0.1:{port}"})
+    assert heard[0] == (address, None)
+
+
+@covers(f"{SERVER}/allow_private")
+def test_a_name_may_lead_to_this_private_network(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+
+    def look_up(host: Any, *rest: Any, **named: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        return real("127.0.0.1" if name == "shelf.example.com" else host, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with shelf() as (port, heard):
+        address = f"http://shelf.example.com:{port}/shelf"
+        opened = [f"127.0.0.0/8:{port}"]
+        run(world, {"command": None, "args": None, "url": address, "allow_private": opened})
+    assert heard[0] == ("/shelf", None)
 
 
 @covers("/context_policy/retrieval/mcp_servers")

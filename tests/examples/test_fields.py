@@ -50,6 +50,8 @@ STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.j
 _ANOTHER_FORM = "in place of a token, which an example has; the page on executors has each form"
 LEFT_OUT = {
     **{f"/tools/http_executors/*/auth/{one}": _ANOTHER_FORM for one in ("username", "password", "name", "value")},
+    "/tools/mcp/*/proxy": "an example would need a proxy beside its server",
+    "/tools/mcp/*/allow_private": "an example would need a name of the private network, which runs nowhere else",
     "/inputs/required/*/default": "a required input never takes its default, and a warning says so",
     "/pattern/config/worker_template/tools/*/as": "as in every other list of tools",
     "/pattern/config/worker_template/tools/*/config": "as in every other list of tools",
