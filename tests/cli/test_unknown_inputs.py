@@ -49,6 +49,23 @@ def test_a_name_that_a_template_reads_works_with_a_warning_which_quiet_and_json_
     assert "7 30" in asked
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["{{ extra | default('7') }}", "{% if extra is defined %}{{ extra }}{% endif %}", "{{ (extra or {}).x | d(30) }}"],
+)
+def test_a_name_that_may_be_missing_is_read_too(text: str, folder: Folder) -> None:
+    folder.workflow([{"agent": "writer", "input": f"{{{{ days }}}} {text}"}], TURNS, **DAYS)
+    ran = folder.strands("plan", "flow.yaml", "--var", "extra=30", "--no-plugins")
+    assert (ran.code, ran.codes) == (0, ["unknown-input"])
+
+
+@pytest.mark.parametrize("text", ["{% for day in [1] %}{{ day }}{% endfor %}", "{% set day = 1 %}{{ day }}", "day"])
+def test_a_name_of_the_template_itself_is_not_read(text: str, folder: Folder) -> None:
+    folder.workflow([{"agent": "writer", "input": f"{{{{ days }}}} {text}"}], TURNS, **DAYS)
+    ran = folder.strands("run", "flow.yaml", "--var", "day=30")
+    assert (ran.code, ran.codes) == (2, ["unknown-input"])
+
+
 def test_version_0_takes_it_with_a_warning(folder: Folder) -> None:
     folder.workflow([STEP], TURNS, version=0, **DAYS)
     ran = folder.strands("run", "flow.yaml", "--var", "day=30")

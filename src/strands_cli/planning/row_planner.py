@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, has_errors
-from strands_cli.planning.checks import check_outputs, check_variables, names_in_templates
+from strands_cli.planning.checks import check_outputs, check_variables, is_read_in_templates, names_in_templates
 from strands_cli.planning.plan import Plan, PlannedStep
 from strands_cli.planning.planned_steps import planned_steps
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
@@ -56,8 +57,8 @@ class InputPlanner:
     def inputs(self, request: RunRequest) -> tuple[dict[str, Any], list[Finding]]:
         """Return the inputs of a request, and what is wrong with them and with what follows from them alone."""
         spec, document = self._spec, self._document
-        read = None if spec.is_earlier else self._names
-        inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, read)
+        is_read = None if spec.is_earlier else partial(is_read_in_templates, spec)
+        inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, is_read)
         if self._is_tool:
             findings = [found for found in findings if found.code != MISSING_INPUT]
             return inputs, [*findings, *check_variables(self._names, document, inputs)]

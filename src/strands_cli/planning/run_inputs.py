@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
@@ -29,7 +29,7 @@ def resolve_inputs(
     texts: Mapping[str, str],
     values: Mapping[str, Any],
     document: Document,
-    read: Collection[str] | None = None,
+    is_read: Callable[[str], bool] | None = None,
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Return every input's value, and all that is wrong with them.
 
@@ -37,15 +37,15 @@ def resolve_inputs(
         inputs: What the workflow declares; defaults and `values` count where nothing was given.
         texts: Texts to be converted to the declared types (`--var`).
         values: Values that have types already; they count less than what is given as text.
-        read: The names that templates use and only inputs define: a value of another name that is not declared is an
-            error. None makes a warning of each, as in version 0.
+        is_read: Returns whether a template reads a name of the inputs: a value that is not declared and that none reads
+            is an error. None makes a warning of each, as in version 0.
     """
     declared = inputs.declared()
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}
     resolved |= inputs.values
     unknown = [name for name in {**values, **texts} if name not in resolved and name not in declared]
     known = {**declared, **inputs.values}
-    findings = [_unknown(name, known, is_read=read is None or name in read) for name in unknown]
+    findings = [_unknown(name, known, is_read=is_read is None or is_read(name)) for name in unknown]
     resolved |= values
     for name, text in getattr(values, "written", {}).items():
         if name in declared and declared[name].type == "string" and values[name] is not None:

@@ -12,5 +12,6 @@ from strands_cli.planning.checks.run_checks import MISSING_MOUNT as MISSING_MOUN
 from strands_cli.planning.checks.run_checks import check_limits as check_limits
 from strands_cli.planning.checks.run_checks import check_mounts as check_mounts
 from strands_cli.planning.checks.run_checks import check_variables as check_variables
+from strands_cli.planning.checks.run_checks import is_read_in_templates as is_read_in_templates
 from strands_cli.planning.checks.run_checks import names_in_templates as names_in_templates
 from strands_cli.planning.checks.run_checks import prices_of as prices_of

@@ -97,6 +97,17 @@ def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
     return found
 
 
+def is_read_in_templates(spec: WorkflowSpec, name: str) -> bool:
+    """Return whether a template reads a name that inputs define, also where it may be missing (`| default`)."""
+    templates = spec.templates()
+    return any(
+        name == read.path[0]
+        for site in template_sites(spec)
+        if name not in site.scope and name in site.text
+        for read in templates.every_read_in(site.text, is_condition=site.is_condition)
+    )
+
+
 def check_variables(names: Mapping[str, str], document: Document, inputs: Mapping[str, Any]) -> list[Finding]:
     """Return a finding for each variable that templates use and neither the run's inputs nor the pattern defines.
 
