@@ -168,14 +168,15 @@ WRITE = {"calls": [{"file_write": {"path": "note.txt", "content": "hello"}}]}
 
 
 def test_a_finished_run_can_be_read(folder: Folder) -> None:
-    turns = {"steps.0": [WRITE, {"text": "The answer\x1b[31m.", "usage": [30, 12]}]}
+    both = {"calls": [*WRITE["calls"], {"file_write": {"path": "bees.txt", "content": "hello"}}]}
+    turns = {"steps.0": [both, {"text": "The answer\x1b[31m.", "usage": [30, 12]}]}
     artifacts = {"artifacts": [{"path": "report.md", "from": "{{ last_response }}"}]}
     folder.workflow([{"agent": "writer", "input": "Write on bees."}], turns, agents=WRITER, outputs=artifacts)
-    assert folder.strands("run", "flow.yaml").code == 21
+    assert folder.strands("run", "flow.yaml", "--deny", "--allow", "file_write(path=bees.txt)").code == 0
     shown = folder.strands("runs", "show", "last").out
     for fact in (
         "model:     replay",
-        "used:      2 model calls, 1 of 1 tool call failed, 30 tokens in, 12 out",
+        "used:      2 model calls, 1 of 2 tool calls failed, 30 tokens in, 12 out",
         "wrote:     artifacts/report.md (",
         "denied:    file_write (1 call): ",
         "deny: the tool is destructive",
@@ -194,7 +195,7 @@ def test_a_finished_run_can_be_read(folder: Folder) -> None:
         ["replay"],
         {"input_tokens": 30, "output_tokens": 12},
         2,
-        1,
+        2,
         0.0,
     ]
     assert [one["path"] for one in document["artifacts"]] == ["artifacts/report.md"]
@@ -204,6 +205,19 @@ def test_a_finished_run_can_be_read(folder: Folder) -> None:
     }
     assert effects["steps.0/model.0"]["calls"][0]["arguments"] == {"path": "note.txt", "content": "hello"}
     assert effects["steps.0/model.1"]["text"] == "The answer\x1b[31m."
+
+
+def test_a_run_whose_work_was_denied_is_shown_as_failed_and_wrote_nothing(folder: Folder) -> None:
+    artifacts = {"artifacts": [{"path": "report.md", "from": "{{ last_response }}"}]}
+    turns = {"steps.0": [WRITE, {"text": "The answer."}]}
+    folder.workflow([{"agent": "writer", "input": "Write on bees."}], turns, agents=WRITER, outputs=artifacts)
+    assert folder.strands("run", "flow.yaml", "--deny").code == 21
+    shown = folder.strands("runs", "show", "last").out
+    for fact in ("status:    failed", "reason:    denied", "1 of 1 tool call failed", "file_write (1 call): "):
+        assert fact in shown
+    assert "wrote:" not in shown
+    assert not folder.strands("runs", "show", "last", "--json").document["artifacts"]
+    assert not (folder.work / "artifacts").exists()
 
 
 def test_no_effect_looks_as_if_it_were_worked_on_where_no_process_is(folder: Folder) -> None:
