@@ -139,16 +139,18 @@ def test_others_take_over_the_runs_of_a_worker_that_is_frozen(clean: Site) -> No
     assert {one["state"] for one in site.json("workers")["workers"]} == {"alive"}
 
 
-def test_a_worker_whose_event_loop_hangs_is_frozen_too_and_its_signal_ends_it(clean: Site) -> None:
+def test_a_worker_whose_event_loop_hangs_is_frozen_too_and_its_signal_ends_it(clean: Site, tmp_path: Path) -> None:
     """A tool that blocks the loop: the process answers the server, and works on nothing."""
-    site = clean
-    source = """
+    site, blocked = clean, tmp_path / "blocked"
+    source = f"""
+import pathlib
 import time
 
-TOOL_SPEC = {"name": "block", "description": "Blocks.", "inputSchema": {"json": {"type": "object"}}}
+TOOL_SPEC = {{"name": "block", "description": "Blocks.", "inputSchema": {{"json": {{"type": "object"}}}}}}
 
 
 async def block(tool, **kwargs):
+    pathlib.Path({str(blocked)!r}).touch()
     time.sleep(600)
 """
     from tests.distributions import make_distribution
@@ -163,30 +165,35 @@ async def block(tool, **kwargs):
     flow = site.flow(
         "blocks", pattern={"type": "chain", "config": {"steps": [{"tool": "native:block", "input": {}}]}}, inputs={}
     )
-    worker = site.worker("--name", "hangs", "--frozen-after", "2s", "--drain-timeout", "0s")
-    ran = site.strands("submit", flow, "--yes")
+    queue = ("--queue", "of-hangs")
+    worker = site.worker("--name", "hangs", *queue, "--frozen-after", "2s", "--drain-timeout", "0s")
+    ran = site.strands("submit", flow, "--yes", *queue)
     assert ran.code == 0, ran.err
-    site.until(lambda: site.json("workers")["workers"][0]["state"] == "frozen")
+    # A slow import can look frozen too, and a signal then ends the worker in order.
+    site.until(blocked.exists)
+    site.until(lambda: [one["state"] for one in site.json("workers")["workers"]] == ["frozen"])
     worker.send(signal.SIGTERM)
     worker.send(signal.SIGINT)
-    assert worker.end() in (130, 143)
+    assert worker.end() in (130, 143), worker.log
 
 
 @pytest.mark.parametrize("is_cached", [False, True])
 def test_a_place_that_is_taken_refuses_a_run_before_its_model_is_asked(
     clean: Site, tmp_path: Path, is_cached: bool
 ) -> None:
+    """In a queue of its own: the run that is refused stays queued, and writes the same file."""
     site, topic = clean, f"taken{is_cached}"
+    queue = ("--queue", f"of-{topic.lower()}")
     flow = site.flow("writes", outputs={"artifacts": [{"path": "report.md", "from": "{{ last_response }}"}]})
-    words = ("--name", "writes", "--workspace", str(tmp_path))
+    words = ("--name", "writes", *queue, "--workspace", str(tmp_path))
     worker = site.worker(*words)
-    first = site.submit(f"{topic}1", flow=flow)
+    first = site.submit(f"{topic}1", *queue, flow=flow)
     worker.wait_for("finished", first)
     assert site.status(first) == "completed"
     if not is_cached:
         worker.kill()
         worker = site.worker(*words)
-    second = site.submit(f"{topic}2", flow=flow)
+    second = site.submit(f"{topic}2", *queue, flow=flow)
     assert "report.md" in worker.wait_for("refused", second)["message"]
     assert site.status(second) == "queued"
     assert not site.model.asked[f"first {topic}2"]
