@@ -23,6 +23,8 @@ class _DataClass(Protocol):
 Record = TypeVar("Record", bound=_DataClass)
 
 MARK = "[secret]"
+# What is in no form of a secret: a line end could be, so that a form would seem to begin at the end of many texts.
+_APART = "\1"
 
 _AWS_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
@@ -89,7 +91,7 @@ class Redactor:
         held = {name: value for name in names if isinstance(value := getattr(record, name), (str, dict, list, tuple))}
         texts = [value for value in held.values() if isinstance(value, str)]
         # One search in all texts: few records hold anything to hide.
-        if len(texts) == len(held) and not self.may_hide_in("\n".join(texts)):
+        if len(texts) == len(held) and not self.may_hide_in(*texts):
             return record
         changed = {name: after for name, before in held.items() if (after := self._of_same_type(before)) != before}
         return dataclasses.replace(record, **changed) if changed else record
@@ -98,8 +100,9 @@ class Redactor:
         """Return what redacts one text that arrives in pieces."""
         return RedactedStream(self._finder, personal=self.personal)
 
-    def may_hide_in(self, text: str) -> bool:
-        """Return whether a text, or a value whose JSON the text is, has to be redacted; no only where it is certain."""
+    def may_hide_in(self, *texts: str) -> bool:
+        """Return whether texts, or values whose JSON they are, have to be redacted; no only where it is certain."""
+        text = _APART.join(texts)
         if self._finder is not None and self._finder.find(text) is not None:
             return True
         return self.personal and may_hold_personal(text)

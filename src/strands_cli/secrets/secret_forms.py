@@ -144,7 +144,7 @@ class FormFinder:
 def _starts(forms: list[Form]) -> str:
     """Return the expression for the first characters of a form, or for its first one as an escape.
 
-    Each of its alternatives begins with one character, for which the library looks quickly.
+    Each of its alternatives begins with one character, not a repeat of it: for such ones the library looks quickly.
     """
     following: dict[str, dict[str, None]] = {}
     for form in forms:
@@ -161,7 +161,7 @@ def _starts(forms: list[Form]) -> str:
         f"%(?:25){{0,6}}(?i:{first})",
         "&(?:amp;){0,4}(?:#|\\w{2,6};)",
         f"=(?i:{first})",
-        f"\\\\{{1,16}}(?:{strings})",
+        f"\\\\\\\\{{0,15}}(?:{strings})",
     ]
     return "|".join((*plain, *escaped))
 

@@ -222,7 +222,7 @@ class SqliteJournal:
         with StorageErrors(self.directory), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             texts = {name: json_text(value) for name, value in facts.items()}
-            if self.redactor.may_hide_in("\n".join(texts.values())):
+            if self.redactor.may_hide_in(*texts.values()):
                 texts = {name: json_text(self.redactor.json(value)) for name, value in facts.items()}
             rows = list(texts.items())
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)

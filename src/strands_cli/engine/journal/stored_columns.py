@@ -22,7 +22,7 @@ def stored_texts(row: Row, redactor: Redactor) -> tuple[Row, str, str]:
         TypeError, ValueError, RecursionError: The row has a value that JSON cannot represent.
     """
     output, detail = json_text(row.output), json_text(dict(row.detail))
-    if not redactor.may_hide_in(f"{output}\n{detail}"):
+    if not redactor.may_hide_in(output, detail):
         return row, output, detail
     clean = redactor.json(row.output), redactor.json(dict(row.detail))
     return dataclasses.replace(row, output=clean[0], detail=clean[1]), json_text(clean[0]), json_text(clean[1])

@@ -37,7 +37,7 @@ def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
         texts.append("".join(place[name] for place, name in places))
         if kind == "input" and "\\" in texts[-1]:
             return True  # what is escaped there is seen only in what the JSON means
-    return redactor.may_hide_in("\n".join(texts))
+    return redactor.may_hide_in(*texts)
 
 
 def _texts_of(events: Sequence[Any]) -> Iterable[tuple[str, list[tuple[dict[str, Any], str]]]]:
