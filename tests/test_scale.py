@@ -36,16 +36,17 @@ def test_runs_present_are_arrivals_times_their_stay(costs: Costs) -> None:
     assert seen.finished == pytest.approx(QUICK.arrivals, rel=0.05)
 
 
-def test_a_worker_is_busy_for_as_long_as_its_calls_take(costs: Costs) -> None:
+def test_a_worker_is_busy_for_as_long_as_its_calls_and_runs_take(costs: Costs) -> None:
     seen = simulate(costs, BUSY, Deployment(workers=8, slots=200, max_connections=1_000), seconds=30, warm_up=5)
-    least = seen.calls * costs.call_cpu / 8
+    least = seen.calls * (costs.call_cpu + costs.run_cpu / BUSY.calls) / 8
     assert least < seen.busy["worker CPU"] < 1.3 * least
 
 
 @pytest.mark.parametrize(
     ("part", "load", "at"),
     [
-        ("worker CPU", replace(BUSY, runs=2_000), Deployment(workers=2, slots=2_000)),
+        # As many slots as are worked through several times while it is measured.
+        ("worker CPU", replace(BUSY, runs=2_000), Deployment(workers=2, slots=200)),
         ("slots", BUSY, Deployment(workers=2, slots=20)),
         ("provider", replace(BUSY, per_minute=3_000), Deployment(workers=4, slots=400)),
         ("queue", SHORT, Deployment(workers=30, slots=200, cores=64, max_connections=999)),
