@@ -118,6 +118,7 @@ def in_evaluator_optimizer() -> Workflow:
         pattern=evaluator_optimizer(
             "writer",
             step("judge", "Judge: {{ draft }}"),
+            on_reject="fail",
             min_score=80,
             max_iters=3,
             producer_input="A slogan for a bakery.",
