@@ -24,6 +24,9 @@ NOT_A_WORKFLOW = Code(
 MOST_ERRORS = 500
 # The most agents, steps, nodes or the like.
 MOST_PARTS = 10_000
+# The most files, folders and tools, each of which is compared with the others.
+MOST_NAMED = 1_000
+_NAMED = ("/outputs/artifacts", "/env/mounts", "/tools/python", "/tools/http_executors", "/tools/composite")
 
 
 def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
@@ -91,9 +94,13 @@ def _too_large(document: Document) -> Finding | None:
     value = json_object(document.value)
     config = json_object(json_object(value.get("pattern")).get("config"))
     parts = {"/agents": value.get("agents"), **{f"/pattern/config/{escape(name)}": config[name] for name in config}}
+    for pointer in _NAMED:
+        section, _, key = pointer[1:].partition("/")
+        parts[pointer] = json_object(value.get(section)).get(key)
     for pointer, part in parts.items():
-        if isinstance(part, (dict, list)) and len(part) > MOST_PARTS:
-            message = f"this has {len(part):,} entries, and {MOST_PARTS:,} are the most"
+        most = MOST_NAMED if pointer in _NAMED else MOST_PARTS
+        if isinstance(part, (dict, list)) and len(part) > most:
+            message = f"this has {len(part):,} entries, and {most:,} are the most"
             return Finding(DOCUMENT_TOO_LARGE, message, document.where(pointer, key=True), "split the workflow")
     return None
 

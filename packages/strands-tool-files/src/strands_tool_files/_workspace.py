@@ -189,8 +189,8 @@ def refusal_for(error: OSError, shown: str, mounts: Mapping[str, Path] | None = 
         error.errno or 0, ("unavailable", "system", error.strerror or "the operating system refuses")
     )
     known = f"; mounts: {', '.join('@' + name for name in mounts)}" if mounts and shown.startswith("@") else ""
-    fix = {"fix": _OUTSIDE} if reason == "outside" else {}
-    return ToolError(code, f"{shown}: {words}{known}", reason=reason, path=shown, **fix)
+    details: dict[str, Any] = {"reason": reason, "path": shown} | ({"fix": _OUTSIDE} if reason == "outside" else {})
+    return ToolError(code, f"{shown}: {words}{known}", **details)
 
 
 def _is_anchored(path: str) -> bool:
