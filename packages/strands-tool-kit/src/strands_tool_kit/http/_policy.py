@@ -127,7 +127,7 @@ class Policy:
                 inside = "" if meaning == address else f" (inside {address})"
                 problem = f"{meaning}{inside} is not a public address ({kind})"
                 opens = not index and kind not in NEVER
-                config = {"config": {"allow_private": [_place(str(address), port)]}} if opens else {}
+                config: dict[str, Any] = {"config": {"allow_private": [_place(str(address), port)]}} if opens else {}
                 raise ToolError("denied", problem, reason="address", address=str(address), kind=kind, **config)
 
 
