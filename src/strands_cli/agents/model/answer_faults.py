@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from strands_cli.tools.messages import text_in
@@ -34,13 +35,22 @@ _STOPS: tuple[tuple[str, str, bool], ...] = (
     ("error", FAILED, True),
     ("insufficient_system", FAILED, True),
     ("abort", FAILED, True),
+    ("cancel", FAILED, True),
+    ("fail", FAILED, True),
+    ("timeout", FAILED, True),
+    ("time_limit", FAILED, True),
+    ("overload", FAILED, True),
+    ("unavailable", FAILED, True),
     ("other", FAILED, True),
     ("language", "the model does not answer in this language", False),
 )
 DESCRIBE = "change the prompt, or choose another model"
 EMPTY = "the model's answer is empty"
-# A turn may end so without a word of its own: the SDK's names.
-_ENDS = frozenset({"end_turn", "stop_sequence"})
+# A turn may end so without a word of its own: names of the SDK and of services.
+_ENDS = frozenset(
+    {"end_turn", "stop_sequence", "stop", "STOP", "tool_use", "tool_calls", "max_tokens", "MAX_TOKENS", "length", "eos"}
+)
+_HEARD: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
 class AnswerFault(Exception):
@@ -64,6 +74,11 @@ def cut_off(where: str = "") -> AnswerFault:
     subject = f"the answer of {where} ended" if where else "the answer ended"
     fix = "run again: the connection or a proxy in between cut the answer off"
     return AnswerFault(f"{subject} before it was complete", fix, is_temporary=True)
+
+
+def unfinished(reason: str) -> AnswerFault:
+    """Return the fault of an answer that its server calls unfinished."""
+    return AnswerFault(f"{FAILED} ({reason})", "run again, or choose another model", is_temporary=True)
 
 
 def fault_of_stop(reason: str, text: str = "") -> AnswerFault | None:
@@ -94,9 +109,31 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
         return cut_off()
     if (fault := fault_of_stop(str(stop))) is not None:
         return fault
-    if may_be_empty or stop not in _ENDS or _has_content(events):
+    if may_be_empty or stop == "max_tokens" or _has_content(events):
         return None
+    heard = _HEARD.get()
+    reason = next((one for one in (stop, *(heard or ())) if one not in _ENDS), None)
+    if reason is not None:
+        return AnswerFault(f"the model ended without an answer ({reason})", DESCRIBE, is_temporary=True)
+    if any("reasoningContent" in event.get("contentBlockDelta", {}).get("delta", {}) for event in events):
+        return AnswerFault(
+            f"{EMPTY}: it has only thoughts", "lower its effort of reasoning, or run again", is_temporary=True
+        )
     return AnswerFault(EMPTY, "describe the answer in its prompt, or choose another model", is_temporary=True)
+
+
+def hear_reasons() -> None:
+    """Let `fault_of_turn` know the reasons with which servers end the answers that are read from now on.
+
+    The SDK's classes make an ordinary end of a reason that they do not know.
+    """
+    _HEARD.set([])
+
+
+def tell_reason(reason: str) -> None:
+    """Take the reason with which a server has ended an answer."""
+    if (heard := _HEARD.get()) is not None:
+        heard.append(reason)
 
 
 def is_unfinished(events: Sequence[Mapping[str, Any]]) -> bool:

@@ -52,7 +52,7 @@ class CallParts:
         """
         for place, piece in enumerate(pieces):
             if not isinstance(piece, Mapping):
-                raise _mixed()
+                raise mixed()
             function = piece.get("function")
             named = function if isinstance(function, Mapping) else {}
             self._add(piece, named, alone=len(pieces) == 1, place=place)
@@ -91,7 +91,7 @@ class CallParts:
             return same[-1]
         unfinished = [call for call in at_index if not call.is_whole] if len(at_index) > 1 else at_index
         if not at_index or len(unfinished) > 1 or (call_id and len(at_index) > 1):
-            raise _mixed()
+            raise mixed()
         return (unfinished or at_index)[-1]
 
     def whole(self) -> list[dict[str, Any]]:
@@ -103,14 +103,14 @@ class CallParts:
         shared = len({str(call.index) for call in self._calls}) < len(self._calls)
         for call in self._calls:
             if call.text.strip() and not call.is_whole and (shared or _holds_two(call.text)):
-                raise _mixed()
+                raise mixed()
         return [
             {
                 **call.others,
                 "index": number,
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": call.text},
+                "function": {"name": call.name, "arguments": _once(call.text)},
             }
             for number, call in enumerate(self._calls)
         ]
@@ -137,8 +137,15 @@ def _holds_two(text: str) -> bool:
     return bool(text.lstrip()[end:].strip())
 
 
-def _mixed() -> AnswerFault:
+def mixed() -> AnswerFault:
+    """Return the fault of pieces of calls that can belong to more than one."""
     return AnswerFault(MIXED, "run again, or choose another model or server", is_temporary=True)
+
+
+def _once(text: str) -> str:
+    """Return arguments that some servers write as JSON twice, written once."""
+    inner = json_in(text) if text.lstrip().startswith('"') else None
+    return _written(inner) if isinstance(inner, dict) else text
 
 
 def _written(value: Any) -> str:
@@ -146,10 +153,14 @@ def _written(value: Any) -> str:
     return json.dumps(value)
 
 
-def _is_object(text: str) -> bool:
-    if not text.rstrip().endswith("}"):
-        return False
+def json_in(text: str) -> Any:
+    """Return the JSON value in a text, or None; arguments that are written as JSON twice are read twice."""
     try:
-        return isinstance(strict_json(text), dict)
+        value = strict_json(text)
+        return strict_json(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        return False
+        return None
+
+
+def _is_object(text: str) -> bool:
+    return text.rstrip().endswith("}") and isinstance(json_in(text), dict)

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from strands_cli.canonical_json import json_object
-
 # The clients of OpenAI and Anthropic themselves retry 408, 409, 429 and 5xx by default; 425 means "too early"
 # (RFC 8470). 501 is permanent.
 _STATUSES = frozenset({408, 409, 425, 429})
@@ -61,6 +59,18 @@ _SPENT_WORDS = re.compile(
     r"|specified (api|workspace) usage limit",
     re.IGNORECASE,
 )
+_LATER_WORDS = re.compile(
+    r"rate limit|too many requests|overloaded|try again|temporar(y|ily)|timed? ?out"
+    r"|(server|service) (is )?(busy|unavailable)",
+    re.IGNORECASE,
+)
+# Where the bodies of services have an error, its words and its code.
+_PLACES = ("error", "errors", "base_resp", "fault", "detail")
+_WORDS = (
+    *("message", "detail", "error", "msg", "error_msg", "error_message", "errorMessage", "Message", "status_msg"),
+    *("faultstring", "error_description", "reason", "title"),
+)
+_CODES = ("code", "error_code", "errorCode", "status_code", "errorcode", "status", "type")
 _PAYMENT_REQUIRED = 402
 _TITLE = re.compile(r"<title[^>]*>\s*(.*?)\s*</title>", re.IGNORECASE | re.DOTALL)
 # The SDK and the clients put these around the words of a server.
@@ -131,7 +141,7 @@ def in_response_of_aws(error: BaseException, section: str, name: str) -> Any:
 
 def is_temporary_status(status: int) -> bool:
     """Return whether a request with this HTTP status may soon succeed."""
-    return status in _STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
+    return status in _STATUSES or (500 <= status < 600 and status != _NOT_IMPLEMENTED)
 
 
 def is_temporary_code(code: object) -> bool:
@@ -187,17 +197,51 @@ def words_in(body: Any) -> str | None:
             body = json.loads(body)
         except (ValueError, RecursionError):
             return body if not body.lstrip().startswith("{") else None
+    return _first_words(_error_in(body))
+
+
+def code_in(body: Any) -> Any:
+    """Return the code, the type or the status in the body of an error, or None."""
     inner = _error_in(body)
-    said = (inner.get(name) for name in ("message", "detail", "error", "msg"))
+    return next((inner[name] for name in _CODES if type(inner.get(name)) in (int, str) and inner[name]), None)
+
+
+def is_error_of(body: Mapping[str, Any], is_alone: bool) -> bool:
+    """Return whether the body of an answer, or an event of it, is an error.
+
+    Args:
+        is_alone: Whether it may be nothing else, so that a code with a message is one.
+    """
+    inner = _error_in(body)
+    if body.get("base_resp") is inner:
+        return inner.get("status_code") not in (0, None)
+    if body.get("object") == "error" or (inner is not body and _first_words(inner) is not None):
+        return True
+    return bool(body.get("error")) or (is_alone and code_in(body) is not None and _first_words(body) is not None)
+
+
+def says_later(words: str) -> bool:
+    """Return whether the words of an error say that the same request may soon succeed."""
+    return _LATER_WORDS.search(words) is not None
+
+
+def _error_in(body: Any, levels: int = 4) -> Mapping[str, Any]:
+    """Return the object that says what is wrong, where a body has one; services put it at several places."""
+    if isinstance(body, list):  # Gemini answers a stream with a list
+        body = body[0] if body else None
+    if isinstance(body, str):
+        return {"message": body}
+    if not isinstance(body, Mapping) or not levels:
+        return {}
+    inner = (_error_in(body[name], levels - 1) for name in _PLACES if isinstance(body.get(name), (Mapping, list, str)))
+    return next(
+        (one for one in inner if _first_words(one) or (_first_words(body) is None and any(map(one.get, _CODES)))), body
+    )
+
+
+def _first_words(error: Mapping[str, Any]) -> str | None:
+    said = (error.get(name) for name in _WORDS)
     return next((one for one in said if isinstance(one, str) and one.strip()), None)
-
-
-def _error_in(body: Any) -> Mapping[str, Any]:
-    """Return the object that says what is wrong, where a body has one."""
-    if isinstance(body, list) and body:  # Gemini answers a stream with a list
-        body = body[0]
-    found = body.get("error", body) if isinstance(body, Mapping) else None
-    return {"message": found} if isinstance(found, str) else json_object(found)
 
 
 def _one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
-from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, is_unfinished
+from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, hear_reasons, is_unfinished
 from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.retry import Retries
@@ -262,6 +262,7 @@ class JournaledModel(Model):
         while True:
             async with scope.run.provider_limits.turn(self._settings.provider) as waited:
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
+                hear_reasons()
                 try:
                     events = await self._turn(effect, ask(), request["messages"])
                     usage = self._usage_of(events, request)
@@ -287,7 +288,7 @@ class JournaledModel(Model):
 
     def _may_follow(self, fault: AnswerFault) -> bool:
         """Return whether the SDK asks again in its own way: for an empty answer where a form is required."""
-        return self._answer_schema is not None and fault.message == EMPTY
+        return self._answer_schema is not None and fault.message.startswith(EMPTY)
 
     def _usage_of(self, events: list[Any], request: Any) -> Usage:
         """Return the tokens of a call, estimated where its server reports none; a recording has what it has."""

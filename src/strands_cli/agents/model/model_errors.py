@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from strands.types.exceptions import ContextWindowOverflowException, MaxTokensReachedException
 
-from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.answer_faults import DESCRIBE, AnswerFault
 from strands_cli.agents.model.client_errors import (
     address_in,
     causes_of,
@@ -148,6 +148,8 @@ def _of_connection(
 def _of_answer(error: BaseException, words: str, host: str, settings: ModelSettings) -> tuple[str, str | None] | None:
     """Return the reason and the fix of an error in the middle of an answer, or of one that a client cannot read."""
     names = types_of(error)
+    if type(error) is RuntimeError and "continuations" in words:  # the SDK goes on with a turn that its server pauses
+        return f"the model at {host} paused its answer again and again (pause_turn)", DESCRIBE
     if names & _REPORTED:
         return f"{host} answered with an error: {words}", "correct what the server names, or run again later"
     # A client that is called with a wrong option raises a TypeError about an argument.

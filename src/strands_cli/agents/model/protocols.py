@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from strands_cli.agents.model.answer_faults import DESCRIBE, AnswerFault, fault_of_stop
-from strands_cli.agents.model.call_parts import CallParts
+from strands_cli.agents.model.answer_faults import (
+    DESCRIBE,
+    MALFORMED,
+    AnswerFault,
+    fault_of_stop,
+    tell_reason,
+    unfinished,
+)
+from strands_cli.agents.model.call_parts import CallParts, json_in
+from strands_cli.agents.model.message_blocks import MessageBlocks
 from strands_cli.canonical_json import json_object
 
 Object = Mapping[str, Any]
@@ -26,20 +34,22 @@ class Protocol:
         refuses_halves: Whether the client refuses half a character in a text.
         in_lines: Whether a stream is one JSON object a line, instead of server-sent events.
         raises_errors: Whether the client raises an error that comes in the stream.
+        names_events: Whether the client reads the type of an event beside its data.
     """
 
     title = ""
     refuses_halves = False
     in_lines = False
     raises_errors = True
+    names_events = False
 
     def __init__(self) -> None:
         self.has_ended = False
         self.is_known = False
         self.fault: AnswerFault | None = None
 
-    def read(self, event: Object) -> Object:
-        """Take an event of a stream; return it as the client can read it.
+    def read(self, event: Object) -> Sequence[Object]:
+        """Take an event of a stream; return what the client can read then.
 
         Raises:
             AnswerFault: The answer cannot be used.
@@ -48,16 +58,22 @@ class Protocol:
 
     def read_whole(self, answer: Object) -> Object:
         """Take an answer that is not a stream; return it as the client can read it."""
-        return self.read(answer)
+        (read,) = self.read(answer)
+        return read
 
-    def done(self) -> Object | None:
-        """Take the line that ends a stream of server-sent events; return an event that must precede it."""
-        return None
+    def done(self) -> Sequence[Object]:
+        """Take the line that ends a stream of server-sent events; return the events that must precede it."""
+        return self.rest()
+
+    def rest(self) -> Sequence[Object]:
+        """Return what was kept for the end of the stream."""
+        return ()
 
     def _stop(self, reason: Any, text: str = "") -> None:
         """Take a stop reason."""
         if isinstance(reason, str) and reason:
             self.has_ended = True
+            tell_reason(reason)
             self.fault = self.fault or fault_of_stop(reason, text)
 
 
@@ -77,44 +93,60 @@ class Chat(Protocol):
         self._calls = CallParts()
         self._refusal = ""
         self._has_calls = False
+        self._end: Object | None = None
 
-    def read(self, event: Object) -> Object:
-        """Take an event; the calls of tools come whole, with the one that ends the answer."""
-        event = _as_chunk(event) if self.parts_calls else event
+    def read(self, event: Object) -> Sequence[Object]:
+        """Take an event; the calls of tools come whole, with the end of the answer.
+
+        Some servers name an end with each piece, or before the last one: the client reads it last.
+        """
+        event = _as_chunk(event)
         choices = event.get("choices")
         self.is_known = self.is_known or isinstance(choices, list)
         choice = json_object(choices[0]) if isinstance(choices, list) and choices else {}
         if not choice:
-            return event
+            return (*self.rest(), event)
         delta = json_object(choice.get("delta"))
         self._refusal += str(delta.get("refusal") or "")
         if (calls := delta.get("tool_calls")) and self.parts_calls:
             self._calls.add(calls if isinstance(calls, list) else [calls])
             self._has_calls = True
-        is_last = bool(choice.get("finish_reason")) and not self.has_ended
-        self._stop(choice.get("finish_reason"))
-        if self.has_ended and self._refusal.strip():
+            delta = {name: value for name, value in delta.items() if name != "tool_calls"}
+        if not choice.get("finish_reason"):
+            return (self._with(event, delta, None) if calls else event,)
+        self._stop(choice["finish_reason"])
+        if self._refusal.strip():
             self.fault = self.fault or refused(self._refusal)
-        if not self.parts_calls or (not calls and not (is_last and self._has_calls)):
-            return event
-        changed = {name: value for name, value in delta.items() if name != "tool_calls"}
-        return self._with_delta(event, choice, changed | (self._whole() if is_last else {}))
+        self._end = self._with(event, {}, choice["finish_reason"])
+        if not any(value for name, value in delta.items() if name != "role"):
+            return ()
+        return (self._with({name: part for name, part in event.items() if name != "usage"}, delta, None),)
+
+    @staticmethod
+    def _with(event: Object, delta: Object, reason: Any) -> Object:
+        first, *others = event["choices"]
+        return {**event, "choices": [{**first, "delta": delta, "finish_reason": reason}, *others]}
+
+    def rest(self) -> Sequence[Object]:
+        """Return the end of the answer, with its calls."""
+        end, self._end = self._end, None
+        if end is None:
+            return ()
+        return (self._with(end, self._whole(), end["choices"][0]["finish_reason"]),)
 
     def _whole(self) -> dict[str, Any]:
+        if not self._has_calls:
+            return {}
         self._has_calls = False
         return {"tool_calls": self._calls.whole()}
 
-    @staticmethod
-    def _with_delta(event: Object, choice: Object, delta: Object) -> Object:
-        return {**event, "choices": [{**choice, "delta": delta}, *event["choices"][1:]]}
-
-    def done(self) -> Object | None:
+    def done(self) -> Sequence[Object]:
         """Take `[DONE]`: where no event named an end before it, the calls come here."""
         self.has_ended = True
-        if not self._has_calls:
-            return None
-        base = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
-        return {**base, "choices": [{"index": 0, "delta": self._whole(), "finish_reason": "tool_calls"}]}
+        if self._end is None and self._has_calls:
+            base = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
+            return ({**base, "choices": [{"index": 0, "delta": self._whole(), "finish_reason": "tool_calls"}]},)
+        return self.rest()
 
     def read_whole(self, answer: Object) -> Object:
         """Take a completion that is not a stream."""
@@ -146,10 +178,11 @@ class LlamaCpp(Chat):
     title = "llama.cpp"
     raises_errors = False
 
-    def read(self, event: Object) -> Object:
+    def read(self, event: Object) -> Sequence[Object]:
         """Take an event; the class skips one with `usage`, even if it has a part of the answer."""
-        event = super().read(event)
-        return {name: part for name, part in event.items() if name != "usage"} if event.get("choices") else event
+        if event.get("choices"):
+            event = {name: part for name, part in event.items() if name != "usage"}
+        return super().read(event)
 
 
 class Responses(Protocol):
@@ -157,12 +190,13 @@ class Responses(Protocol):
 
     title = "OpenAI"
     _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
+    _KNOWN = frozenset({"max_output_tokens", "content_filter"})
 
     def __init__(self) -> None:
         super().__init__()
         self._refusal = ""
 
-    def read(self, event: Object) -> Object:
+    def read(self, event: Object) -> Sequence[Object]:
         """Take an event."""
         kind = str(event.get("type") or "")
         self.is_known = self.is_known or kind.startswith("response.") or kind == "error"
@@ -172,7 +206,15 @@ class Responses(Protocol):
             self.has_ended = True
             if self._refusal.strip():
                 self.fault = refused(self._refusal)
-        return event
+            elif kind in ("response.cancelled", "response.incomplete"):
+                self._break_off(kind, json_object(json_object(event.get("response")).get("incomplete_details")))
+        return (event,)
+
+    def _break_off(self, kind: str, details: Object) -> None:
+        """Take the end of an answer that is not whole; the client knows two reasons, and takes it as whole else."""
+        reason = str(details.get("reason") or kind)
+        if reason not in self._KNOWN:
+            self.fault = unfinished(reason)
 
     def read_whole(self, answer: Object) -> Object:
         """Take a response that is not a stream."""
@@ -185,11 +227,22 @@ class Messages(Protocol):
     """Anthropic's messages."""
 
     title = "Anthropic"
+    refuses_halves = True
+    names_events = True
 
-    def read(self, event: Object) -> Object:
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks = MessageBlocks()
+
+    def read(self, event: Object) -> Sequence[Object]:
         """Take an event."""
         kind = event.get("type")
         self.is_known = self.is_known or kind in ("message_start", "message_stop", "content_block_delta", "error")
+        self.has_ended = self.has_ended or kind in ("message_stop", "error")
+        if str(kind).startswith("content_block_"):
+            return self._blocks.take(event)
+        if kind == "message_start":
+            return ({**event, "message": self._with_usage(json_object(event.get("message")))},)
         if kind == "message_delta":
             was_ended = self.has_ended
             self._stop(json_object(event.get("delta")).get("stop_reason"))
@@ -197,10 +250,7 @@ class Messages(Protocol):
             usage = event.get("usage")
             if not isinstance(usage, Mapping) or not isinstance(usage.get("output_tokens"), int):
                 event = {**event, "usage": {**json_object(usage), "output_tokens": 0}}
-        elif kind == "message_start":
-            event = {**event, "message": self._with_usage(json_object(event.get("message")))}
-        self.has_ended = self.has_ended or kind in ("message_stop", "error")
-        return event
+        return (*self._blocks.rest(), event) if kind in ("message_delta", "message_stop") else (event,)
 
     @staticmethod
     def _with_usage(message: Object) -> Object:
@@ -225,17 +275,24 @@ class Ollama(Protocol):
     in_lines = True
     _COUNTS = ("prompt_eval_count", "eval_count", "total_duration")
 
-    def read(self, event: Object) -> Object:
+    def read(self, event: Object) -> Sequence[Object]:
         """Take a line; counts that the last one lacks are zero, which means unknown."""
         message = event.get("message")
         self.is_known = self.is_known or isinstance(message, Mapping)
-        if isinstance(message, Mapping) and "role" not in message:
-            event = {**event, "message": {**message, "role": "assistant"}}
+        if isinstance(message, Mapping):
+            event = {**event, "message": self._message(message)}
         if not event.get("done"):
-            return event
+            return (event,)
         self._stop(event.get("done_reason"))
         self.has_ended = True
-        return {**event, **{name: _count(event.get(name)) for name in self._COUNTS}}
+        return ({**event, **{name: _count(event.get(name)) for name in self._COUNTS}},)
+
+    @staticmethod
+    def _message(message: Object) -> Object:
+        message = {"role": "assistant", **message, "content": message.get("content") or ""}
+        if isinstance(calls := message.get("tool_calls"), list):
+            message["tool_calls"] = [_with_arguments(json_object(call), "function", "arguments") for call in calls]
+        return message
 
 
 class Gemini(Protocol):
@@ -244,7 +301,7 @@ class Gemini(Protocol):
     title = "Gemini"
     refuses_halves = True
 
-    def read(self, event: Object) -> Object:
+    def read(self, event: Object) -> Sequence[Object]:
         """Take an event."""
         candidates = event.get("candidates")
         feedback = json_object(event.get("promptFeedback"))
@@ -254,10 +311,38 @@ class Gemini(Protocol):
         if reason := feedback.get("blockReason"):
             text = str(feedback.get("blockReasonMessage") or "")
             raise AnswerFault(f"{BLOCKED} ({reason})" + (f": {text}" if text else ""), DESCRIBE)
-        for candidate in candidates if isinstance(candidates, list) else ():
-            one = json_object(candidate)
+        if not isinstance(candidates, list):
+            return (event,)
+        for one in map(json_object, candidates):
             self._stop(one.get("finishReason"), str(one.get("finishMessage") or ""))
-        return event
+        return ({**event, "candidates": [_with_whole_calls(json_object(one)) for one in candidates]},)
+
+
+def _with_whole_calls(candidate: Object) -> Object:
+    """Return a candidate of Gemini whose calls all have arguments."""
+    content = json_object(candidate.get("content"))
+    parts = content.get("parts")
+    if not isinstance(parts, list) or not any("functionCall" in json_object(part) for part in parts):
+        return candidate
+    whole = [_with_arguments(part, "functionCall", "args") if "functionCall" in part else part for part in parts]
+    return {**candidate, "content": {**content, "parts": whole}}
+
+
+def _with_arguments(part: Object, place: str, name: str) -> Object:
+    """Return a part whose call has an object as its arguments, where a server writes them as text or leaves them out.
+
+    Raises:
+        AnswerFault: They are no object.
+    """
+    call = json_object(part.get(place))
+    given = call.get(name)
+    if isinstance(given, str) and given.strip():
+        given = json_in(given)
+    elif given is None or isinstance(given, str):
+        given = {}
+    if not isinstance(given, Mapping):
+        raise AnswerFault(MALFORMED, "run again, or choose another model", is_temporary=True)
+    return {**part, place: {**call, name: given}}
 
 
 def _as_chunk(event: Object) -> Object:
@@ -268,13 +353,20 @@ def _as_chunk(event: Object) -> Object:
         event = {**event, "usage": None}
     if not choice:
         return event
-    delta = choice.get("delta")
-    # Some servers send a whole completion as the only event.
+    delta, reason = choice.get("delta"), choice.get("finish_reason")
+    # Some servers send a whole completion as the only event, or the text of the older interface.
     changed = dict(delta if isinstance(delta, Mapping) else json_object(choice.get("message")))
+    if not changed and isinstance(choice.get("text"), str):
+        changed["content"] = choice["text"]
     if isinstance(changed.get("content"), list):
         texts = (json_object(part).get("text") for part in changed["content"])
         changed["content"] = "".join(text for text in texts if isinstance(text, str))
-    return event if changed == delta else {**event, "choices": [{**choice, "delta": changed}, *event["choices"][1:]]}
+    if isinstance(call := changed.pop("function_call", None), Mapping):  # the older form of calls
+        changed["tool_calls"] = [{"index": 0, "function": call}]
+    reason = {"null": None, "function_call": "tool_calls"}.get(reason, reason) if isinstance(reason, str) else reason
+    if changed == delta and reason == choice.get("finish_reason"):
+        return event
+    return {**event, "choices": [{**choice, "delta": changed, "finish_reason": reason}, *event["choices"][1:]]}
 
 
 def _count(value: Any) -> int:

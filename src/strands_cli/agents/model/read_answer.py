@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strands_cli.agents.model.answer_faults import AnswerFault, cut_off
-from strands_cli.agents.model.client_errors import host_in, is_temporary_code, says_spent, words_in
+from strands_cli.agents.model.client_errors import (
+    code_in,
+    host_in,
+    is_error_of,
+    is_temporary_code,
+    says_later,
+    says_spent,
+    words_in,
+)
 from strands_cli.agents.model.environment_proxy import Proxy
 from strands_cli.agents.model.protocols import PROTOCOLS
 from strands_cli.joined_halves import as_private, has_halves, whole
@@ -18,7 +26,7 @@ _FIELD = re.compile(rb"(data|event|id|retry)?:")
 # So much of a server's words is in a message.
 _MOST_SHOWN = 200
 # Texts that a person reads; in other places half a character is replaced at once.
-_READ = frozenset({"content", "text", "thinking"})
+_READ = frozenset({"content", "text", "thinking", "partial_json"})
 
 
 class ReadAnswer:
@@ -43,6 +51,7 @@ class ReadAnswer:
         self._form = ""
         self._buffer = b""
         self._event: list[bytes] = []
+        self._is_over = False
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk; return what can be passed on.
@@ -52,10 +61,14 @@ class ReadAnswer:
         """
         self._buffer += chunk
         if not self._form:
-            self._form = self._form_of(self._buffer.lstrip(b"\xef\xbb\xbf \t\r\n"))
+            self._buffer = self._buffer.lstrip(b"\xef\xbb\xbf \t\r\n")
+            self._form = self._form_of(self._buffer)
         if self._form in ("", "whole"):
             return b""
-        *lines, self._buffer = self._buffer.split(b"\n")
+        text = self._buffer
+        if b"\r" in text and not text.endswith(b"\r"):  # the last one may be the first of a pair
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, self._buffer = text.split(b"\n")
         take = self._take_line if self._form == "events" else self._take_object
         return b"".join(map(take, lines))
 
@@ -65,6 +78,7 @@ class ReadAnswer:
         Raises:
             AnswerFault: The body ended before the answer, or is not an answer.
         """
+        self._is_over = True
         rest = self._buffer.strip(b"\xef\xbb\xbf \t\r\n")
         passed = b""
         if self._form == "whole":
@@ -72,7 +86,8 @@ class ReadAnswer:
         elif self._form == "lines":
             passed = self._take_object(self._buffer)
         elif self._form == "events":
-            passed = self._take_line(self._buffer) + self._take_line(b"")
+            lines = [*self._buffer.splitlines(), b""]
+            passed = b"".join(map(self._take_line, lines)) + b"".join(map(self._written_event, self._protocol.rest()))
         elif not rest:
             raise AnswerFault(
                 f"{self._host} sent an answer without content{self._of_type}",
@@ -111,40 +126,75 @@ class ReadAnswer:
         if not lines:
             return b""
         texts = [one[5:].removeprefix(b" ") for one in lines if one.startswith(b"data:")]
-        payload = b"\n".join(texts)
         if not texts:
             return b"\n".join(lines) + b"\n\n"
         others = [one for one in lines if not one.startswith(b"data:")]
-        if payload.strip() == b"[DONE]":
+        payload = b"\n".join(texts)
+        if len(texts) > 1 and _parsed(payload) is None:  # no blank lines between the events
+            return b"".join(self._take_data(text, [], "") for text in texts)
+        name = next((one[6:].strip().decode("ascii", "replace") for one in others if one.startswith(b"event:")), "")
+        return self._take_data(payload, others, name)
+
+    def _take_data(self, payload: bytes, others: list[bytes], name: str) -> bytes:
+        """Take the data of one event with its other lines; return what the client can read."""
+        plain = payload.strip()
+        if plain.strip(b'"') == b"[DONE]":
             if not self._protocol.is_known:
                 raise self._other(b"")
-            before = self._protocol.done()
-            first = b"data: " + _written(before) + b"\n\n" if before is not None else b""
-            return first + b"data: [DONE]\n\n"
-        return b"\n".join([*others, b"data: " + self._read(payload)]) + b"\n\n"
+            return b"".join(map(self._written_event, self._protocol.done())) + b"data: [DONE]\n\n"
+        if plain in (b"", b"null"):
+            return b""
+        value = _parsed(plain)
+        if not isinstance(value, Mapping):
+            return b"data: " + self._unread(plain) + b"\n\n"
+        read = self._read(value, is_error=name == "error" != value.get("type"))
+        if len(read) != 1 or self._protocol.names_events:
+            return b"".join(map(self._written_event, read))
+        text = payload if read[0] is value and _is_text(payload) else _written(read[0])
+        return b"\n".join([*others, b"data: " + text]) + b"\n\n"
+
+    def _written_event(self, event: Mapping[str, Any]) -> bytes:
+        kind = event.get("type") or ("error" if event.get("error") else "")
+        name = f"event: {kind}\n".encode() if kind and self._protocol.names_events else b""
+        return name + b"data: " + _written(event) + b"\n\n"
 
     def _take_object(self, line: bytes) -> bytes:
         """Take a line that is one JSON object."""
-        if not line.strip():
+        line = line.strip()
+        if not line:
             return b""
-        passed = self._read(line.strip()) + b"\n"
+        value = _parsed(line)
+        if not isinstance(value, Mapping):
+            return self._unread(line) + b"\n"
+        passed = b"".join(_written(one) + b"\n" for one in self._read(value))
         if not self._protocol.is_known:
             raise self._other(line)  # its client would say what of its own form is missing
         return passed
 
-    def _read(self, payload: bytes) -> bytes:
-        """Return one event as the client can read it."""
-        value = _parsed(payload)
-        if not isinstance(value, Mapping):
-            return payload  # its client says what is wrong with it
-        changed = self._protocol.read(self._whole_texts(value))
+    def _read(self, value: Mapping[str, Any], *, is_error: bool = False) -> Sequence[Mapping[str, Any]]:
+        """Return an event as the client can read it."""
+        read = self._protocol.read(self._whole_texts(value))
         if self._protocol.fault is not None:
             raise self._protocol.fault
-        if (error := value.get("error")) and not value.get("choices"):
-            if not self._protocol.raises_errors:
-                raise self._reported(error, value)
+        if value.get("error") and not value.get("choices") and self._protocol.raises_errors:
             self._protocol.is_known = self._protocol.has_ended = True
-        return payload if changed is value else _written(changed)
+        elif not value.get("choices") and (is_error or not self._protocol.is_known) and is_error_of(value, is_error):
+            raise self._reported(value)
+        return read
+
+    def _unread(self, text: bytes) -> bytes:
+        """Take a piece of a stream that is not a JSON object; return what its client can say about it.
+
+        Raises:
+            AnswerFault: It is a piece of one at the end, or words.
+        """
+        if text[:1] == b"{":
+            if self._is_over:
+                raise cut_off(self._host)
+            return text
+        shown = " ".join(text.decode("utf-8", "replace").split())[:_MOST_SHOWN]
+        fix = "run again: the server, or a proxy in between, wrote this into the answer"
+        raise AnswerFault(f"{self._host} sent what is not JSON in its answer: {shown}", fix, is_temporary=True)
 
     def _whole_texts(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return an event without halves of characters, where its client refuses them."""
@@ -160,8 +210,8 @@ class ReadAnswer:
             value = value[0]  # how Gemini writes an error
         if not isinstance(value, Mapping):
             raise cut_off(self._host) if _is_cut(body) else self._other(body)
-        if (error := value.get("error")) and not value.get("choices"):
-            raise self._reported(error, value)
+        if not value.get("choices") and is_error_of(value, True):
+            raise self._reported(value)
         changed = self._protocol.read_whole(value)
         if self._is_stream and self._protocol.is_known:
             raise AnswerFault(
@@ -170,19 +220,18 @@ class ReadAnswer:
             )
         return body if changed is value else _written(changed)
 
-    def _reported(self, error: Any, body: Mapping[str, Any]) -> AnswerFault:
+    def _reported(self, body: Mapping[str, Any]) -> AnswerFault:
         """Return the fault of an error that comes with the status of success."""
-        inner = error if isinstance(error, Mapping) else {}
-        code = inner.get("code") or inner.get("type") or inner.get("status")
+        code = code_in(body)
         shown = f" ({code})" if code else ""
-        text = (words_in(body) or json.dumps(error))[:_MOST_SHOWN]
+        text = (words_in(body) or json.dumps(body.get("error", body)))[:_MOST_SHOWN]
         if says_spent(code, text):
             message = f"the account at {self._host} has no credit: {text}{shown}"
             return AnswerFault(message, "add credit to the account of the key, or set another key")
         return AnswerFault(
             f"{self._host} answered with an error: {text}{shown}",
             "correct what the server names, or run again later",
-            is_temporary=is_temporary_code(code),
+            is_temporary=is_temporary_code(code) or says_later(text),
         )
 
     @property
@@ -212,10 +261,21 @@ def _v1(address: str, title: str) -> str:
 
 def _parsed(payload: bytes) -> Any:
     """Return the JSON value of some bytes, or None; half a character is in some servers' bytes, too."""
+    for errors in ("surrogatepass", "replace"):
+        try:
+            return json.loads(payload.decode("utf-8", errors))
+        except UnicodeDecodeError:
+            continue
+        except (ValueError, RecursionError):
+            return None
+    return None
+
+
+def _is_text(payload: bytes) -> bool:
     try:
-        return json.loads(payload.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError):
-        return None
+        return bool(payload.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _is_cut(body: bytes) -> bool:
