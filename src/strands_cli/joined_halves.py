@@ -54,6 +54,11 @@ class JoinedHalves:
         self._kind = ""
         self._half = ""
 
+    @property
+    def waits(self) -> bool:
+        """Whether the other half of a character may follow."""
+        return bool(self._half)
+
     def events(self, event: Any) -> Iterator[Any]:
         """Yield the event with joined text; before it a replacement for a half that nothing has followed."""
         kind, text = _piece(event)
@@ -77,9 +82,13 @@ class JoinedHalves:
 
 def _piece(event: Any) -> tuple[str, str | None]:
     """Return the kind and the text of an event that is a piece of a block; no text for another event."""
-    delta = (event.get("contentBlockDelta") or {}).get("delta") or {}
+    block = event.get("contentBlockDelta")
+    if not block:
+        return "", None
+    delta = block.get("delta") or {}
+    if isinstance(text := delta.get("text"), str):
+        return "text", text
     for kind, place, name in (
-        ("text", delta, "text"),
         ("toolUse", delta.get("toolUse"), "input"),
         ("reasoningContent", delta.get("reasoningContent"), "text"),
     ):

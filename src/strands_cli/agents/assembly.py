@@ -20,7 +20,7 @@ from strands_cli.config import use_private_bytecode
 from strands_cli.hooks import Hooks
 from strands_cli.outputs import NotesFile, place_notes
 from strands_cli.planning import RunRequest
-from strands_cli.planning.data_flow import Trust, require_named, require_unwritten
+from strands_cli.planning.data_flow import require_named, require_unwritten
 from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedAgent, PlannedTool, tools_in_step
 from strands_cli.planning.watch import mounts_of
 from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
@@ -172,7 +172,7 @@ class _Assembly:
         played = {agent.recording for agent in plan.agents.values() if agent.recording}
         recordings = {str(path): self.shared.recording(path, plan.files) for path in played}
         live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
-        of_others = not plan.host_is_typed and _names_host(live) and Trust.of(plan).is_of_others
+        of_others = not plan.host_is_typed and _names_host(live) and self.shared.is_of_others(plan)
         make = partial(self.shared.model, hooks=plan.hooks, secrets=check.contract.secrets, of_others=of_others)
         # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
         models = RunModels(

@@ -22,6 +22,7 @@ from strands_cli.engine.stored_runs import store_at
 from strands_cli.engine.turns import UNLIMITED, ProviderLimits
 from strands_cli.errors import InvalidInput
 from strands_cli.hooks import Hooks
+from strands_cli.planning.data_flow import Trust
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.planned_tools import secrets_in
 from strands_cli.planning.workflow_tools import all_workflows_in
@@ -63,6 +64,7 @@ class SharedRuns:
         self._recordings: dict[tuple[str, str], Recording] = {}
         self._stores: dict[StorePlace, RunStore] = {}
         self._secrets: dict[int, tuple[Plan, PlanSecrets]] = {}
+        self._of_others: dict[int, bool] = {}
 
     async def know(self, plan: Plan) -> None:
         """Read the secrets of a plan for all runs of it and of its rows.
@@ -80,6 +82,15 @@ class SharedRuns:
         """
         known = self._secrets.get(id(plan.spec))
         return known[1] if known is not None else await secrets_of(plan)
+
+    def is_of_others(self, plan: Plan) -> bool:
+        """Return `Trust.is_of_others` of a plan; that of a known plan and of its rows is found once."""
+        key = id(plan.spec)
+        if key not in self._secrets:
+            return Trust.of(plan).is_of_others
+        if key not in self._of_others:
+            self._of_others[key] = Trust.of(plan).is_of_others
+        return self._of_others[key]
 
     def model(
         self,

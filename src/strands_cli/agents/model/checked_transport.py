@@ -82,7 +82,10 @@ def _stream_class(library: str) -> Any:
             self._reader = reader
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for chunk in self._response.aiter_bytes():
+            body: Any = self._response.stream
+            if "content-encoding" in self._response.headers:
+                body = self._response.aiter_bytes()  # decoded
+            async for chunk in body:
                 if piece := self._reader.feed(chunk):
                     yield piece
             if piece := self._reader.end():

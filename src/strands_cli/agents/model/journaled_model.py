@@ -31,12 +31,12 @@ from strands_cli.tools.messages import (
     encode,
     for_model,
     in_request_order,
+    only_text,
     readable_results,
     request_text,
     text_in,
     tool_uses_in,
     usage_in,
-    with_counts,
     without_secrets,
 )
 
@@ -318,21 +318,28 @@ class JournaledModel(Model):
         ids = ToolUseIds(messages)
         joined = JoinedHalves()
         redacted = self._redactor.stream()
-        scope, is_shown = self._scope, self._name == "model"  # the text of a summary is not emitted
+        scope, key = self._scope, effect.key
+        is_shown = self._name == "model"  # the text of a summary is not emitted
+
+        def show(text: str) -> None:
+            if is_shown and text and (text := redacted.feed(text)):
+                scope.emit(ModelText(scope.now(), key, text))
 
         def take(event: Any) -> None:
-            plain = encode(with_counts(ids.repaired(event)))
-            events.append(plain)
-            if is_shown and (text := text_in(plain)) and (text := redacted.feed(text)):
-                scope.emit(ModelText(scope.now(), effect.key, text))
+            events.append(encode(ids.repaired(event)))
+            show(text_in(events[-1]))
 
         async for event in stream:
+            if (text := only_text(event)) is not None and text.isascii() and not joined.waits:
+                events.append(encode(event))  # most events
+                show(text)
+                continue
             for one in joined.events(event):
                 take(one)
         for one in joined.rest():
             take(one)
         if is_shown and (text := redacted.rest()):
-            scope.emit(ModelText(scope.now(), effect.key, text))
+            scope.emit(ModelText(scope.now(), key, text))
         return without_secrets(with_whole_arguments(events), self._redactor)
 
     def _cost_of(self, usage: Usage) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from strands_cli.agents.model.answer_faults import (
 )
 from strands_cli.agents.model.call_parts import CallParts, json_in
 from strands_cli.agents.model.message_blocks import MessageBlocks
+from strands_cli.agents.model.plain_events import PLAIN_CHAT
 from strands_cli.canonical_json import json_object
 
 Object = Mapping[str, Any]
@@ -35,6 +37,7 @@ class Protocol:
         in_lines: Whether a stream is one JSON object a line, instead of server-sent events.
         raises_errors: Whether the client raises an error that comes in the stream.
         names_events: Whether the client reads the type of an event beside its data.
+        plain: Bytes of a stream that have pieces of a text and nothing else, for which there is nothing to do.
     """
 
     title = ""
@@ -42,6 +45,7 @@ class Protocol:
     in_lines = False
     raises_errors = True
     names_events = False
+    plain: re.Pattern[bytes] | None = None
 
     def __init__(self) -> None:
         self.has_ended = False
@@ -87,6 +91,7 @@ class Chat(Protocol):
 
     title = "OpenAI"
     parts_calls = True
+    plain: re.Pattern[bytes] | None = PLAIN_CHAT
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,6 +171,7 @@ class Mistral(Chat):
 
     parts_calls = False
     refuses_halves = True
+    plain = None
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -177,6 +183,7 @@ class LlamaCpp(Chat):
 
     title = "llama.cpp"
     raises_errors = False
+    plain = None
 
     def read(self, event: Object) -> Sequence[Object]:
         """Take an event; the class skips one with `usage`, even if it has a part of the answer."""

@@ -59,6 +59,8 @@ class ReadAnswer:
         Raises:
             AnswerFault: This is not an answer.
         """
+        if self._is_plain(chunk):
+            return chunk
         self._buffer += chunk
         if not self._form:
             self._buffer = self._buffer.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -71,6 +73,13 @@ class ReadAnswer:
         *lines, self._buffer = text.split(b"\n")
         take = self._take_line if self._form == "events" else self._take_object
         return b"".join(map(take, lines))
+
+    def _is_plain(self, chunk: bytes) -> bool:
+        """Return whether a chunk continues a text, and does nothing else."""
+        plain = self._protocol.plain
+        if plain is None or self._form != "events" or self._buffer or self._event or not self._protocol.is_known:
+            return False
+        return not self._protocol.has_ended and plain.fullmatch(chunk) is not None
 
     def end(self) -> bytes:
         """Return the rest at the end of the body.

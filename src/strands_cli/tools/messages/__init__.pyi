@@ -6,9 +6,9 @@ from strands_cli.tools.messages.message_content import text_in as text_in
 from strands_cli.tools.messages.message_content import tool_name as tool_name
 from strands_cli.tools.messages.message_content import tool_uses_in as tool_uses_in
 from strands_cli.tools.messages.message_content import usage_in as usage_in
-from strands_cli.tools.messages.message_content import with_counts as with_counts
 from strands_cli.tools.messages.message_json import decode as decode
 from strands_cli.tools.messages.message_json import encode as encode
+from strands_cli.tools.messages.message_json import only_text as only_text
 from strands_cli.tools.messages.message_json import without_secrets as without_secrets
 from strands_cli.tools.messages.provider_results import readable_results as readable_results
 from strands_cli.tools.messages.repeated_results import for_model as for_model

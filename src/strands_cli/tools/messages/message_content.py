@@ -62,7 +62,7 @@ def tool_uses_in(events: list[Any]) -> list[dict[str, str]]:
     return [tool_use for start in starts if (tool_use := start.get("start", {}).get("toolUse"))]
 
 
-def with_counts(event: Any) -> Any:
+def _with_counts(event: Any) -> Any:
     """Return the stream event; in that of the metadata, what is not a count of tokens or milliseconds is zero."""
     metadata = event.get("metadata")
     if not isinstance(metadata, Mapping):
@@ -138,10 +138,13 @@ class ToolUseIds:
         self._taken = {block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block}
 
     def repaired(self, event: Any) -> Any:
-        """Return the stream event, its tool-use id replaced if it is empty or taken, its name if it cannot be one."""
+        """Return the stream event as it is stored.
+
+        A tool-use id is replaced if it is empty or taken, a name if it cannot be one, and what is no count by zero.
+        """
         block = event.get("contentBlockStart")
         if not block or not (tool_use := block.get("start", {}).get("toolUse")):
-            return event
+            return _with_counts(event)
         wanted = str(tool_use.get("toolUseId") or "call")
         unique = wanted if tool_use.get("toolUseId") and wanted not in self._taken else self._next(wanted)
         self._taken.add(unique)

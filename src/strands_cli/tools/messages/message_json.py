@@ -31,23 +31,31 @@ def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:
 
 def _may_hide(events: Sequence[Any], redactor: Redactor) -> bool:
     """Return whether a turn has to be redacted: few have, and one search in all of its texts costs little."""
-    # Pieces of a text are seen in the whole text.
-    texts = [_ENCODER.encode([event for event in events if _only_text(event) is None])]
-    for kind, places in _texts_of(events):
+    others: list[Any] = []
+    texts = []
+    for kind, places in _texts_of(events, others):
         texts.append("".join(place[name] for place, name in places))
         if kind == "input" and "\\" in texts[-1]:
             return True  # what is escaped there is seen only in what the JSON means
+    texts.append(_ENCODER.encode(others))
     return redactor.may_hide_in(*texts)
 
 
-def _texts_of(events: Sequence[Any]) -> Iterable[tuple[str, list[tuple[dict[str, Any], str]]]]:
-    """Return for each text of a turn its kind and where its pieces are: an object and the name in it."""
+def _texts_of(
+    events: Sequence[Any], others: list[Any] | None = None
+) -> Iterable[tuple[str, list[tuple[dict[str, Any], str]]]]:
+    """Return for each text of a turn its kind and where its pieces are: an object and the name in it.
+
+    Events that are more than a piece of a text are added to `others`.
+    """
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
     block = 0
     for event in events:
-        if _only_text(event) is not None:
+        if only_text(event) is not None:
             pieces.setdefault((block, "text"), []).append((event["contentBlockDelta"]["delta"], "text"))
             continue
+        if others is not None:
+            others.append(event)
         block += "contentBlockStop" in event
         delta = event.get("contentBlockDelta", {}).get("delta", {})
         for kind, place, name in (
@@ -57,7 +65,7 @@ def _texts_of(events: Sequence[Any]) -> Iterable[tuple[str, list[tuple[dict[str,
         ):
             if isinstance(place, dict) and isinstance(place.get(name), str):
                 pieces.setdefault((block, kind), []).append((place, name))
-    return ((kind, places) for (_, kind), places in pieces.items())
+    return [(kind, places) for (_, kind), places in pieces.items()]
 
 
 def _holds_input(event: Mapping[str, Any]) -> bool:
@@ -88,8 +96,8 @@ _MARKS = frozenset((_BYTES, _PLAIN))
 def encode(value: Any) -> Any:
     """Return a value as JSON of its own; bytes (images, redacted reasoning) become `{"$bytes": base64}`."""
     # Every event of every model comes here: the commonest kinds first, and those that ask an abstract class last.
-    if type(value) is dict and (text := _only_text(value)) is not None and text.isascii():
-        return {"contentBlockDelta": {"delta": {"text": text}}}
+    if type(value) is dict and (text := only_text(value)) is not None and text.isascii():
+        return _text_event(text)
     if isinstance(value, str):
         # A lone surrogate, which a model can write as an escape, can be neither stored nor sent.
         return value if type(value) is str and value.isascii() else whole(str(value))
@@ -105,7 +113,7 @@ def encode(value: Any) -> Any:
     return {_PLAIN: encoded} if len(encoded) == 1 and encoded.keys() <= _MARKS else encoded
 
 
-def _only_text(event: dict[Any, Any]) -> str | None:
+def only_text(event: dict[Any, Any]) -> str | None:
     """Return the text of an event that is a piece of a text and nothing else: most events are."""
     block = event.get("contentBlockDelta") if len(event) == 1 else None
     delta = block.get("delta") if type(block) is dict and len(block) == 1 else None
@@ -113,11 +121,16 @@ def _only_text(event: dict[Any, Any]) -> str | None:
     return text if type(text) is str else None
 
 
+def _text_event(text: str) -> dict[str, Any]:
+    """Return the event of a piece of a text."""
+    return {"contentBlockDelta": {"delta": {"text": text}}}
+
+
 def decode(value: Any) -> Any:
     """Return what was encoded."""
     if isinstance(value, dict):
-        if (text := _only_text(value)) is not None:
-            return {"contentBlockDelta": {"delta": {"text": text}}}
+        if (text := only_text(value)) is not None:
+            return _text_event(text)
         if len(value) == 1:
             if _BYTES in value:
                 return base64.b64decode(value[_BYTES])
