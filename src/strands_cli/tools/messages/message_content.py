@@ -140,7 +140,7 @@ class ToolUseIds:
     def repaired(self, event: Any) -> Any:
         """Return the stream event as it is stored.
 
-        A tool-use id is replaced if it is empty or taken, a name if it cannot be one, and what is no count by zero.
+        A tool-use id is replaced if it is empty or taken, a name if it cannot be one, and what does not count by zero.
         """
         block = event.get("contentBlockStart")
         if not block or not (tool_use := block.get("start", {}).get("toolUse")):
