@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.step_results import StepResult, describe
+from strands_cli.engine.step_results import StepResult, WithMore, describe
 from strands_cli.workflow.steps import GateStep
 
 if TYPE_CHECKING:
@@ -50,6 +50,13 @@ def as_earlier(result: StepResult, step: Step, prompt: str = "") -> StepResult:
     kind = "hitl" if isinstance(step, GateStep) else describe(step)[0]
     tokens = len(result.response) // _CHARACTERS_A_TOKEN
     return EarlierResult(**fields, status=status, type=kind, prompt=prompt, tokens_estimated=tokens)
+
+
+def with_fields(shown: dict[str, Any], result: StepResult) -> dict[str, Any]:
+    """Return what templates see of a result, with the fields that it had in the earlier format if it is of that."""
+    if not isinstance(result, EarlierResult):
+        return shown
+    return WithMore(shown, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
 
 
 def joined_branches(branches: Mapping[str, Mapping[str, Any]]) -> str:

@@ -41,6 +41,17 @@ class StepResult:
         return cls(text_of(result), tool, index, json_of(result))
 
 
+class WithMore(dict[str, Any]):
+    """A mapping with more names than its text has: a template that prints the whole makes the same prompt as before."""
+
+    def __init__(self, shown: dict[str, Any], **more: Any) -> None:
+        super().__init__(shown)
+        self._more = more
+
+    def __missing__(self, name: str) -> Any:
+        return self._more[name]
+
+
 def describe(step: Step) -> tuple[StepKind, str]:
     """Return the kind of a step and who acts in it."""
     if isinstance(step, GateStep):

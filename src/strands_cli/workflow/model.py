@@ -73,9 +73,11 @@ class WorkflowSpec(FormatModel):
 
     def artifact_path(self, rendered: str) -> str:
         """Return where an artifact is written; an earlier strands-cli wrote only letters, digits, `_`, `.` and `-`."""
-        if not self.is_earlier or ".." in rendered.split("/") or rendered.startswith("/"):
+        parts = rendered.split("/")
+        if not self.is_earlier or ".." in parts or not parts[0] or not parts[-1]:
             return rendered
-        return re.sub("__+", "_", _NOT_IN_PATHS.sub("_", rendered)).strip("._") or rendered
+        path = "/".join(part for part in parts if part != ".")
+        return re.sub("__+", "_", _NOT_IN_PATHS.sub("_", path)).strip("._/") or rendered
 
     @property
     def only_agent(self) -> str | None:

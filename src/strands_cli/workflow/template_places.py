@@ -34,7 +34,7 @@ def _at_end(spec: WorkflowSpec) -> Scope:
     )
     last = {"last_response": spec.pattern.last_answer()}
     earlier = dict.fromkeys((*spec.pattern.earlier_at_end, "cumulative_tokens"), ANY) if spec.is_earlier else {}
-    context = {"iterations": ran, **AT_END["execution_context"], **last, **names}
+    context = {"iterations": ran, **earlier, **AT_END["execution_context"], **last, **names}
     return {**AT_END, **last, **earlier, **names, "execution_context": context}
 
 

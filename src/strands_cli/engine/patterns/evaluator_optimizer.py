@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import Counted
+from strands_cli.engine.step_results import WithMore
 from strands_cli.errors import FileAtFault
 from strands_cli.events import Verdict
 from strands_cli.read_answers import ReadSchema, as_evaluation
@@ -41,17 +42,6 @@ _HELPS = (
     "the drafts are stored; for more of them a larger `max_iters` in the pattern's `accept`, or a lower `min_score`;"
     " to take the last one `on_reject: accept` in its `config`"
 )
-
-
-class _WithMore(dict[str, Any]):
-    """A mapping with more names than its text has: a template that prints the whole makes the same prompt as before."""
-
-    def __init__(self, shown: dict[str, Any], **more: Any) -> None:
-        super().__init__(shown)
-        self._more = more
-
-    def __missing__(self, name: str) -> Any:
-        return self._more[name]
 
 
 async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, Any]:
@@ -115,13 +105,13 @@ async def _iterate(
     seen = {**names, "iteration": index + 1} if run.plan.spec.is_earlier else names
     draft = (await run.step(f"iterations.{index}.producer", producer, seen)).response
     names = {**names, "draft": draft, "iteration": index + 1}
-    names.setdefault("evaluation", _WithMore({"score": 0, "issues": [], "fixes": []}, feedback=""))
+    names.setdefault("evaluation", WithMore({"score": 0, "issues": [], "fixes": []}, feedback=""))
     evaluator = config.evaluator
     if evaluator.input is None:
         evaluator = evaluator.model_copy(update={"input": EVALUATE})
     answer = await run.decide(f"iterations.{index}.evaluator", evaluator, EVALUATION, names)
-    evaluation = _WithMore({"issues": [], "fixes": [], **answer.output}, feedback="")
-    iteration = _WithMore(
+    evaluation = WithMore({"issues": [], "fixes": [], **answer.output}, feedback="")
+    iteration = WithMore(
         {"draft": draft, "score": evaluation["score"], "evaluation": evaluation},
         draft_preview=draft if len(draft) <= PREVIEW else f"{draft[:PREVIEW]}...",
         iteration=index + 1,

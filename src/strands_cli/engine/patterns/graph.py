@@ -7,7 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Job, Outcome, combined
+from strands_cli.engine.earlier_results import as_earlier, with_fields
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
+from strands_cli.engine.step_results import StepResult
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.graph_paths import Order
 from strands_cli.workflow.steps import GateStep
@@ -15,7 +17,6 @@ from strands_cli.workflow.templates import Results
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.engine.step_results import StepResult
     from strands_cli.workflow.patterns import Edge, GraphConfig
 
 
@@ -37,6 +38,7 @@ class _Walk:
         visits: How often each node has begun.
         origins: The node that led to each node last.
         last: The node that has finished last; of those that ran together the last in the file.
+        path: The nodes in the order in which they have finished.
         finished: The keys of the nodes before the next ones, wave after wave.
     """
 
@@ -45,6 +47,7 @@ class _Walk:
         self.visits: Counter[str] = Counter()
         self.origins: dict[str, str] = {}
         self.last = ""
+        self.path: list[str] = []
         self.finished: tuple[str, ...] = ()
         self._run = run
         self._config = config
@@ -65,8 +68,9 @@ class _Walk:
                 pending |= set(targets)
         if self._waiting.reasons:
             raise combined(self._waiting.reasons)
-        counts = {"iteration_counts": dict(self.visits)} if self._run.plan.spec.is_earlier else {}
-        return {**self.names, **self._run.unless_inputs(terminal_node=self.last, **counts)}
+        past: dict[str, Any] = {"iteration_counts": dict(self.visits), "execution_path": self.path}
+        names = {"terminal_node": self.last, **(past if self._run.plan.spec.is_earlier else {})}
+        return {**self.names, **self._run.unless_inputs(**names)}
 
     async def _run_wave(self, wave: list[str]) -> dict[str, StepResult]:
         """Run nodes side by side; return the results of those that did not have to wait."""
@@ -107,6 +111,7 @@ class _Walk:
 
     def _add(self, node: str, result: StepResult) -> None:
         self.last = node
+        self.path.append(node)
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
         seen = {**fields, "iteration": self.visits[node]}
         if self._run.step_inputs.conversations.has_one(self._config.nodes[node]):
@@ -115,7 +120,7 @@ class _Walk:
             seen["approved"] = result.approved
         self.names = {
             **self.names,
-            "nodes": _with(self.names["nodes"], node, seen),
+            "nodes": _with(self.names["nodes"], node, with_fields(seen, result)),
             "last_response": result.response,
         }
         if isinstance(self._config.nodes[node], GateStep):
@@ -141,7 +146,10 @@ def _before_all(run: Run, config: GraphConfig) -> dict[str, Any]:
     fields = {"response": "", "output": None, "agent": "", "status": "not_executed", "iteration": 0}
     gate = {**fields, "approved": False}
     absent = {name: gate if isinstance(node, GateStep) else fields for name, node in config.nodes.items()}
-    return dict(absent) if run.plan.spec.is_earlier else Results({}, absent)
+    if not run.plan.spec.is_earlier:
+        return Results({}, absent)
+    none = StepResult("")
+    return {name: with_fields(absent[name], as_earlier(none, node)) for name, node in config.nodes.items()}
 
 
 def _with(nodes: dict[str, Any], node: str, result: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.earlier_results import joined_workers
+from strands_cli.engine.earlier_results import joined_workers, with_fields
 from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_results import after
 from strands_cli.errors import FileAtFault
@@ -107,14 +107,17 @@ async def _work(
     for start in range(0, len(jobs), width):
         await run.jobs(dict(jobs[start : start + width]), keep)
     workers = [
-        {
-            "task": one["task"],
-            "response": done[str(n)].response,
-            "output": done[str(n)].output,
-            "agent": template.agent,
-            "status": done[str(n)].status,
-            "index": n,
-        }
+        with_fields(
+            {
+                "task": one["task"],
+                "response": done[str(n)].response,
+                "output": done[str(n)].output,
+                "agent": template.agent,
+                "status": done[str(n)].status,
+                "index": n,
+            },
+            done[str(n)],
+        )
         for n, one in enumerate(tasks, first)
     ]
     joined = [*names["workers"], *workers]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.earlier_results import joined_branches
+from strands_cli.engine.earlier_results import joined_branches, with_fields
 from strands_cli.engine.effects import Job, Outcome
 from strands_cli.engine.step_inputs import keys_in
-from strands_cli.engine.step_results import after
+from strands_cli.engine.step_results import StepResult, after
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     """Run all branches, then `reduce` over `branches.<id>.response`."""
     done: dict[str, dict[str, Any]] = {}
+    last = {branch.id: branch.steps[-1] for branch in config.branches}
 
     async def perform(branch: Branch) -> dict[str, Any]:
         keep_failure = branch.on_error == "continue"
         place = f"branches.{branch.id}.steps"
         steps = (await run.sequence(place, branch.steps, keep_failure=keep_failure, apart=True))["steps"]
         status = "completed" if steps[-1].status == "failed" else steps[-1].status
-        return {"response": steps[-1].response, "output": steps[-1].output, "status": status, "steps": steps}
+        names = {"response": steps[-1].response, "output": steps[-1].output, "status": status, "steps": steps}
+        return with_fields(names, steps[-1])
 
     def keep(name: str, outcome: Outcome) -> None:
         failed: dict[str, Any] = {"response": outcome.error, "output": None, "status": outcome.status, "steps": []}
-        done[name] = outcome.value or failed
+        result = run.step_inputs.in_words(StepResult(outcome.error), last[name])
+        done[name] = outcome.value or with_fields(failed, result)
 
     jobs = {
         branch.id: Job(partial(perform, branch), stop_on_error=branch.on_error == "stop") for branch in config.branches

@@ -31,7 +31,8 @@ async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:
         return await run.step(f"tasks.{task.id}", task, names, keep_failure=keep_failure, remembers=before)
 
     def keep(name: str, outcome: Outcome) -> None:
-        done[name] = outcome.value or StepResult(outcome.error, status=outcome.status)
+        failed = StepResult(outcome.error, status=outcome.status)
+        done[name] = outcome.value or run.step_inputs.in_words(failed, tasks[name])
 
     jobs = {
         task.id: Job(partial(perform, task), deps=task.deps, stop_on_error=task.on_error == "stop")

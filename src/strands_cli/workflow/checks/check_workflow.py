@@ -26,8 +26,11 @@ from strands_cli.workflow.yaml import escape
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.
 _WHOLES = ("input", "inputs", "variables", "vars", "params")
-# Fields of a result in the earlier format.
-_EARLIER_FIELDS = frozenset({"type", "prompt", "tokens_estimated"})
+# Fields of results in the earlier format, each with those that such a result has besides.
+_EARLIER_FIELDS = {
+    **dict.fromkeys(("type", "prompt"), {"agent", "status"}),
+    "tokens_estimated": {"response", "status"},
+}
 # Words of other programs for `else`.
 _OTHERWISE = ("default", "otherwise", "always")
 UNDECLARED_VARIABLE = Code(
@@ -168,7 +171,7 @@ def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded, *, is_e
 
 def _attribute(site: Site, path: Path, loaded: Loaded, *, is_earlier: bool) -> Finding | None:
     problem = problem_of(path, site.scope)
-    if problem is None or (is_earlier and problem.word in _EARLIER_FIELDS):
+    if problem is None or (is_earlier and _EARLIER_FIELDS.get(problem.word, {""}) <= {*problem.known}):
         return None
     meant = _hyphened(path, site.scope)
     hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None

@@ -142,7 +142,7 @@ class Graph(PatternModel):
     starter = STARTER
     recording = RECORDING
     reserved = frozenset({"nodes", "terminal_node"})
-    earlier_at_end = ("iteration_counts",)
+    earlier_at_end = ("iteration_counts", "execution_path")
     joins_any = True
 
     type: Literal["graph"] = Field(description="The pattern's name.")
