@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,9 +10,12 @@ _LISTS = ("tasks", "subtasks", "answer")
 
 
 class ReadSchema(dict[str, Any]):
-    """A JSON Schema of a pattern, with how an answer is read before it must satisfy it."""
+    """A JSON Schema of a pattern, with how an answer is read before it must satisfy it.
 
-    def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any]) -> None:
+    In a text, such an answer may stand among other words.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any] = lambda answer: answer) -> None:
         super().__init__(schema)
         self.read = read
 
@@ -52,5 +56,6 @@ def _task(one: Any) -> Any:
         return {"task": one}
     if not isinstance(one, Mapping) or "task" in one or not isinstance(one.get("description"), str):
         return one
-    context = one.get("context")
-    return {**one, "task": "\n\nContext: ".join(filter(None, (one["description"], str(context or ""))))}
+    context = one.get("context") or ""
+    written = context if isinstance(context, str) else json.dumps(context, ensure_ascii=False)
+    return {**one, "task": "\n\nContext: ".join(filter(None, (one["description"], written)))}

@@ -21,6 +21,7 @@ from strands_cli.agents.model.structured_output import (
 from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed
+from strands_cli.read_answers import ReadSchema
 from tests.agents.kit import RunContext, Script, agent_of, gate_of, run, turn_events
 from tests.wordings import Wording
 
@@ -30,6 +31,7 @@ SCORE: dict[str, Any] = {
     "required": ["score"],
 }
 LIST = {"type": "array", "items": {"type": "object", "required": ["task"]}}
+WITH_SCORE = ReadSchema(SCORE)
 FIT = {"score": 7, "more": ["kept"]}
 
 
@@ -138,11 +140,33 @@ def test_the_id_of_a_text_taken_as_a_call_suits_every_provider() -> None:
     assert re.fullmatch("[A-Za-z0-9_-]+", start["contentBlockStart"]["start"]["toolUse"]["toolUseId"])
 
 
-def test_a_text_is_an_answer_only_when_it_is_all_json() -> None:
+def test_a_text_is_the_answer_of_an_agent_only_when_it_is_all_json() -> None:
     assert answer_in('Sure: {"score": 1}', SCORE) is None
     assert answer_in(' {"score": 1}\n', SCORE) == {"score": 1}
     assert answer_in('```json\n{"score": "x"}\n```\nor\n```json\n{"score": 2}\n```', SCORE) == {"score": 2}
     assert answer_in("[]", LIST) == {ANSWER: []}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('Here it is: {"score": 90}. Better now!', {"score": 90}),
+        ('I think ```{"score": 7}``` is right', {"score": 7}),
+        ('With {"note": "x"} in mind: {"score": 5, "why": "a } b"}', {"score": 5, "why": "a } b"}),
+        ('{"score": 5} so {"score": 5}', {"score": 5}),
+        ('{"score": 5} or {"score": 6}', None),
+        ('not {"score": "x"} and [1, {2}', None),
+        ("[{" * 100_000, None),
+    ],
+)
+def test_the_answer_to_a_pattern_may_stand_in_a_sentence(text: str, read: Any) -> None:
+    assert answer_in(text, WITH_SCORE) == read
+    assert answer_in(text, SCORE) is None
+
+
+@pytest.mark.parametrize("text", ["None of them [] fits.", "See [1].", "No JSON"])
+def test_a_list_of_nothing_in_a_sentence_is_no_answer(text: str) -> None:
+    assert answer_in(text, ReadSchema(LIST)) is None
 
 
 @pytest.mark.parametrize("schema", [SCORE, LIST, {"properties": {}}, {"enum": [1, 2]}])

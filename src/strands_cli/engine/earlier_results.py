@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -70,25 +70,23 @@ def joined_workers(workers: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(f"Worker {one['index']}: {one['response']}" for one in workers)
 
 
-class Counted(list[Any]):
-    """A list that prints and compares as its length."""
+class Counted(int):
+    """The number of some results, which can be read as the list of them too."""
 
-    def __str__(self) -> str:
-        return str(len(self))
+    _each: Sequence[Any]
 
-    def __eq__(self, other: object) -> bool:
-        return len(self) == other if isinstance(other, int) else super().__eq__(other)
+    @classmethod
+    def of(cls, each: Sequence[Any]) -> Counted:
+        """Return the number of these."""
+        counted = cls(len(each))
+        counted._each = each
+        return counted
 
-    def __lt__(self, other: Any) -> bool:
-        return bool(len(self) < other)
+    def __len__(self) -> int:
+        return len(self._each)
 
-    def __le__(self, other: Any) -> bool:
-        return bool(len(self) <= other)
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._each)
 
-    def __gt__(self, other: Any) -> bool:
-        return bool(len(self) > other)
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(len(self) >= other)
-
-    __hash__ = None
+    def __getitem__(self, place: Any) -> Any:
+        return self._each[place]

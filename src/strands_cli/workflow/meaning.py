@@ -6,6 +6,7 @@ import re
 
 # What `version: 1` means is settled later; until then it has the present meaning too.
 PRESENT = frozenset({1, 2})
+_NUMBERS = re.compile(r"\s*[vV]?(\d+)(?:\.\d+){0,3}\s*")
 _WHOLE = re.compile(r"\s*(\d{1,9})(\.0)?\s*")
 
 
@@ -25,6 +26,9 @@ def is_earlier(version: object) -> bool:
 
 
 def is_unknown(version: object) -> bool:
-    """Return whether a version may be that of a format to come; an earlier strands-cli took any number."""
-    number = format_number(version)
-    return number is not None and number > max(PRESENT)
+    """Return whether a version looks like that of the present format or one to come, and is none.
+
+    An earlier strands-cli, whose files had small numbers, took any number and text.
+    """
+    found = _NUMBERS.fullmatch(str(version))
+    return found is not None and int(found[1]) >= max(PRESENT) and format_number(version) not in PRESENT

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
 from strands_cli.workflow.base_model import FormatModel, Named
@@ -31,7 +31,7 @@ class WorkflowSpec(FormatModel):
     Where there are agents, `runtime` names a `provider`.
     """
 
-    version: int | float | str = Field(
+    version: StrictInt | StrictFloat | StrictStr = Field(
         description="Format of the file: `1` or `2`; any other number or text means what an earlier strands-cli did."
     )
     name: str = Field(min_length=1, description="Name of the workflow.")

@@ -107,6 +107,11 @@ class PatternModel(FormatModel):
 
     def messages_again(self) -> Iterator[tuple[str, Site]]:
         """Yield each agent that has certainly worked before, with the message that it then gets."""
+        for placed, agent in self.steps_again():
+            yield from ((agent, site) for site in placed.sites() if site.pointer == placed.at("input"))
+
+    def steps_again(self) -> Iterator[tuple[PlacedStep, str]]:
+        """Yield each step before which its agent has certainly worked, with the agent."""
         placed = {one.key: one for one in self.steps()}
         agents = {key: one.step.agent for key, one in placed.items() if isinstance(one.step, AgentStep)}
         followers: dict[str, list[str]] = {key: [] for key in placed}
@@ -119,7 +124,7 @@ class PatternModel(FormatModel):
         later = {agent: reached_from(keys, followers) for agent, keys in keys_of.items()}
         for key, agent in agents.items():
             if key in later[agent]:
-                yield from ((agent, site) for site in placed[key].sites() if site.pointer == placed[key].at("input"))
+                yield placed[key], agent
 
     def limits(self) -> Iterator[str]:
         """Yield sentences about repetition and defaults, for a person."""

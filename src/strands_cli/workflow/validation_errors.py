@@ -43,7 +43,7 @@ _LETTERS = {
     r"^[a-zA-Z0-9_-]{1,64}$": "use letters, digits, _ and - only, at most 64",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "use letters, digits and _ only, and begin with a letter or _",
 }
-VERSIONS = "add `version: 0` if an earlier strands-cli ran it, otherwise `version: 1`"
+VERSIONS = "write `version: 0` if an earlier strands-cli ran it, otherwise `version: 1`"
 AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
 STEP_WORDS = ("agent", "tool", "type")
@@ -190,9 +190,12 @@ def _finding(mistake: _Mistake, model: type[FormatModel], document: Document) ->
 
 
 def _missing(key: str, pointer: str, document: Document) -> Finding:
+    is_empty = value_at(document.value, pointer) is None
     place = "the document" if not pointer else f"`{spoken(pointer)}`"
-    fix = VERSIONS if (pointer, key) == ("", "version") else f"add `{key}:`"
-    return Finding(MISSING_KEY, f"{place} has no `{key}`", document.where(pointer), fix)
+    message = f"{place} has no value" if is_empty else f"{place} has no `{key}`"
+    fix = f"write a value behind `{key}:`" if is_empty else f"add `{key}:`"
+    fix = VERSIONS if key == "version" and pointer in ("", "/version") else fix
+    return Finding(MISSING_KEY, message, document.where(pointer), fix)
 
 
 def _unknown_key(mistake: _Mistake, model: type[FormatModel], document: Document) -> Finding:

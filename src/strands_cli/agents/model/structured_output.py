@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from strands_cli.engine.ports import AgentRequest
 from strands_cli.errors import RunFailed
-from strands_cli.read_answers import read_answer
+from strands_cli.read_answers import ReadSchema, read_answer
 from strands_cli.tools import offered_schema
 from strands_cli.tools.messages import text_in
 from strands_cli.tools.schema import first_problem, problem_of_text
@@ -19,6 +20,9 @@ from strands_cli.tools.schema import first_problem, problem_of_text
 # The key for an answer that is not an object, and the name of the tool that takes answers.
 ANSWER = "answer"
 TOOL = "final_answer"
+_OPENING = re.compile(r"[{[]")
+# In how many places of a text JSON may begin.
+_PLACES = 100
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL)
 
 
@@ -101,17 +105,43 @@ def unwrap(schema: Mapping[str, Any], answer: Any) -> Any:
 
 
 def answer_in(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return the answer in a text (plain or fenced JSON) in wrapped form, or None if it does not fit the schema."""
+    """Return the answer in a text in wrapped form, or None if it has none that fits the schema.
+
+    It is the text, or fenced in it. That of a pattern may also be the only one that fits among the words of a sentence.
+    """
     for candidate in (text.strip(), *(match.strip() for match in _FENCED.findall(text))):
         try:
             value = json.loads(candidate)
         except ValueError:
             continue
-        for written in (value, {ANSWER: value} if wrap(schema) is not schema else value):
-            wrapped = _as_read(schema, written)
-            if first_problem(wrap(schema), wrapped) is None:
-                return wrapped
+        if (answer := _fitting(value, schema)) is not None:
+            return answer
+    if not isinstance(schema, ReadSchema):
+        return None
+    fitting = [answer for value in _values_in(text) if value and (answer := _fitting(value, schema)) is not None]
+    return fitting[0] if fitting and all(answer == fitting[0] for answer in fitting) else None
+
+
+def _fitting(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a value as an answer in wrapped form, or None if it is none."""
+    for written in (value, {ANSWER: value} if wrap(schema) is not schema else value):
+        wrapped = _as_read(schema, written)
+        if first_problem(wrap(schema), wrapped) is None:
+            return wrapped
     return None
+
+
+def _values_in(text: str) -> Iterator[Any]:
+    """Yield the outermost objects and lists of JSON in a text."""
+    decoder, end = json.JSONDecoder(), 0
+    for opening in islice(_OPENING.finditer(text), _PLACES):
+        if opening.start() < end:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            continue
+        yield value
 
 
 async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:

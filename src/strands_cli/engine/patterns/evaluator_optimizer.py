@@ -78,7 +78,7 @@ def _in_earlier_words(config: EvaluatorConfig, names: dict[str, Any]) -> dict[st
         # It counted on before it wrote down what was judged.
         "history": [{"iteration": number, **one} for number, one in enumerate(drafts, 2)],
         "last_evaluation": names["evaluation"],
-        "iterations": Counted(names["iterations"]),
+        "iterations": Counted.of(names["iterations"]),
         "min_score": int(least) if least.is_integer() else least,
         "max_iters": config.accept.max_iters,
     }

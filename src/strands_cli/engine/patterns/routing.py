@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import InvalidAnswer, RunFailed
+from strands_cli.read_answers import ReadSchema
 from strands_cli.workflow.steps import meant_word, question_to
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ async def choose(run: Run, config: RoutingConfig) -> tuple[str, str]:
     """Ask the router until it names a route, `max_retries` times more; then take `default`; then fail."""
     router, known = config.router, ", ".join(config.routes)
     route = {"type": "string", "description": f"One of: {known}"}
-    schema = {"type": "object", "properties": {"route": route}, "required": ["route"]}
+    schema = ReadSchema({"type": "object", "properties": {"route": route}, "required": ["route"]})
     question = question_to(router, run.plan.agents[router.agent].prompt)
     step, response = router, ""
     for attempt in range(1, router.max_retries + 2):

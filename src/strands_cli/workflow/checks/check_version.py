@@ -71,7 +71,8 @@ def _agents_that_come_again(spec: WorkflowSpec) -> Iterator[str]:
     if not is_compacted and isinstance(spec.version, int):
         return
     steps = [placed.step.agent for placed in spec.pattern.steps() if isinstance(placed.step, AgentStep)]
+    again = {agent for _, agent in spec.pattern.steps_again()}
     for name in dict.fromkeys(steps):
         agent: Any = spec.agents.get(name)
-        if steps.count(name) > 1 and agent is not None and "memory" not in agent.model_fields_set:
-            yield f"the agent {name!r} has several steps and no `memory`"
+        if (name in again or steps.count(name) > 1) and agent is not None and "memory" not in agent.model_fields_set:
+            yield f"the agent {name!r} works several times and has no `memory`"

@@ -6,6 +6,7 @@ from typing import Any
 
 from strands_cli.workflow.sections import coerce
 from strands_cli.workflow.templates.sandbox import Missing
+from strands_cli.workflow.templates.template_errors import TemplateError
 
 
 class Absent(Missing):
@@ -13,9 +14,19 @@ class Absent(Missing):
 
     __slots__ = ()
 
+    def __init__(self, name: str) -> None:
+        reason: Any = _unknown
+        super().__init__(hint=f"the optional input {name!r} has no value", name=name, exc=reason)
+
     def __bool__(self) -> bool:  # type: ignore[override]  # Jinja types it as always raising
         """Be false, as none is."""
         return False
+
+
+def _unknown(message: str) -> TemplateError:
+    error = TemplateError(message)
+    error.is_unknown = True
+    return error
 
 
 class _Given:
