@@ -13,6 +13,7 @@ from strands_cli.app import load, open_run
 from strands_cli.catalog import Catalog
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.store_place import StorePlace
+from strands_cli.workflow.templates import TemplateError, Templates
 from tests.wordings import Wording
 
 SRC = Path(__file__).parents[2] / "src" / "strands_cli"
@@ -103,3 +104,10 @@ def test_a_run_of_version_1_stores_no_meaning(folder: Path, catalog: Catalog) ->
     with closing(open_run(run, StorePlace(Path("runs").absolute()))) as journal:
         assert journal.get("meaning") is None
     assert Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog).response == "yes"
+
+
+def test_the_error_of_an_input_without_a_value_names_it_and_guesses_no_other(wording: Wording) -> None:
+    with pytest.raises(TemplateError) as raised:
+        Templates(earlier=True).render("{{ extra }}", {"extra": Templates.absent("extra")})
+    assert raised.value.is_unknown
+    wording(raised.value.message)

@@ -423,10 +423,3 @@ def test_text_without_marks_needs_no_jinja() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "plain False\n"
-
-
-def test_the_error_of_an_input_without_a_value_names_it_and_guesses_no_other(wording: Wording) -> None:
-    with pytest.raises(TemplateError) as raised:
-        Templates(earlier=True).render("{{ extra }}", {"extra": Templates.absent("extra")})
-    assert raised.value.is_unknown
-    wording(raised.value.message)

@@ -6,8 +6,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import Job, Outcome, combined
 from strands_cli.engine.earlier_results import as_earlier, with_fields
+from strands_cli.engine.effects import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.engine.step_results import StepResult
 from strands_cli.errors import RunFailed, WaitingForPerson

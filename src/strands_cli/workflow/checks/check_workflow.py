@@ -28,7 +28,8 @@ BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compi
 _WHOLES = ("input", "inputs", "variables", "vars", "params")
 # Fields of results in the earlier format, each with those that such a result has besides.
 _EARLIER_FIELDS = {
-    **dict.fromkeys(("type", "prompt"), {"agent", "status"}),
+    "type": {"agent", "status"},
+    "prompt": {"agent", "status"},
     "tokens_estimated": {"response", "status"},
 }
 # Words of other programs for `else`.
