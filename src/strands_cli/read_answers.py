@@ -12,7 +12,7 @@ _LISTS = ("tasks", "subtasks", "answer")
 class ReadSchema(dict[str, Any]):
     """A JSON Schema of a pattern, with how an answer is read before it must satisfy it.
 
-    In a text, such an answer may stand among other words.
+    In a text, such an answer may be among other words.
     """
 
     def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any] = lambda answer: answer) -> None:

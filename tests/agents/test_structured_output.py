@@ -159,13 +159,13 @@ def test_a_text_is_the_answer_of_an_agent_only_when_it_is_all_json() -> None:
         ("[{" * 100_000, None),
     ],
 )
-def test_the_answer_to_a_pattern_may_stand_in_a_sentence(text: str, read: Any) -> None:
+def test_the_answer_to_a_pattern_may_be_in_a_sentence(text: str, read: Any) -> None:
     assert answer_in(text, WITH_SCORE) == read
     assert answer_in(text, SCORE) is None
 
 
 @pytest.mark.parametrize("text", ["None of them [] fits.", "See [1].", "No JSON"])
-def test_a_list_of_nothing_in_a_sentence_is_no_answer(text: str) -> None:
+def test_an_empty_list_in_a_sentence_does_not_count(text: str) -> None:
     assert answer_in(text, ReadSchema(LIST)) is None
 
 

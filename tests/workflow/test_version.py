@@ -137,7 +137,7 @@ def test_a_version_is_a_number_or_a_text(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "line"), [("name", 2), ("/pattern/config/steps/0/agent", 5)])
-def test_a_key_without_a_value_is_not_said_to_lack_itself(key: str, line: int, wording: Wording) -> None:
+def test_a_key_without_a_value_has_a_message_of_its_own(key: str, line: int, wording: Wording) -> None:
     name, agent = ("", "a") if key == "name" else ("f", "")
     flow = f"version: 1\nname: {name}\nruntime: {{provider: openai, model_id: m}}\nagents: {{a: {{prompt: A}}}}\n"
     flow += f"pattern: {{type: chain, config: {{steps: [{{agent: {agent}, input: x}}]}}}}\n"
