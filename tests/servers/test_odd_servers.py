@@ -109,6 +109,11 @@ ANSWERS: list[tuple[Any, list[str]]] = [
     ([{"type": "hologram", "beam": 7}], ["hologram", "7"]),
     ([{"type": "text", "text": 5}], ["5"]),
     ([{"type": "text", "text": None}], []),
+    ([{"type": "text", "content": "words"}], ["words"]),
+    ([{"type": "resource", "uri": "a:b", "text": "words"}], ["words"]),
+    ([{"type": "resource", "resource": {"uri": "a:b", "text": {"n": 5}}}], ["n", "5"]),
+    ([{"type": "video", "data": "AAAA", "mimeType": "video/mp4"}], ["not shown: video/mp4, 3 bytes"]),
+    ([[{"type": "text", "text": "words"}]], ["words"]),
     (["plain"], ["plain"]),
     ("plain", ["plain"]),
     ({"type": "text", "text": "alone"}, ["alone"]),
@@ -167,6 +172,19 @@ def test_half_a_character_costs_one_character(site: Site, text: str, seen: str) 
         f"[{LINE % 'words'}]",
         '{"jsonrpc":"2.0","id":@,"result":{"toolResult":"words"}}',
         '{"jsonrpc":"2.0","id":@,"result":{"answer":"words"}}',
+        f"INFO {{x}} {LINE % 'words'}",
+        f"\x1b[32m{LINE % 'words'}\x1b[0m",
+        f"data: {LINE % 'words'}",
+        f"{LINE % 'words'} done",
+        '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}' + LINE % "words",
+        "{'jsonrpc': '2.0', 'id': @, 'result': {'content': [{'type': 'text', 'text': 'words'}], 'isError': False}}",
+        '{"jsonrpc":"2.0","id":@.0,"result":{"content":[{"type":"text","text":"words"}]}}',
+        '{"jsonrpc":"2.0","id":"@","result":{"content":[{"type":"text","text":"words"}]}}',
+        '{"jsonrpc":"2.0","id":null,"result":{"content":[{"type":"text","text":"words"}]}}',
+        '{"id":@,"result":{"content":[{"type":"text","text":"words"}]}}',
+        '{"jsonrpc":1.0,"id":@,"result":{"content":[[{"type":"text","text":"words"}]]}}',
+        '{"jsonrpc":"2.0","id":@,"result":"words"}',
+        '{"content":[{"type":"text","text":"words"}]}',
     ],
 )
 def test_an_answer_in_another_frame_is_read(site: Site, line: str) -> None:
@@ -183,7 +201,6 @@ def test_an_answer_in_another_frame_is_read(site: Site, line: str) -> None:
         LINE[:-5] % "cut off",
         '{"jsonrpc":"2.0","id":@,"result":null}',
         '{"jsonrpc":"2.0","id":@,"result":[1]}',
-        '{"id":@,"result":{"content":[]}}',
         '{"jsonrpc":"2.0","id":@,"result":{"content":"unquoted, "quotes""}}',
         '{\n  "jsonrpc": "2.0",\n  "id": @,\n  "result": {}\n}',
     ],
@@ -195,6 +212,66 @@ def test_an_answer_that_cannot_be_read_fails_the_call_at_once(site: Site, line: 
     assert ran.error is None, ran.error
     assert time.monotonic() - began < 60
     assert "cannot be read" in site.results()[0]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        '"id":null,"error":{"code":-32603,"message":"out of paper"}',
+        '"error":{"code":-32603,"message":"out of paper"}',
+        '"id":@,"error":"out of paper"',
+        '"id":@,"error":{"message":"out of paper"}',
+        '"id":@,"error":{"code":"E7","message":"out of paper"}',
+        '"id":@,"result":null,"error":{"code":7,"message":"out of paper"}',
+        '"id":@,"error":{"code":7,"message":null,"reason":"out of paper"}',
+    ],
+)
+def test_an_error_of_any_form_fails_its_call_at_once_in_the_servers_words(site: Site, error: str) -> None:
+    began = time.monotonic()
+    site.add(calls={"read": {"raw": '{"jsonrpc":"2.0",' + error + "}"}})
+    ran = site.run(("read", {}), ("write", {}))
+    assert ran.error is None, ran.error
+    assert time.monotonic() - began < 60
+    assert "out of paper" in site.results()[0]
+    assert "write done" in site.results()[1], "the server still works"
+    assert len(site.started()) == 1
+
+
+def test_an_answer_to_what_was_not_asked_is_named_at_once(site: Site) -> None:
+    site.add(calls={"read": {"raw": '{"jsonrpc":"2.0","id":98765,"result":{"content":[]}}'}})
+    ran = site.run(("read", {}), ("write", {}))
+    assert ran.error is None, ran.error
+    assert "98765" in site.results()[0]
+    assert "write done" in site.results()[1]
+
+
+BYTES = list(base64.b64decode(PIXEL))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "data": {"type": "Buffer", "data": BYTES}, "mimeType": "image/png"},
+        {"type": "image", "data": BYTES, "mimeType": "image/png"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+        {"type": "Image", "data": PIXEL, "mime_type": "image/png"},
+        {"type": "file", "data": PIXEL, "mimeType": "image/png", "name": "x.png"},
+        {"type": "resource", "uri": "a:b", "blob": PIXEL, "mimeType": "image/png"},
+    ],
+)
+def test_a_picture_is_kept_however_a_server_writes_it(site: Site, block: dict[str, Any]) -> None:
+    site.add(calls={"read": {"result": {"content": [block]}}})
+    assert site.run(("read", {})).error is None
+    assert f"data:image/png;base64,{PIXEL}" in json.dumps(site.world.requests[-1])
+
+
+@pytest.mark.parametrize("data", ["", base64.b64encode(b"<html>502</html>").decode()], ids=["nothing", "a page"])
+def test_what_only_claims_to_be_a_picture_is_named(site: Site, data: str) -> None:
+    site.add(calls={"read": {"result": {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}}})
+    assert site.run(("read", {})).error is None
+    assert "not shown: image/png" in site.results()[0]
+    assert "image_url" not in json.dumps(site.world.requests[-1])
 
 
 def test_what_a_program_prints_beside_the_protocol_costs_nothing(site: Site) -> None:
@@ -271,6 +348,7 @@ class _OverHttp(BaseHTTPRequestHandler):
         kind = "text/event-stream" if body.startswith(b"event:") else "application/json"
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
+        self.send_header("connection", "close")
         self.end_headers()
         self.wfile.write(body)
 

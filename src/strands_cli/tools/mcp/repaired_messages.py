@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from mcp.shared.message import SessionMessage
@@ -13,11 +14,12 @@ from strands_cli.tools.mcp.listed_tools import Tell, usable_tools
 
 _STRUCTURED_OBJECTS_UNTIL = "2026"
 _OLDEST = "2025-11-25"
-_OF_RESOURCES = ("uri", "mimeType", "text", "blob")
 _OF_ANSWERS = ("content", "structuredContent", "isError")
 # What only the results of other requests than calls of tools have.
 _OF_OTHERS = ("tools", "capabilities", "resultType", "supportedVersions", "contents", "prompts", "resources")
-_TEXTS = {"image": ("data", "mimeType"), "audio": ("data", "mimeType"), "resource_link": ("uri", "name")}
+_OF_LINKS = ("uri", "name", "title", "description", "mimeType")
+# Where the interfaces of models have the bytes of a block.
+_HOLDERS = ("source", "image_url", "file", "document", "data", "inlineData", "inline_data")
 
 
 class RepairedStream:
@@ -84,7 +86,7 @@ def repaired_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return the answer of a tool with content of the protocol's kinds; what is none of them becomes text."""
     content = result.get("content")
     listed = [] if content is None else content if isinstance(content, list) else [content]
-    repaired = {**result, "content": [_block(one) for one in listed]}
+    repaired = {**result, "content": [_block(one) for one in _blocks(listed)]}
     if "isError" in repaired and not isinstance(repaired["isError"], bool):
         repaired["isError"] = str(repaired["isError"]).lower() in ("true", "1")
     if "_meta" in repaired and not isinstance(repaired["_meta"], dict):
@@ -99,33 +101,70 @@ def repaired_answer(result: Mapping[str, Any], version: str) -> dict[str, Any]:
 
 def _block(block: Any) -> dict[str, Any]:
     """Return one block of content as the protocol has it."""
-    kind = block.get("type") if isinstance(block, Mapping) else None
-    if not isinstance(block, Mapping) or not isinstance(kind, str):
+    kind = str(block.get("type")).lower() if isinstance(block, Mapping) else None
+    if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
         return _text(block)
     if kind == "text":
-        text = block.get("text")
-        return _text(text if text is not None else "")
-    if kind in _TEXTS:
-        whole = all(isinstance(block.get(word), str) for word in _TEXTS[kind][:1])
-        named = {word: block[word] if isinstance(block.get(word), str) else "" for word in _TEXTS[kind]}
-        optional = {word: block[word] for word in ("title", "description") if isinstance(block.get(word), str)}
-        mime = {"mimeType": block["mimeType"]} if isinstance(block.get("mimeType"), str) else {}
+        text = next((block[word] for word in ("text", "content", "value") if block.get(word) is not None), "")
+        return _text(text)
+    if kind == "resource_link" and isinstance(block.get("uri"), str):
+        texts = {word: block[word] for word in _OF_LINKS if isinstance(block.get(word), str)}
         size = {"size": block["size"]} if type(block.get("size")) is int else {}
-        extra = {**optional, **mime, **size} if kind == "resource_link" else {}
-        return {"type": kind, **named, **extra} if whole else _text(block)
-    resource = block.get("resource")
-    if kind != "resource" or not isinstance(resource, Mapping):
+        return {"type": kind, "name": "", **texts, **size}
+    if kind == "resource":
+        return _resource(block)
+    mime, data = _data_in(block)
+    if data is None:
         return _text(block)
-    parts = {
-        word: resource[word] for word in ("uri", "mimeType", "text", "blob") if isinstance(resource.get(word), str)
-    }
-    if "text" in parts:
-        parts.pop("blob", None)
-    is_whole = "text" in parts or "blob" in parts
-    return {"type": kind, "resource": {"uri": "", **parts}} if is_whole else _text(block)
+    if kind in ("image", "audio"):
+        return {"type": kind, "data": data, "mimeType": mime}
+    if kind == "image_url":
+        return {"type": "image", "data": data, "mimeType": mime}
+    uri = next((block[word] for word in ("uri", "name", "filename") if isinstance(block.get(word), str)), "")
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime or kind, "blob": data}}
+
+
+def _resource(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an embedded resource, whose parts some servers write without an object around them."""
+    resource = block["resource"] if isinstance(block.get("resource"), Mapping) else block
+    parts = {word: resource[word] for word in ("uri", "mimeType", "text") if isinstance(resource.get(word), str)}
+    if "text" not in parts and resource.get("text") is not None:
+        parts["text"] = _text(resource["text"])["text"]
+    if "text" not in parts:
+        mime, parts["blob"] = _data_in(resource)
+        parts |= {"mimeType": mime} if mime else {}
+    is_whole = "text" in parts or parts["blob"] is not None
+    return {"type": "resource", "resource": {"uri": "", **parts}} if is_whole else _text(block)
+
+
+def _data_in(block: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the type and the base64 of what a block holds, or None: models' interfaces write them otherwise."""
+    inner: Mapping[str, Any] = next((block[word] for word in _HOLDERS if isinstance(block.get(word), Mapping)), {})
+    both = {**inner, **block}
+    mime = next((both[word] for word in ("mimeType", "mime_type", "media_type") if isinstance(both.get(word), str)), "")
+    for word in ("data", "blob", "base64", "url"):
+        data = both.get(word, inner.get(word))
+        listed = data.get("data") if isinstance(data, Mapping) else data  # how Node writes a buffer
+        if isinstance(listed, list) and listed and all(type(one) is int and 0 <= one < 256 for one in listed):
+            return mime, base64.b64encode(bytes(listed)).decode()
+        if isinstance(data, str) and data.startswith("data:"):
+            head, _, data = data.partition(",")
+            return mime or head[len("data:") :].partition(";")[0], data
+        if isinstance(data, str) and word != "url":
+            return mime, data
+    return mime, None
 
 
 def _text(value: Any) -> dict[str, Any]:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     nested = json_object(value).get("text")
     return {"type": "text", "text": nested if isinstance(nested, str) and len(json_object(value)) <= 2 else text}
+
+
+def _blocks(content: Any) -> Iterator[Any]:
+    """Yield the blocks of content, also of a list in a list."""
+    for one in content:
+        if isinstance(one, list):
+            yield from one
+        else:
+            yield one

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -15,14 +14,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from mcp.shared.message import SessionMessage
-from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
-from pydantic import TypeAdapter
 
-from strands_cli.phrases import shortened
 from strands_cli.subprocesses import end_group
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
-from strands_cli.tools.mcp.wire_text import REPLACED, id_in, is_of_protocol, readable
+from strands_cli.tools.mcp.read_lines import Requests, messages_in
 
 # What a server gets of our environment; everything else, keys above all, only if its `env` says so.
 INHERITED = (
@@ -56,7 +51,6 @@ INHERITED = (
 # How long a server has to end after its stdin is closed, and then after the signal to end.
 END_S, TERM_S = 2.0, 1.0
 _LOOK_S = 0.01
-_SHOWN = 200
 # The kernel kills the server when this process dies in any way; the program that replaces this one keeps that.
 _TIED = """
 import ctypes, os, sys
@@ -69,7 +63,6 @@ except OSError as error:
     sys.exit(f"{sys.argv[2]}: {error.strerror}")
 """
 Stream = TypeVar("Stream", asyncio.StreamReader, asyncio.StreamWriter)
-_MESSAGES: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 
 
 def reach_process(
@@ -95,11 +88,12 @@ def reach_process(
             stderr=asyncio.subprocess.PIPE,
             limit=MAX_MESSAGE_BYTES,
         )
+        requests = Requests()
         to_session, incoming = anyio.create_memory_object_stream[Any](0)
         outgoing, from_session = anyio.create_memory_object_stream[Any](0)
         async with anyio.create_task_group() as group:
-            group.start_soon(_read, process, to_session, link)
-            group.start_soon(_write, process, from_session)
+            group.start_soon(_read, process, to_session, requests, link)
+            group.start_soon(_write, process, from_session, requests)
             group.start_soon(_listen, process, link)
             try:
                 yield incoming, outgoing
@@ -120,7 +114,7 @@ def _tied(command: list[str]) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *command]
 
 
-async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link) -> None:
+async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: Requests, link: Link) -> None:
     """Hand on each message of the server, until it ends or sends what is too large."""
     stdout = _pipe(process.stdout)
     async with to_session:
@@ -133,7 +127,7 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
                 break
             if not line:
                 break
-            messages = _messages_in(line.removeprefix(codecs.BOM_UTF8), link)
+            messages = messages_in(line.removeprefix(codecs.BOM_UTF8), requests, link)
             if link.fault is not None:
                 end_group(process.pid)
                 break
@@ -147,40 +141,12 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, link: Link
             link.fault = f"it ended with exit code {process.returncode}"
 
 
-def _messages_in(line: bytes, link: Link) -> list[SessionMessage]:
-    """Return the messages of a line; an older version of the protocol sends several as one list."""
-    parts = [line]
-    if line.lstrip().startswith(b"["):
-        with contextlib.suppress(ValueError, RecursionError):
-            parts = [json.dumps(one).encode() for one in json.loads(line)]
-    return [message for part in parts if (message := _message_in(part, link)) is not None]
-
-
-def _message_in(line: bytes, link: Link) -> SessionMessage | None:
-    """Return the message of a line, or None for what is none; a broken one that answers a request becomes its error.
-
-    Where it does not show which request waits for it, that is a fault of the connection: nothing waits in vain.
-    """
-    for text in (line, readable(line)):
-        with contextlib.suppress(ValueError):
-            message = SessionMessage(_MESSAGES.validate_json(text))
-            if text is not line:
-                link.note(REPLACED)
-            return message
-    if not is_of_protocol(line):
-        return None
-    told = f"it sent a message that cannot be read: {shortened(line.decode('utf-8', 'replace').strip(), _SHOWN)}"
-    if (identity := id_in(line)) is None:
-        link.fault = told
-        return None
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identity, error=ErrorData(code=PARSE_ERROR, message=told)))
-
-
-async def _write(process: asyncio.subprocess.Process, from_session: Any) -> None:
+async def _write(process: asyncio.subprocess.Process, from_session: Any, requests: Requests) -> None:
     stdin = _pipe(process.stdin)
     async with from_session:
         with contextlib.suppress(OSError):  # it has closed its stdin; the reader of its output notices its end
             async for message in from_session:
+                requests.send(message.message)
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 stdin.write(line.encode() + b"\n")
                 await stdin.drain()

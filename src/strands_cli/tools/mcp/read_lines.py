@@ -1,0 +1,188 @@
+"""What a server writes on its stdout, as messages: one in each line, or in the ways in which servers write it else.
+
+Nothing waits for an answer that has come: one that cannot be read, or belongs to no request for sure, is an error.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcp.shared.message import SessionMessage
+from mcp.types import INTERNAL_ERROR, PARSE_ERROR, JSONRPCMessage
+from pydantic import TypeAdapter
+
+from strands_cli.canonical_json import json_object
+from strands_cli.phrases import shortened
+from strands_cli.tools.mcp.connection import Link
+from strands_cli.tools.mcp.wire_text import REPLACED, id_in, is_of_protocol, readable
+
+_MESSAGES: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
+_SHOWN = 200
+# So many places of a line are tried as the begin of a message, and so much text is read as Python's.
+_MOST_BEGINS, _MOST_PYTHON = 16, 256 * 1024
+_CALL = "tools/call"
+_PYTHON = re.compile(r"\{\s*'(?:jsonrpc|id|result|error)'\s*:")
+# All that an answer without its frame has.
+_BARE = frozenset({"content", "structuredContent", "isError", "_meta"})
+
+
+class Requests:
+    """The requests that have been sent, by id, and which of them wait for an answer."""
+
+    def __init__(self) -> None:
+        self._sent: set[Any] = set()
+        self._waiting: dict[Any, str] = {}
+
+    def send(self, message: Any) -> None:
+        """Take a message that is sent."""
+        identity, method = getattr(message, "id", None), getattr(message, "method", "")
+        if method == "notifications/cancelled":
+            self._waiting.pop(json_object(message.params).get("requestId"), None)
+        elif method and identity is not None:
+            self._sent.add(identity)
+            self._waiting[identity] = method
+
+    def known(self, identity: Any) -> Any:
+        """Return the id of the request that an answer names, or None; some servers write a number as a text."""
+        if isinstance(identity, str) and identity.isdecimal() and identity not in self._sent and len(identity) < 16:
+            identity = int(identity)
+        if isinstance(identity, float) and identity.is_integer():
+            identity = int(identity)
+        return identity if isinstance(identity, (int, str)) and identity in self._sent else None
+
+    def answered(self, identity: Any) -> None:
+        """Take an answer."""
+        self._waiting.pop(identity, None)
+
+    def __bool__(self) -> bool:
+        """Whether a request waits."""
+        return bool(self._waiting)
+
+    @property
+    def only(self) -> Any:
+        """The id of the one request that waits, or None where none or several do."""
+        return next(iter(self._waiting)) if len(self._waiting) == 1 else None
+
+    @property
+    def is_a_call(self) -> bool:
+        """Whether the one request that waits is the call of a tool."""
+        return [*self._waiting.values()] == [_CALL]
+
+
+def messages_in(line: bytes, requests: Requests, link: Link) -> list[SessionMessage]:
+    """Return the messages of a line; an older version of the protocol sends several as one list.
+
+    Where it does not show which request a broken answer belongs to, that is a fault of the connection.
+    """
+    with contextlib.suppress(ValueError):
+        message = _MESSAGES.validate_json(line)
+        identity = requests.known(getattr(message, "id", None))
+        if hasattr(message, "method") or identity is not None:
+            if not hasattr(message, "method"):
+                requests.answered(identity)
+            return [SessionMessage(message)]
+    plain = readable(line)
+    text = plain.decode("utf-8", "replace")
+    meant = list(_objects_in(text))
+    found = [_message(one, requests, link) for one in meant]
+    if plain != line and any(found):
+        link.note(REPLACED)
+    if not any(map(_is_of_protocol, meant)) and is_of_protocol(line):
+        found.append(_unread(text, id_in(line), requests, link))
+    return [one for one in found if one is not None]
+
+
+def _objects_in(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a line: alone, in a list, in Python's notation, or with other text around them."""
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        yield from map(json_object, value if isinstance(value, list) else [value])
+        return
+    if (python := _PYTHON.search(text)) is not None and len(text) < _MOST_PYTHON:
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            yield json_object(ast.literal_eval(text[python.start() : text.rindex("}") + 1]))
+            return
+    at, decoder = text.find("{"), json.JSONDecoder()
+    for _ in range(_MOST_BEGINS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if _is_of_protocol(value):
+                yield value
+        at = text.find("{", end)
+
+
+def _is_of_protocol(value: Mapping[str, Any]) -> bool:
+    return "jsonrpc" in value or ("id" in value and ("result" in value or "error" in value))
+
+
+def _message(value: Mapping[str, Any], requests: Requests, link: Link) -> SessionMessage | None:
+    """Return the message that an object is meant to be, or None for what is none."""
+    if requests.is_a_call and "content" in value and value.keys() <= _BARE:
+        return _made({"id": requests.only, "result": value}, requests)
+    if not _is_of_protocol(value):
+        return None
+    if "method" in value:
+        return _made(value, requests)
+    identity = requests.known(value.get("id"))
+    if value.get("id") is not None and identity is None:
+        what = f"it answered a request that was not sent: {shortened(_written(value['id']), 80)}"
+        return _failed(what, requests.only, requests, link)
+    identity = requests.only if identity is None else identity
+    if identity is None:
+        return _unread(_written(value), None, requests, link)
+    if value.get("error") is not None:
+        return _made({"id": identity, "error": _error(value["error"])}, requests)
+    result = value.get("result")
+    if isinstance(result, str) and requests.is_a_call:
+        result = {"content": [{"type": "text", "text": result}]}
+    made = _made({"id": identity, "result": result}, requests)
+    return made or _unread(_written(value), identity, requests, link)
+
+
+def _error(given: Any) -> dict[str, Any]:
+    """Return an error as the protocol has it: with a number and a text."""
+    error = json_object(given)
+    code, text = error.get("code"), error.get("message")
+    words = text if isinstance(text, str) else given if isinstance(given, str) else _written(given)
+    kept = {"data": error["data"]} if "data" in error else {}
+    return {"code": code if type(code) is int else INTERNAL_ERROR, "message": words, **kept}
+
+
+def _made(value: Mapping[str, Any], requests: Requests) -> SessionMessage | None:
+    try:
+        message = _MESSAGES.validate_json(json.dumps({**value, "jsonrpc": "2.0"}))
+    except (ValueError, RecursionError):
+        return None
+    if not hasattr(message, "method"):
+        requests.answered(message.id)
+    return SessionMessage(message)
+
+
+def _unread(text: str, identity: Any, requests: Requests, link: Link) -> SessionMessage | None:
+    """Return the error for an answer that cannot be read."""
+    what = f"it sent a message that cannot be read: {shortened(text.strip(), _SHOWN)}"
+    return _failed(what, identity if identity is not None else requests.only, requests, link)
+
+
+def _failed(what: str, identity: Any, requests: Requests, link: Link) -> SessionMessage | None:
+    if identity is not None:
+        return _made({"id": identity, "error": {"code": PARSE_ERROR, "message": what}}, requests)
+    if requests:
+        link.fault = what
+    return None
+
+
+def _written(value: Any) -> str:
+    with contextlib.suppress(RecursionError):
+        return json.dumps(value, ensure_ascii=False)
+    return "(too many levels)"
