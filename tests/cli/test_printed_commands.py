@@ -72,12 +72,17 @@ def tasks_that_ask(folder: Folder) -> None:
 def a_workflow_inside(folder: Folder) -> None:
     folder.workflow([CALL])
     folder.work.joinpath("flow.yaml").rename(folder.work / "inner.yaml")
-    folder.workflow(
-        [{"tool": "workflow:inner", "input": {}}], tools={"workflows": [{"id": "inner", "file": "inner.yaml"}]}
-    )
+    folder.workflow([{"tool": "workflow:./inner.yaml", "input": {}}])
 
 
-ASKING = [steps_that_ask, an_agent_that_asks, branches_that_ask, a_graph_that_asks, tasks_that_ask]
+ASKING = [
+    steps_that_ask,
+    an_agent_that_asks,
+    branches_that_ask,
+    a_graph_that_asks,
+    tasks_that_ask,
+    a_workflow_inside,
+]
 
 
 @pytest.mark.parametrize("ask", ASKING, ids=lambda ask: ask.__name__)
@@ -178,6 +183,115 @@ def test_a_denied_run_writes_no_artifact_and_any_denied_call_fails_one_that_want
     assert not list(noting.work.rglob("out.txt"))
     ran = noting.strands("run", "flow.yaml", "--policy", policy, "--json")
     assert (ran.code, ran.document["status"]) == (0, "completed")
+
+
+# -- what a person refuses, and several questions
+
+
+def one_step_that_asks(folder: Folder) -> None:
+    folder.workflow([CALL])
+
+
+def one_gate(folder: Folder) -> None:
+    folder.workflow([GATE])
+
+
+REFUSED = [one_step_that_asks, one_gate, a_workflow_inside]
+
+
+@pytest.mark.parametrize("ask", REFUSED, ids=lambda ask: ask.__name__)
+def test_what_a_person_has_refused_is_asked_again_by_each_command_that_is_printed(
+    noting: Folder, ask: Callable[..., None]
+) -> None:
+    ask(noting)
+    place = ("--runs-dir", noting.root / "other runs")
+    refused = typed(noting, command(noting.strands("run", "flow.yaml", *place), "reject"))
+    assert refused.code == 10
+    key = noting.strands("runs", "show", "last", "--json", *place).document["effects"][-1]["key"]
+    again = [
+        refused,
+        noting.strands("resume", "last", *place),
+        noting.strands("approve", "last", *place),
+        noting.strands("approve", "last", key, *place),
+    ]
+    for ran in again:
+        line = re.findall(r"strands rerun [^;\n]*", ran.err)[-1]
+        waits = typed(noting, line)
+        assert waits.code == 19, (line, waits.err)
+        ended = typed(noting, command(waits, "approve"))
+        assert (ended.code, has_noted(noting)) == (0, ask is not one_gate), ended.err
+
+
+def test_a_refusal_that_the_run_survives_is_not_what_has_failed_it(noting: Folder) -> None:
+    noting.tool("breaks", "raise ValueError('no')")
+    call = {"id": "call", "tool": "native:breaks", "input": {}, "deps": ["two"]}
+    tasks = [{"id": "one", **GATE, "on_error": "continue"}, {"id": "two", **GATE}, call]
+    noting.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
+    assert noting.strands("run", "flow.yaml").code == 19
+    assert noting.strands("reject", "last", "tasks.one").code == 19
+    ran = noting.strands("approve", "last")
+    assert (ran.code, "rerun" in ran.err, command(ran, "resume").split()[:2]) == (10, False, ["strands", "resume"])
+
+
+def test_the_call_of_a_router_that_was_denied_is_made_by_the_printed_command(noting: Folder) -> None:
+    unsure = [{"calls": [{"note": {"text": "hi"}}]}, {"text": "billing?"}, {"text": "billing?"}]
+    turns = {f"router{number}": unsure for number in ("", "#2", "#3")} | {"routes.b.steps.0": [{"text": "done"}]}
+    routes = {"a": {"then": [GATE]}, "b": {"then": [{"agent": "clerk", "input": "go"}]}}
+    config = {"router": {"agent": "writer", "input": "Which?"}, "routes": routes, "default": "b"}
+    noting.workflow(
+        [],
+        turns,
+        agents={**AGENTS, "clerk": {"prompt": "x", "tools": []}},
+        pattern={"type": "routing", "config": config},
+    )
+    ran = noting.strands("run", "flow.yaml", "--deny")
+    assert ran.code == 21, ran.err
+    fixed = typed(noting, printed(ran)[-1])
+    assert (fixed.code, has_noted(noting)) == (0, True), fixed.err
+
+
+def test_several_questions_are_named_by_commands_which_answer_them_in_any_order(noting: Folder) -> None:
+    tasks = [{"id": "one", **GATE}, {"id": "two", **CALL}, {"id": "three", **CALL, "on_error": "continue"}]
+    noting.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
+    assert noting.strands("run", "flow.yaml").code == 19
+    ran = noting.strands("approve", "last")
+    assert ran.code == 2
+    lines = printed(ran)
+    assert len(lines) == 6, "an approval and a refusal for each"
+    chosen = [line for line in lines if ("reject" in line) == ("three" in line)]
+    assert [typed(noting, line).code for line in reversed(chosen)] == [19, 19, 0]
+    assert has_noted(noting)
+    ran = noting.strands("approve", "last", "nosuch")
+    assert all(typed(noting, line).code == 0 for line in re.findall(r"strands [^;\n]*", ran.err)), ran.err
+
+
+@pytest.mark.parametrize("later", [[], ["--no-resume"]], ids=str)
+def test_a_permission_beside_an_answer_counts_also_while_other_questions_wait(noting: Folder, later: list[str]) -> None:
+    tasks = [{"id": "one", **GATE}, {"id": "two", **CALL}, {"id": "three", **CALL}]
+    noting.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
+    assert noting.strands("run", "flow.yaml").code == 19
+    ran = noting.strands("approve", "last", "tasks.two/tool.0.note", "--allow", "note", *later)
+    if later:
+        ran = noting.strands("resume", "last")
+    assert (ran.code, has_noted(noting)) == (19, True)
+    assert noting.strands("approve", "last").code == 0, "the gate alone has waited"
+
+
+def test_the_words_that_a_workflow_knows_are_printed_as_answers(folder: Folder) -> None:
+    nodes = {"ask": GATE, **{name: {"tool": "native:note", "input": {"text": name}} for name in ("ship", "hold")}}
+    edges = [{"when": f"nodes.ask.response == '{name} it'", "to": name} for name in ("ship", "hold")]
+    folder.tool("note", "return answer(tool['input']['text'])")
+    config = {"nodes": nodes, "edges": [{"from": "ask", "choose": edges}]}
+    folder.workflow([], pattern={"type": "graph", "config": config})
+    for word in ("ship", "hold"):
+        ran = folder.strands("run", "flow.yaml", "--json")
+        assert not re.search("  +", ran.document["error"]["fix"])
+        unclear = folder.strands("approve", "last")
+        assert unclear.code == 2
+        for said in (ran, unclear):
+            assert [line for line in printed(said) if f"'{word} it'" in line], said.err
+        line = next(line for line in printed(unclear) if f"'{word} it'" in line)
+        assert typed(folder, line).out == f"{word}\n"
 
 
 # -- the default of a gate

@@ -1,6 +1,7 @@
 from strands_cli.run_views.open_questions import answer_commands as answer_commands
 from strands_cli.run_views.open_questions import command as command
 from strands_cli.run_views.open_questions import questions_of as questions_of
+from strands_cli.run_views.open_questions import with_run as with_run
 from strands_cli.run_views.row_facts import BranchKind as BranchKind
 from strands_cli.run_views.row_facts import BranchStatus as BranchStatus
 from strands_cli.run_views.run_diff import Change as Change

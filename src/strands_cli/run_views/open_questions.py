@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,11 +11,12 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.store_place import StorePlace
 
+_WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RUN\b")
+
 
 def answer_commands(journal: StoredJournal) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
-    from strands_cli.engine.decisions import open_decisions, open_questions
-    from strands_cli.engine.waiting import ways_to_answer
+    from strands_cli.engine.decisions import open_decisions, open_questions, ways_to_answer
 
     readable = journal.tolerant()
     rows = [*open_questions(readable), *open_decisions(readable)]
@@ -48,3 +50,10 @@ def command(verb: str, *words: str, store: StorePlace) -> str:
 
     place = [] if chosen_place() == store else store.words
     return shlex.join(["strands", verb, *words, *place])
+
+
+def with_run(fix: str | None, run_id: str, place: StorePlace) -> str | None:
+    """Return the advice on a run with the run's own name in its commands, where the engine could only write RUN."""
+    if fix is None:
+        return None
+    return _WITHOUT_RUN.sub(lambda found: command(*found[1].split(), run_id, store=place), fix)

@@ -136,6 +136,11 @@ class Chosen:
         # A command that starts a run has the defaults where nothing was typed.
         return Chosen({name: value for name, value in every.items() if value != _default(name, again=False)})
 
+    @property
+    def permits(self) -> bool:
+        """Whether it says what happens to calls that would ask."""
+        return any(self.typed.get(name) for name in ("allow", "yes", "deny"))
+
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
         from strands_cli.cli.output import say

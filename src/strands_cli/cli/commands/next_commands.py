@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from strands_cli.run_views import answer_commands, command, questions_of
 
 # The most finished steps that are listed when a run stops.
 MANY = 10
-_WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun) RUN\b")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,13 +42,6 @@ def explain_ending(error: StrandsCliError, place: StorePlace, run_id: str) -> li
     except RunRecordError:  # the error reports the broken journal already
         pass
     return []
-
-
-def with_run(fix: str | None, run_id: str, place: StorePlace) -> str | None:
-    """Return the advice on a run with the run's own name in its commands, where the engine could only write RUN."""
-    if fix is None:
-        return None
-    return _WITHOUT_RUN.sub(lambda found: command(found[1], run_id, store=place), fix)
 
 
 def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: StorePlace) -> Iterator[str]:
@@ -100,24 +91,23 @@ def _done(journal: StoredJournal) -> list[str]:
 
 def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, is_resumed: bool = False) -> list[str]:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
-    from strands_cli.engine.decisions import refused_gate
+    from strands_cli.engine.decisions import final_refusal
 
-    resume = f"continue with: {command('resume', run_id, store=place)}"
+    on = f"continue with: {command('resume', run_id, store=place)}"
     try:
         with _opened(place, run_id) as journal:
+            if (refused := final_refusal(journal)) is not None:
+                again = command("rerun", run_id, "--from", refused, store=place)
+                on = f"the refusal is final; to ask again in a new run: {again}"
             if isinstance(error, (FileAtFault, CallFailed)):
                 file = str(journal.get("file"))
                 # A run that is resumed works in its own directory, which need not be the one of the person.
                 whole = str(Path(file).absolute()) if is_resumed and not file.startswith("<") else file
                 corrected = _after_correction(whole, error, run_id, place)
-                return [corrected] if isinstance(error, FileAtFault) else [resume, corrected]
-            refused = refused_gate(journal)
+                return [corrected] if isinstance(error, FileAtFault) else [on, corrected]
     except RunRecordError:  # the error reports the broken journal already
-        refused = None
-    if refused is None:
-        return [resume]
-    again = command("rerun", run_id, "--from", refused.key, store=place)
-    return [f"the refusal is final; to ask again in a new run: {again}"]
+        pass
+    return [on]
 
 
 def _after_correction(file: str, error: FileAtFault | CallFailed, run_id: str, place: StorePlace) -> str:

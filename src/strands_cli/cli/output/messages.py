@@ -330,10 +330,11 @@ def error_document(error: BaseException) -> dict[str, Any]:
     """Return an error as the part `error` of a JSON document."""
     error = _of_files(error)
     known = isinstance(error, StrandsCliError)
+    fix = error.fix if isinstance(error, StrandsCliError) else None
     return {
         "code": exit_code_of(error).name.lower().replace("_", "-"),
         "message": error.message if isinstance(error, StrandsCliError) else f"{type(error).__name__}: {error}",
         "exit_code": int(exit_code_of(error)),
-        "fix": error.fix if isinstance(error, StrandsCliError) else None,
+        "fix": re.sub(r"\n +", "\n", fix) if fix else fix,  # its lines are indented for a person alone
         "findings": [finding.as_dict() for finding in error.findings] if known else [],  # type: ignore[attr-defined]
     }

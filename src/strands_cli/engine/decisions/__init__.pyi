@@ -6,10 +6,10 @@ from strands_cli.engine.decisions.cut_off_calls import rows_before as rows_befor
 from strands_cli.engine.decisions.cut_off_calls import skip_call as skip_call
 from strands_cli.engine.decisions.questions import approving_text as approving_text
 from strands_cli.engine.decisions.questions import chosen_question as chosen_question
+from strands_cli.engine.decisions.questions import final_refusal as final_refusal
 from strands_cli.engine.decisions.questions import give_answer as give_answer
 from strands_cli.engine.decisions.questions import granted_tools as granted_tools
 from strands_cli.engine.decisions.questions import natural_answer as natural_answer
-from strands_cli.engine.decisions.questions import needs_terminal as needs_terminal
 from strands_cli.engine.decisions.questions import open_questions as open_questions
-from strands_cli.engine.decisions.questions import refused_gate as refused_gate
 from strands_cli.engine.decisions.questions import unknown_answer as unknown_answer
+from strands_cli.engine.decisions.questions import ways_to_answer as ways_to_answer

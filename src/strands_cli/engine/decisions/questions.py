@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import shlex
 
 from strands_cli.engine.decisions.cut_off_calls import store_worked
 from strands_cli.engine.effects import REUSED
 from strands_cli.engine.journal import Answer, Clock, Journal, Question, Row, misfit, stored_question
 from strands_cli.errors import UsageError, WaitingForPerson, suggest
-from strands_cli.phrases import joined
+from strands_cli.phrases import joined, shortened
 from strands_cli.workflow.steps import APPROVALS, is_approval, meant_word
 
 # What a condition compares with to refuse; any other answer then approves.
@@ -30,13 +32,13 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
         UsageError: There is none, there are several, or it has been answered.
     """
     waiting = open_questions(journal)
-    listed = "\n".join(f"{row.key}  {row.detail.get('prompt', '')}" for row in waiting)
+    listed = "\n        ".join(["answer each by itself:", *(line for row in waiting for line in _lines_of(row))])
     if key is None:
         if len(waiting) == 1:
             return waiting[0]
         if not waiting:
             raise UsageError("no question of the run waits for an answer", fix=_instead(journal))
-        raise UsageError(f"{len(waiting)} questions of the run wait", fix=f"name one of them:\n{listed}")
+        raise UsageError(f"{len(waiting)} questions of the run wait", fix=listed)
     for row in waiting:
         # The key of a call also names the question about it.
         if key in (row.key, row.key.rpartition("/")[0]):
@@ -44,30 +46,64 @@ def chosen_question(journal: Journal, key: str | None) -> Row:
     known = journal.row(key) or journal.row(f"{key}/approval")
     if known is not None and known.kind == "human" and known.status == "done":
         answer = known.output.get("text") or "rejected"
-        raise UsageError(
-            f"{key} has been answered by {known.output.get('by')}: {answer}",
-            fix=f"an answer cannot be changed; to continue: strands resume {journal.get('id')}",
-        )
-    fix = suggest(key, [row.key for row in waiting], f"these wait:\n{listed}" if waiting else "no question waits")
+        message = f"{key} has been answered by {known.output.get('by')}: {answer}"
+        raise UsageError(message, fix=f"an answer cannot be changed; {_instead(journal)}")
+    fix = suggest(key, [row.key for row in waiting], listed if waiting else f"no question waits; {_instead(journal)}")
     raise UsageError(f"{key} is not a question that waits", fix=fix)
 
 
-def refused_gate(journal: Journal) -> Row | None:
-    """Return the gate whose refusal has ended the run; it is final."""
+def final_refusal(journal: Journal) -> str | None:
+    """Return the key of the step that a person has refused and that has ended the run; only a new run asks again.
+
+    It is a gate, or a step that is one call of a tool. What an agent was refused, its model has answered.
+    """
     if journal.get("status") != "failed":
         return None
-    gates = [row for row in journal.rows("human") if row.detail.get("kind") == "gate" and row.status == "done"]
-    return next((row for row in reversed(gates) if "reason" in row.output), None)
+    reason = str(journal.get("reason") or "")
+    for row in reversed(list(journal.rows("human"))):
+        if row.status != "done" or not ("reason" in row.output or _is_denied_call(row)):
+            continue
+        key = row.key if row.is_step else row.key.rpartition("/")[0].rpartition("/")[0]
+        is_named = re.search(rf"(?<![\w.#/]){re.escape(key)}(?![\w.#/])", reason) is not None
+        if is_named and (row.is_step or next(journal.rows("model", key), None) is None):
+            return key
+    return None
+
+
+def _lines_of(question: Row) -> list[str]:
+    """Return a question and the commands that answer it."""
+    prompt = shortened(" ".join(str(question.detail.get("prompt", "")).split()), 200)
+    ways = (shlex.join(["strands", *way]) for way in ways_to_answer("RUN", question))
+    return [f"{question.key}  {prompt}", *(f"  {way}" for way in ways)]
+
+
+def _is_denied_call(row: Row) -> bool:
+    return row.detail.get("kind") == "approval" and row.output.get("text") == "no"
 
 
 def _instead(journal: Journal) -> str:
-    run, refused = journal.get("id"), refused_gate(journal)
-    if journal.get("status") == "completed":
-        return f"it is complete; its result again: strands resume {run}; what it did: strands runs show {run}"
-    first = f"to continue: strands resume {run}"
-    if refused is not None:
-        first = f"the refusal is final; to ask again in a new run: strands rerun {run} --from {refused.key}"
-    return f"{first}; what it did: strands runs show {run}"
+    """Return how a run goes on in which nothing waits for an answer."""
+    refused, status = final_refusal(journal), journal.get("status")
+    first = "to continue: strands resume RUN"
+    if status == "completed":
+        first = "it is complete; its result again: strands resume RUN"
+    elif status == "running":
+        first = "it is at work; to follow it: strands runs show RUN --follow"
+    elif refused is not None:
+        first = f"the refusal is final; to ask again in a new run: strands rerun RUN --from {shlex.quote(refused)}"
+    return f"{first}; what it did: strands runs show RUN"
+
+
+def ways_to_answer(run_id: str, row: Row) -> list[list[str]]:
+    """Return the arguments of the commands that answer what a row waits for: one for each word that a gate knows."""
+    if row.kind == "tool":
+        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
+        return [["resume", run_id, *choice] for choice in choices]
+    answers: list[list[str]] = [[]]
+    if natural_answer(row) is None:
+        words = row.detail.get("words") or [row.detail.get("default") or "ANSWER"]
+        answers = [["--answer", str(word)] for word in words]
+    return [*(["approve", run_id, row.key, *answer] for answer in answers), ["reject", run_id, row.key]]
 
 
 def natural_answer(question: Row) -> str | None:
@@ -94,7 +130,9 @@ def approving_text(question: Row, answer: str | None) -> str:
     text = natural_answer(question) if answer is None or question.detail.get("kind") == "approval" else answer
     asked = stored_question(question)
     if text is None:
-        raise UsageError(f"{question.key} needs {_needed(asked)}", fix="pass --answer TEXT")
+        raise UsageError(
+            f"{question.key} needs {_needed(asked)}", fix="\n      ".join(_lines_of(question)[1:-1]).strip()
+        )
     if asked.kind != "approval" and (problem := misfit(text, asked)) is not None:
         raise UsageError(f"the answer to {question.key}: {problem}", fix="pass --answer with one that does")
     return text
@@ -114,11 +152,6 @@ def _needed(asked: Question) -> str:
     return (
         "a text, which the tool gets as it is" if asked.pattern is None else f"an answer that matches {asked.pattern}"
     )
-
-
-def needs_terminal(question: Row) -> bool:
-    """Return whether only a person at a terminal may approve a question: that of a managed policy file."""
-    return bool((question.detail.get("call") or {}).get("needs_terminal"))
 
 
 def granted_tools(journal: Journal) -> set[str]:

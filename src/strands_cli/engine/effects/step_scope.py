@@ -287,10 +287,18 @@ class StepScope:
             tally.tool_calls += 1
         return effect
 
-    def is_answered(self, question: str, call: str) -> bool:
-        """Return whether an earlier process has stored the answer to a question about a call of this step."""
+    async def take_answer(self, question: str, call: str) -> bool:
+        """Return whether an earlier process has stored the answer to a question about a call of this step.
+
+        One that waits still is closed: what the call may do is decided without an answer.
+        """
         rows = self._run.rows_below(call, "human") if self.may_have_rows else ()
-        return any(row.key == question and row.status == "done" for row in rows)
+        row = next((row for row in rows if row.key == question), None)
+        if row is not None and row.status == "waiting":
+            effect = self._run.effect(EffectSpec(question, "human", None))
+            effect.keep(**row.detail)
+            await effect.fail("decided without a person")
+        return row is not None and row.status == "done"
 
     def _asked_otherwise(self, effect_input: Mapping[str, Any]) -> Callable[[Row], bool]:
         """Return the test for an answer that a person gave to other arguments of a call that failed."""

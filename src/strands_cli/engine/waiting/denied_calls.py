@@ -29,7 +29,7 @@ async def explain_stop(error: StrandsCliError, planned: Plan, journal: StoredJou
 def way_after_denial(journal: StoredJournal) -> str:
     """Return the command that does what was denied; where only a rule denies it, after a change of that rule.
 
-    A step that has ended is done in a new run, since what follows has read that the call was denied.
+    A step whose model, or what follows it, has read that the call was denied is done in a new run.
     """
     denied = [row for row in journal.rows("tool") if row.detail.get("decision") == "deny"]
     unasked = [row for row in denied if row.detail.get(NO_PERSON)]
@@ -47,12 +47,21 @@ def way_after_denial(journal: StoredJournal) -> str:
 
 
 def _continuation(journal: StoredJournal, denied: list[Row]) -> Iterator[str]:
-    ended = {row.key for row in journal.rows("step") if row.status == "done"}
     again = {row.key.partition("/")[0] for row in denied}
     from_key = next((row.key for row in journal.rows("step") if row.key in again), None)
-    if from_key is None or not ended & again:
+    if from_key is None or not any(_is_known(journal, row) for row in denied):
         yield from ("resume", journal.run_id)
         return
     yield from ("rerun", journal.run_id, "--from", from_key)
     if journal.row("artifacts") is not None:
         yield "--force"
+
+
+def _is_known(journal: StoredJournal, call: Row) -> bool:
+    """Return whether a model has read that a call was denied, or its step is done: a resumed run does not ask again."""
+    step = journal.row(call.key.partition("/")[0])
+    if step is not None and step.status == "done":
+        return True
+    around = call.key.rpartition("/")[0]
+    keys = [row.key for row in journal.rows(None, around)]
+    return any(key.startswith(f"{around}/model.") for key in keys[keys.index(call.key) + 1 :])

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 
 from strands_cli.config import user_data_dir
-from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
+from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions, ways_to_answer
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import StoredJournal
 from strands_cli.errors import UsageError
@@ -18,15 +18,6 @@ from strands_cli.unicode_safety import printable
 # The question about a call that was cut off; its row has none.
 CUT_OFF = "it was running when the process ended: redo, skip or fail?"
 MOST_CHARACTERS = 1000
-
-
-def ways_to_answer(run_id: str, row: Row) -> list[list[str]]:
-    """Return the arguments of the commands that answer what a row waits for."""
-    if row.kind == "tool":
-        choices = (["--redo", row.key], ["--skip", row.key, "--result", "JSON"], ["--fail", row.key])
-        return [["resume", run_id, *choice] for choice in choices]
-    answer = ["--answer", str(row.detail.get("default") or "ANSWER")] if natural_answer(row) is None else []
-    return [["approve", run_id, row.key, *answer], ["reject", run_id, row.key]]
 
 
 def waiting_questions(journal: StoredJournal, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:

@@ -183,7 +183,9 @@ class PermissionCheck:
             decision = Decision("allow", f"typed by hand ({decision.rule})")
         key = attempt.effect.key
         # What a person has answered about this very call stays so, whatever is allowed meanwhile.
-        if decision.effect == "ask" or (decision.effect == "allow" and scope.is_answered(question_about(key), key)):
+        if decision.effect == "ask" or (
+            await scope.take_answer(question_about(key), key) and decision.effect == "allow"
+        ):
             decision = await approved(attempt, request, decision)
             decision = replace(decision, rule=self.redactor.text(decision.rule))
         scope.emit(

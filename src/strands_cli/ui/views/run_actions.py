@@ -10,7 +10,7 @@ from urllib.parse import quote
 from strands_cli.batch_ids import BATCH
 from strands_cli.engine.decisions import chosen_question
 from strands_cli.errors import ExitCode, UsageError
-from strands_cli.run_views import questions_of
+from strands_cli.run_views import questions_of, with_run
 from strands_cli.ui.frame import Ui, failure, go_to, store_words
 from strands_cli.ui.security import form_of
 
@@ -92,7 +92,11 @@ def _found(ui: Ui, request: Any) -> str:
 def _require_open(ui: Ui, run: str, key: str) -> None:
     """Raise `UsageError` with the answer that a question has got already, also while the run goes on with it."""
     with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
-        chosen_question(journal, key)
+        try:
+            chosen_question(journal, key)
+        except UsageError as error:
+            error.fix = with_run(error.fix, run, ui.place)
+            raise
 
 
 def _still_waits(ui: Ui, run: str) -> bool:

@@ -15,7 +15,7 @@ from strands_cli.cli.commands.running.run_execution import (
     print_outcome,
 )
 from strands_cli.cli.output import print_json, say
-from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
+from strands_cli.errors import ExitCode, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
@@ -48,6 +48,8 @@ def continue_run(
     from strands_cli import app
     from strands_cli.cli.commands.running.correct_run import correct_run, name_of
     from strands_cli.cli.commands.running.queued_continuation import is_of_workers, wait_for_worker
+    from strands_cli.engine.run_start import stored_request
+    from strands_cli.engine.waiting import store_permissions
 
     changes, flags = chosen.changes(), flags.placed()
     place = place_of(changes)
@@ -64,6 +66,7 @@ def continue_run(
                 return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
             if ends:  # what is only stored needs nothing of the machine where the run was started
                 act_on(journal, act, known)
+                store_permissions(journal, stored_request(journal, changes))
                 if not flags.quiet:
                     _say_next(journal)
                 if flags.as_json:
@@ -115,9 +118,14 @@ def require_unanswered(run: str, key: str, place: StorePlace) -> None:
     """
     from strands_cli import app
     from strands_cli.engine.decisions import chosen_question
+    from strands_cli.run_views import with_run
 
     with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
-        chosen_question(journal, key)
+        try:
+            chosen_question(journal, key)
+        except UsageError as error:
+            error.fix = with_run(error.fix, journal.run_id, journal.place)
+            raise
 
 
 def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flags: RunFlags) -> int:
@@ -158,11 +166,14 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
     import asyncio  # `--help` needs none of it
 
     from strands_cli.cli.commands.next_commands import explain_ending
+    from strands_cli.run_views import with_run
 
     try:
         asyncio.run(act(journal))
-    except WaitingForPerson as error:
-        known["questions"] = explain_ending(error, journal.place, journal.run_id)
+    except StrandsCliError as error:
+        error.fix = with_run(error.fix, journal.run_id, journal.place)
+        if isinstance(error, WaitingForPerson):
+            known["questions"] = explain_ending(error, journal.place, journal.run_id)
         raise
     finally:
         known["status"] = journal.get("status")

@@ -127,7 +127,7 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
-    act = answering(key, answer, flags, ends=then.no_resume)
+    act = answering(key, answer, flags, alone=then.no_resume or chosen.permits)
     change = Change(answers=key, here=then.here)
     return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
 
@@ -159,6 +159,8 @@ def reject(
         await give_answer(journal, SystemClock(), question, text, why)
         if not flags.quiet:
             say(f"{question.key}: rejected")
+        if not (then.no_resume or chosen.permits):
+            _require_all_answered(journal)
 
     change = Change(answers=key, here=then.here)
     return continue_run(run, chosen, flags, refuse, change=change, ends=then.no_resume)
@@ -188,11 +190,15 @@ def rerun(
     return rerun_from(run, from_key, var, chosen, flags)
 
 
-def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: bool = False) -> Act:
-    """Return what `approve` does: store an answer; the run continues unless other questions wait."""
+def answering(key: str | None, answer: str | None, flags: RunFlags, *, alone: bool = False) -> Act:
+    """Return what `approve` does: store an answer; the run continues unless other questions wait.
+
+    Args:
+        alone: Whether other questions do not matter: the run does not continue, or what it may do answers some of them.
+    """
 
     async def act(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer, open_questions
+        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer
         from strands_cli.engine.ports import SystemClock
 
         question = chosen_question(journal, key)
@@ -201,12 +207,18 @@ def answering(key: str | None, answer: str | None, flags: RunFlags, *, ends: boo
         await give_answer(journal, SystemClock(), question, text, typed=typed)
         if not flags.quiet:
             _report(question, text, is_seen=typed is not None)
-        waiting = open_questions(journal)
-        if waiting and not ends:
-            listed = ", ".join(row.key for row in waiting)
-            raise WaitingForPerson(f"the run {journal.run_id} waits for {len(waiting)} more: {listed}")
+        if not alone:
+            _require_all_answered(journal)
 
     return act
+
+
+def _require_all_answered(journal: StoredJournal) -> None:
+    from strands_cli.engine.decisions import open_questions
+
+    if waiting := open_questions(journal):
+        listed = ", ".join(row.key for row in waiting)
+        raise WaitingForPerson(f"the run {journal.run_id} waits for {len(waiting)} more: {listed}")
 
 
 def _report(question: Row, text: str, *, is_seen: bool) -> None:
@@ -226,12 +238,11 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
         WaitingForPerson: The answer is not a yes, so the question waits still.
     """
     from strands_cli.cli.terminal import TerminalHuman, is_interactive
-    from strands_cli.engine.decisions import needs_terminal
     from strands_cli.engine.journal import Question
     from strands_cli.policy import PermissionQuestion
 
     if not is_interactive():
-        if needs_terminal(question):
+        if (question.detail.get("call") or {}).get("needs_terminal"):  # a managed policy file asks
             message = f"a managed policy file asks {question.key}, so only a person at a terminal can say yes"
             raise Denied(message, fix="run the command at a terminal; `strands reject` needs none")
         return None

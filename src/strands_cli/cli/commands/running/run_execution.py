@@ -162,8 +162,8 @@ def explain_stop(
         how_to_continue,
         is_stored,
         waiting_lines,
-        with_run,
     )
+    from strands_cli.run_views import with_run
 
     if view.run_id is None and is_stored(begun, place):  # it was stopped before its first event
         view.run_id = begun
