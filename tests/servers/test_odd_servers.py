@@ -330,7 +330,7 @@ class _OverHttp(BaseHTTPRequestHandler):
         if identity is None:
             self._send(202, b"")
         elif method == "tools/call":
-            self._send(200, self.server.answer.replace(b"@", str(identity).encode()))  # type: ignore[attr-defined]
+            self._send(self.server.status, self.server.answer.replace(b"@", str(identity).encode()), self.server.kind)  # type: ignore[attr-defined]
         elif method in known:
             self._send(200, json.dumps({"jsonrpc": "2.0", "id": identity, "result": known[method]}).encode())
         else:
@@ -343,9 +343,8 @@ class _OverHttp(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         self._send(405, b"")
 
-    def _send(self, status: int, body: bytes) -> None:
+    def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
         self.send_response(status)
-        kind = "text/event-stream" if body.startswith(b"event:") else "application/json"
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.send_header("connection", "close")
@@ -356,19 +355,51 @@ class _OverHttp(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+PLAIN = LINE % "words"
+EVENT = f"event: message\ndata: {PLAIN}\n\n"
+ERROR = '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"out of paper"}}'
+EVENTS, JSON = "text/event-stream", "application/json"
+
+
 @pytest.mark.parametrize(
-    ("answer", "seen"),
+    ("kind", "answer", "seen"),
     [
-        ((LINE % f"cut here: {HALF}").encode(), "cut here: \ufffd"),
-        ((LINE % "latin \xe9").encode("latin-1"), "latin \ufffd"),
-        (b"event: message\ndata: " + (LINE % f"an event: {HALF}").encode() + b"\n\n", "an event: \ufffd"),
-        (LINE[:-5].encode(), "parse"),
-        (b"<html>502</html>", "parse"),
+        (JSON, LINE % f"cut here: {HALF}", "cut here: \ufffd"),
+        (JSON, (LINE % "latin \xe9").encode("latin-1"), "latin \ufffd"),
+        (EVENTS, f"event: message\ndata: {LINE % f'an event: {HALF}'}\n\n", "an event: \ufffd"),
+        (JSON, LINE[:-5], "cannot be read"),
+        ("text/html", "<html>502</html>", "<html>502</html>"),
+        (JSON, "", "without content"),
+        (JSON, ERROR % "null", "out of paper"),
+        (EVENTS, f"data: {ERROR % 'null'}\n\n", "out of paper"),
+        (JSON, '{"jsonrpc":"2.0","id":@,"error":"out of paper"}', "out of paper"),
+        (JSON, PLAIN.replace("@", "98765"), "98765"),
+        (EVENTS, EVENT.replace("@", "98765"), "98765"),
+        (JSON, "\ufeff" + PLAIN, "words"),
+        (JSON, f"[{PLAIN}]", "words"),
+        (JSON, EVENT, "words"),
+        ("", PLAIN, "words"),
+        ("text/plain", PLAIN.replace("@", "@.0"), "words"),
+        (EVENTS, PLAIN, "words"),
+        (EVENTS, EVENT[:-1], "words"),
+        (EVENTS, EVENT.replace("\n", "\r"), "words"),
+        (EVENTS, EVENT.replace("event: message", "event: answer"), "words"),
+        (EVENTS, f"data: working on it\n\nid: 7\n{EVENT}", "words"),
+        (EVENTS, EVENT.replace('"result"', '\ndata: "result"'), "words"),
+        (EVENTS, "data: working on it\n\n", "working on it"),
+        (JSON, "{'jsonrpc': '2.0', 'id': @, 'result': {'content': ['words']}}", "words"),
     ],
 )
-def test_what_is_odd_over_http_costs_no_more(site: Site, answer: bytes, seen: str) -> None:
+def test_what_is_odd_over_http_costs_no_more(site: Site, kind: str, answer: str | bytes, seen: str) -> None:
+    assert seen in over_http(site, answer, kind)
+
+
+def over_http(site: Site, answer: str | bytes, kind: str = JSON, status: int = 200) -> str:
+    """Return what the model gets of a call whose answer is this response."""
+    began = time.monotonic()
     with ThreadingHTTPServer(("127.0.0.1", 0), _OverHttp) as server:
-        server.answer = answer  # type: ignore[attr-defined]
+        server.answer = answer.encode() if isinstance(answer, str) else answer  # type: ignore[attr-defined]
+        server.kind, server.status = kind, status  # type: ignore[attr-defined]
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         site.servers.append({"id": "odd", "url": f"http://127.0.0.1:{server.server_port}/mcp"})
@@ -376,5 +407,18 @@ def test_what_is_odd_over_http_costs_no_more(site: Site, answer: bytes, seen: st
         server.shutdown()
         thread.join()
     assert ran.error is None, ran.error
+    assert time.monotonic() - began < 60
     assert sorted(site.world.tools(0)) == ["odd", "read"]
-    assert seen in site.results()[0]
+    (result,) = site.results()
+    assert "validation error" not in result
+    return result
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "seen"),
+    [(400, ERROR % "null", "out of paper"), (422, '{"detail": "out of paper"}', "HTTP 422"), (418, "", "HTTP 418")],
+)
+def test_a_call_that_is_refused_over_http_says_why(site: Site, status: int, answer: str, seen: str) -> None:
+    result = over_http(site, answer, status=status)
+    assert seen in result
+    assert not answer or "out of paper" in result

@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from strands_cli.addresses import OpenNetwork
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
+from strands_cli.tools.mcp.read_responses import ReadEvents, ReadJson, request_in
 from strands_cli.tools.mcp.wire_text import REPLACED, readable
 from strands_cli.tools.pinned_transport import UnopenedPlace, addresses_of, pinned_connections
 from strands_cli.tools.tls_context import library_of, tls_context_for
@@ -20,6 +21,7 @@ FIRST_ERROR = 400
 # Statuses that mean that the server cannot be used now; other errors are about the one request.
 _REFUSING = (401, 403, 404, 407, 429)
 _NO_SESSION = 404
+_ACCEPTED = 202
 _PROXY_PORT = 80
 # Seconds for a connection and a request, and between two events of a stream: those of the library's own client.
 _TIMEOUT_S, _EVENT_TIMEOUT_S = 30.0, 300.0
@@ -88,8 +90,9 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
     class Capped(http.AsyncByteStream):  # type: ignore[misc,name-defined]
         """The bytes of a response, up to the limit."""
 
-        def __init__(self, inner: Any) -> None:
+        def __init__(self, inner: Any, read: ReadJson | ReadEvents | None) -> None:
             self._inner = inner
+            self._read = read
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             left = MAX_MESSAGE_BYTES
@@ -101,16 +104,18 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
                     raise http.ReadError(link.fault)
                 # By whole lines: a character may be cut between two chunks.
                 lines, end, rest = (rest + chunk).rpartition(b"\n")
-                if end:
-                    yield self._readable(lines) + end
-            if rest:
-                yield self._readable(rest)
+                if end and (passed := self._passed(lines + end)):
+                    yield passed
+            if rest and (passed := self._passed(rest)):
+                yield passed
+            if self._read is not None:
+                yield self._read.end()
 
-        def _readable(self, lines: bytes) -> bytes:
+        def _passed(self, lines: bytes) -> bytes:
             text = readable(lines)
             if text != lines:
                 link.note(REPLACED)
-            return text
+            return text if self._read is None else self._read.feed(text)
 
         async def aclose(self) -> None:
             await self._inner.aclose()
@@ -125,6 +130,20 @@ def _checked(link: Link, client: Any) -> Callable[[Any], Any]:
         if response.headers.get("content-encoding", "identity") != "identity":
             link.fault = "it compresses its answers, which it was asked not to"
             raise http.ReadError(link.fault)
-        response.stream = Capped(response.stream)
+        response.stream = Capped(response.stream, _reader_of(response, link))
 
     return check
+
+
+def _reader_of(response: Any, link: Link) -> ReadJson | ReadEvents | None:
+    """Return what reads the body of the answer to a request; None for what answers none, or is about the connection."""
+    status = response.status_code
+    request = request_in(response.request.content) if response.request.method == "POST" else None
+    if request is None or status in (_ACCEPTED, *_REFUSING) or status >= 500:
+        return None
+    kind = str(response.headers.get("content-type", "")).lower()
+    if status < FIRST_ERROR and kind.startswith("text/event-stream"):
+        return ReadEvents(request, link)
+    # Also what names another type: the client would show no more than that type.
+    response.headers["content-type"] = "application/json"
+    return ReadJson(request, link, f"it answered HTTP {status}" if status >= FIRST_ERROR else "")

@@ -10,6 +10,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from mcp.shared.message import SessionMessage
@@ -34,9 +35,9 @@ _BARE = frozenset({"content", "structuredContent", "isError", "_meta"})
 class Requests:
     """The requests that have been sent, by id, and which of them wait for an answer."""
 
-    def __init__(self) -> None:
-        self._sent: set[Any] = set()
-        self._waiting: dict[Any, str] = {}
+    def __init__(self, waiting: Mapping[Any, str] = MappingProxyType({})) -> None:
+        self._sent: set[Any] = set(waiting)
+        self._waiting: dict[Any, str] = dict(waiting)
 
     def send(self, message: Any) -> None:
         """Take a message that is sent."""
@@ -166,6 +167,15 @@ def _made(value: Mapping[str, Any], requests: Requests) -> SessionMessage | None
     if not hasattr(message, "method"):
         requests.answered(message.id)
     return SessionMessage(message)
+
+
+def unread_answer(body: bytes, request: Requests, link: Link, status: str = "") -> SessionMessage | None:
+    """Return the error for a body that is not a message, or for a status that refuses the request."""
+    text = " ".join(body.decode("utf-8", "replace").split())
+    if not status and text:
+        return _unread(text, None, request, link)
+    what = f"{status}: {shortened(text, _SHOWN)}" if status and text else status or "it sent an answer without content"
+    return _failed(what, request.only, request, link)
 
 
 def _unread(text: str, identity: Any, requests: Requests, link: Link) -> SessionMessage | None:
