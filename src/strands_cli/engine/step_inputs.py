@@ -146,11 +146,12 @@ class StepInputs:
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
         agent, names = self._plan.agents[step.agent], visit.names
         values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
-        system_prompt = self._system_prompt(agent, {} if is_part(scope) else {**names, **values}, scope.key)
+        known = {**names, **values} if values else names
+        system_prompt = self._system_prompt(agent, {} if is_part(scope) else known, scope.key)
         if step.input is not None:
-            prompt = self.render(step.input, {**names, **values}, where=f"{scope.key}.input")
+            prompt = self.render(step.input, known, where=f"{scope.key}.input")
         else:
-            prompt = {**names, **values}["last_response"] if visit.index else system_prompt
+            prompt = known["last_response"] if visit.index else system_prompt
         if not prompt.strip():
             message = f"{scope.key} has an empty input for the agent '{agent.id}'"
             raise FileAtFault(message, fix="give the step an `input`; a step before it may have answered with nothing")

@@ -87,13 +87,19 @@ class Redactor:
 
     def record(self, record: Record) -> Record:
         """Return a data class (an event, a finding, a result) with its texts and its JSON redacted."""
-        names = _names_of(type(record))
-        held = {name: value for name in names if isinstance(value := getattr(record, name), (str, dict, list, tuple))}
-        texts = [value for value in held.values() if isinstance(value, str)]
+        held: list[tuple[str, Any]] = []
+        texts: list[str] = []
+        for name in _names_of(type(record)):
+            value = getattr(record, name)
+            if type(value) is str:
+                texts.append(value)
+                held.append((name, value))
+            elif value and isinstance(value, (str, dict, list, tuple)):
+                held.append((name, value))
         # One search in all texts: few records hold anything to hide.
         if len(texts) == len(held) and not self.may_hide_in(*texts):
             return record
-        changed = {name: after for name, before in held.items() if (after := self._of_same_type(before)) != before}
+        changed = {name: after for name, before in held if (after := self._of_same_type(before)) != before}
         return dataclasses.replace(record, **changed) if changed else record
 
     def stream(self) -> RedactedStream:

@@ -210,29 +210,35 @@ class Budget:
         budget = cls(limits, clock, journal.get("id") or "RUN", spender)
         agent, worked = spender.agent, 0.0
         for row in rows:
-            budget.latest = max(budget.latest, row.ended_at or row.started_at)
+            ended = row.ended_at or row.started_at
+            budget.latest = max(budget.latest, ended)
             if row.detail.get(REUSED):
                 continue
             key = row.key.removeprefix(spender.prefix)
             acting = spender.agents_of(key) if agent is not None else ()
             is_own = acting[-1:] == (agent,) if agent is not None else "/" not in key
             if row.kind == "step" and is_own:
-                worked += max(0.0, (row.ended_at or row.started_at) - row.started_at)
-            if agent is not None and agent not in acting:
-                continue
-            budget.tool_calls += row.paid_calls - (row.status == "done") if row.kind == "tool" else 0
-            if row.kind == "row" and row.ended_at is not None:
-                budget.count_run(row.key, row.usage, row.cost)
-            if row.kind == "model" and row.paid_calls:
-                budget.count_model_call(row.usage, row.cost, calls=row.paid_calls)
-            if row.status != "done":
-                continue
-            if row.kind == "tool":
-                budget.count_tool_call()
-            elif row.is_step and (agent is None or is_own):
-                budget.count_step()
+                worked += max(0.0, ended - row.started_at)
+            if agent is None or agent in acting:
+                budget._count_row(row, is_own=agent is None or is_own)
         budget.earlier_s = worked_before(journal, budget.latest) if spender.is_run else worked
         return budget
+
+    def _count_row(self, row: Row, *, is_own: bool) -> None:
+        """Count what a row of the journal says was spent."""
+        is_done = row.status == "done"
+        if row.kind == "model":
+            if paid := row.paid_calls:
+                self.count_model_call(row.usage, row.cost, calls=paid)
+        elif row.kind == "tool":
+            self.tool_calls += row.paid_calls - is_done
+            if is_done:
+                self.count_tool_call()
+        elif row.kind == "row":
+            if row.ended_at is not None:
+                self.count_run(row.key, row.usage, row.cost)
+        elif is_done and is_own and row.is_step:
+            self.count_step()
 
     @classmethod
     def of_many(cls, limits: Budgets, clock: Clock, runs: str, fix: str, *, earlier_s: float = 0.0) -> Budget:
