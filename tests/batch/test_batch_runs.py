@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typer.main import get_command
 from strands_cli.cli.program import program
 from tests.batch.kit import OUT, STEPS, Rows
 from tests.cli.strands import Ran
+from tests.fakes.model_server import ModelServer, Turn
 
 GATE = [*STEPS, {"type": "hitl", "prompt": "Publish {{ topic }}?"}]
 
@@ -172,6 +174,41 @@ def test_rows_that_wait_go_on_with_what_a_resumed_batch_allows_or_denies(rows: R
     assert (denied.code, denied.document["rows"]["failed"]) == (21, 2)
     assert rows.strands("batch", "retry", "last", "--failed", "--allow", "note").code == 0
     assert [line["status"] for line in rows.lines(OUT)] == ["completed", "completed"]
+
+
+def note_and_tell(request: dict[str, Any]) -> Turn:
+    """Call the tool where there is one, then repeat what was said last."""
+    last = request["messages"][-1]
+    if request.get("tools") and last["role"] != "tool":
+        return Turn(calls=[("note", {"text": "x"})])
+    return Turn(re.findall(r"noted|denied|About \w+", json.dumps(last))[-1])
+
+
+@pytest.mark.parametrize("asked", ["--deny", ""], ids=["denied by an option", "denied by a rule"])
+def test_the_printed_command_does_what_was_denied_in_failed_rows_and_what_follows(rows: Rows, asked: str) -> None:
+    rows.folder.tool("note", "return answer('noted')", annotations={"readOnlyHint": False})
+    agents = {"writer": {"prompt": "x", "tools": ["native:note"]}, "reader": {"prompt": "x", "tools": []}}
+    outputs = {"artifacts": [{"path": "a.txt", "from": "{{ last_response }}"}]}
+    steps = [
+        {"agent": "writer", "input": "About {{ topic }}"},
+        {"agent": "reader", "input": "Read: {{ last_response }}"},
+    ]
+    rule = rows.folder.write("rules.yaml", 'version: 1\nrules: [{deny: "note(text=x)"}]\n')
+    rows.flow(steps, agents=agents, outputs=outputs)
+    rows.csv("bees", "ants")
+    options = [asked] if asked else ["--policy", str(rule), "--fail-on-denied"]
+    with ModelServer(note_and_tell) as rows.server:
+        ran = rows.batch(*options)
+        assert (ran.code, rows.responses()) == (21, [None, None]), ran.err
+        line = re.findall(r"strands (batch retry .*)", ran.err)[-1].split()
+        if asked:
+            assert rows.strands("batch", "retry", "last", "--failed").code == 21, "nothing new is allowed"
+        else:
+            rule.write_text("version: 1\nrules: [{allow: note}]\n")
+        fixed = rows.strands(*line)
+    assert (fixed.code, rows.responses()) == (0, ["noted", "noted"]), fixed.err
+    assert len(list((rows.folder.work / "artifacts").glob("*/a.txt"))) == 2
+    assert rows.lines()[0]["model_calls"] == (9 if asked else 6), "what was paid for before counts"
 
 
 def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:

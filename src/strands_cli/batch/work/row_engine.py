@@ -22,7 +22,7 @@ from strands_cli.engine.run_start import (
 )
 from strands_cli.engine.stored_runs import opened_run
 from strands_cli.engine.turns import ProviderLimits, read_provider_limits
-from strands_cli.engine.waiting import NoPerson, store_permissions
+from strands_cli.engine.waiting import NoPerson, redo_denied, store_permissions
 from strands_cli.errors import CannotStore, RunRecordError
 from strands_cli.planning import require_runnable
 from strands_cli.planning.watch import workspace_of
@@ -143,6 +143,7 @@ class LocalRows:
             known, is_widened = outcome_in(journal), store_permissions(journal, self.request)
             if known is not None and not self._goes_on(known, journal, is_widened=is_widened):
                 return known
+            await redo_denied(journal)
             request = self._request(row, stored_request(journal, {}))
             planned = without_own_artifacts(self._plan(row, request), journal)
             require_runnable(planned)

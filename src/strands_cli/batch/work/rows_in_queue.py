@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli import app
 from strands_cli.batch.rows import RowOutcome, RowWatch, goes_on_alone, outcome_in
-from strands_cli.engine.waiting import store_permissions
+from strands_cli.engine.waiting import redo_denied, store_permissions
 from strands_cli.errors import RunRecordError, Unreachable
 from strands_cli.queues import Ticket, queue_at
 from strands_cli.workers.submitted import Submission, submittable, wait_again
@@ -112,6 +112,7 @@ class QueuedRows:
             if journal.get("ticket") is None:  # it began in the process of the batch
                 journal.put(ticket=self._ticket(row).as_dict(), **self._submission.facts(self._session.planned))
             store_permissions(journal, self._session.request)
+            asyncio.run(redo_denied(journal))
             return wait_again(journal)
 
     def _known(self, row: BatchRow) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from strands_cli.engine.decisions import rows_before
 from strands_cli.engine.denials import failure_in, is_refusal
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import StoredJournal
 from strands_cli.engine.waiting.question_hooks import tell_of_questions
 from strands_cli.engine.waiting.sendable_questions import portable_command
-from strands_cli.errors import CallDenied, StrandsCliError, WaitingForPerson
+from strands_cli.errors import CallDenied, ExitCode, StrandsCliError, WaitingForPerson
 from strands_cli.events import ALLOWED_BY, NO_PERSON
 
 if TYPE_CHECKING:
@@ -31,14 +33,12 @@ def way_after_denial(journal: StoredJournal) -> str:
 
     A step whose model, or what follows it, has read that the call was denied is done in a new run.
     """
-    denied = [row for row in journal.rows("tool") if row.detail.get("decision") == "deny"]
+    denied, refused = _denied_calls(journal)
     unasked = [row for row in denied if row.detail.get(NO_PERSON)]
-    names = dict.fromkeys(row.detail.get(ALLOWED_BY) for row in unasked)
-    options = [word for name in names if name for word in ("--allow", name)]
+    options = allowing_options(journal)
     if any(ALLOWED_BY not in row.detail for row in unasked):  # a person alone can answer, now or later
         options = [*options, "--detach"]
-    refused = [row for row in journal.rows("tool") if is_refusal(failure_in(row))] if not denied else []
-    words = [*_continuation(journal, unasked or denied or refused), *options]
+    words = [*_continuation(journal), *options]
     first = "" if unasked else "change the rule that denies it, then: "
     if refused:
         fixes = dict.fromkeys(failure.fix for failure in map(failure_in, refused) if failure and failure.fix)
@@ -46,22 +46,55 @@ def way_after_denial(journal: StoredJournal) -> str:
     return first + portable_command(*words, store=journal.place)
 
 
-def _continuation(journal: StoredJournal, denied: list[Row]) -> Iterator[str]:
-    again = {row.key.partition("/")[0] for row in denied}
-    from_key = next((row.key for row in journal.rows("step") if row.key in again), None)
-    if from_key is None or not any(_is_known(journal, row) for row in denied):
+def allowing_options(journal: StoredJournal) -> list[str]:
+    """Return the options that allow the calls which a run was denied without a person."""
+    unasked = [row for row in _denied_calls(journal)[0] if row.detail.get(NO_PERSON)]
+    names = dict.fromkeys(row.detail.get(ALLOWED_BY) for row in unasked)
+    return [word for name in names if name for word in ("--allow", name)]
+
+
+async def redo_denied(journal: StoredJournal) -> None:
+    """Record of a run that has failed since calls were denied that it does their step again, and all that follows."""
+    if journal.get("status") != "failed" or journal.get("exit_code") != int(ExitCode.DENIED):
+        return
+    if (key := _step_in_new_run(journal)) is None:
+        return
+    before = {row.key for row in rows_before(journal, key)}
+    for row in [row for row in journal.rows() if row.status == "done" and row.key not in before]:
+        detail = {**row.detail, **row.as_replaced(), "error": "done again, since a call was denied"}
+        await journal.write(dataclasses.replace(row, status="failed", detail=detail))
+
+
+def _denied_calls(journal: StoredJournal) -> tuple[list[Row], list[Row]]:
+    """Return the calls that were denied, and where there are none those that their tools have refused."""
+    denied = [row for row in journal.rows("tool") if row.detail.get("decision") == "deny"]
+    return denied, [row for row in journal.rows("tool") if is_refusal(failure_in(row))] if not denied else []
+
+
+def _continuation(journal: StoredJournal) -> Iterator[str]:
+    if (key := _step_in_new_run(journal)) is None:
         yield from ("resume", journal.run_id)
         return
-    yield from ("rerun", journal.run_id, "--from", from_key)
+    yield from ("rerun", journal.run_id, "--from", key)
     if journal.row("artifacts") is not None:
         yield "--force"
 
 
+def _step_in_new_run(journal: StoredJournal) -> str | None:
+    """Return the first step with a denied call, unless a resumed run asks about all of them again."""
+    denied, refused = _denied_calls(journal)
+    calls = [row for row in denied if row.detail.get(NO_PERSON)] or denied or refused
+    steps = {row.key.partition("/")[0] for row in calls}
+    first = next((row.key for row in journal.rows("step") if row.key in steps), None)
+    return first if any(_is_known(journal, row) for row in calls) else None
+
+
 def _is_known(journal: StoredJournal, call: Row) -> bool:
-    """Return whether a model has read that a call was denied, or its step is done: a resumed run does not ask again."""
-    step = journal.row(call.key.partition("/")[0])
-    if step is not None and step.status == "done":
+    """Return whether a model has read that a call was denied, or what it is a part of is done."""
+    parts = call.key.split("/")[:-1]
+    around = [journal.row("/".join(parts[: number + 1])) for number in range(len(parts))]
+    if any(row is not None and row.status == "done" for row in around):
         return True
-    around = call.key.rpartition("/")[0]
-    keys = [row.key for row in journal.rows(None, around)]
-    return any(key.startswith(f"{around}/model.") for key in keys[keys.index(call.key) + 1 :])
+    step = "/".join(parts)
+    keys = [row.key for row in journal.rows(None, step)]
+    return any(key.startswith(f"{step}/model.") for key in keys[keys.index(call.key) + 1 :])

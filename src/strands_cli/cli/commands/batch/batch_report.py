@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.errors import ExitCode, RunRecordError
 from strands_cli.phrases import counted, shortened
 from strands_cli.run_views import command
 
@@ -120,7 +122,8 @@ def next_lines(
     if tally.left:
         yield f"to continue: {command('batch', 'resume', batch, *larger, store=place)}"
     if tally.failed:
-        yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', *larger, store=place)}"
+        options = [*_allowing(tally, place), *larger]
+        yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', *options, store=place)}"
     for tool, count in sorted(tally.undecided.items()):
         yield f"calls of {tool} were cut off in {counted(count, 'row')}; make them again, or do not, or let these fail:"
         for way in ("redo", "skip", "fail"):
@@ -129,6 +132,22 @@ def next_lines(
         yield f"when they are answered: {command('batch', 'resume', batch, *larger, store=place)}"
     elif tally.waiting:
         yield f"what waits, and how to answer it: {command('batch', 'status', batch, store=place)}"
+
+
+def _allowing(tally: BatchTally, place: StorePlace) -> list[str]:
+    """Return the options that allow the calls without which rows have failed."""
+    from strands_cli.engine.stored_runs import journals_of, store_at
+    from strands_cli.engine.waiting import allowing_options
+
+    if ExitCode.DENIED not in tally.exit_codes:
+        return []
+    names: dict[str, None] = {}
+    with contextlib.closing(store_at(place)) as store:
+        for journal in journals_of(store, [one.runs[0] for one in tally.failures.values()]):
+            if not isinstance(journal, RunRecordError):
+                with contextlib.closing(journal):
+                    names |= dict.fromkeys(allowing_options(journal)[1::2])
+    return [word for name in names for word in ("--allow", name)]
 
 
 def waiting_lines(waiting: Sequence[Mapping[str, Any]], count: int) -> Iterable[str]:
