@@ -176,8 +176,27 @@ def test_rows_that_wait_go_on_with_what_a_resumed_batch_allows_or_denies(rows: R
     assert [line["status"] for line in rows.lines(OUT)] == ["completed", "completed"]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("topic\nbees\nants,3\n", True),
+        ("topic,count\nbees,many\nants,3\n", True),
+        ("topic,nosuch\nbees,1\n", False),
+        ("topic,nosuch\nbees,1\nants\n", False),
+    ],
+)
+def test_the_fix_of_rows_that_cannot_be_used_names_the_option_where_it_helps(
+    rows: Rows, text: str, is_named: bool
+) -> None:
+    rows.flow(inputs={"required": {"topic": "string"}, "optional": {"count": "integer"}})
+    rows.folder.write("rows.csv", text)
+    ran = rows.batch()
+    assert (ran.code, "--skip-bad-rows" in ran.err) == (3, is_named), ran.err
+    assert rows.batch("--skip-bad-rows").code == (0 if is_named else 3)
+
+
 def note_and_tell(request: dict[str, Any]) -> Turn:
-    """Call the tool where there is one, then repeat what was said last."""
+    """Call the tool where there is one, then repeat the last message."""
     last = request["messages"][-1]
     if request.get("tools") and last["role"] != "tool":
         return Turn(calls=[("note", {"text": "x"})])

@@ -68,6 +68,31 @@ def test_a_run_that_fails_counts_its_failed_calls_in_json(folder: Folder) -> Non
     assert "1 of 1 tool call failed" in done.err
 
 
+def test_a_refusal_by_the_tool_of_a_step_fails_a_run_that_wants_no_denied_call_with_21(folder: Folder) -> None:
+    for tool, given in (("web_fetch", {"url": NOWHERE}), ("file_read", {"path": "../x"})):
+        folder.workflow([{"tool": f"native:{tool}", "input": given}])
+        done = folder.strands("run", "flow.yaml", "--fail-on-denied", "--json")
+        assert (done.code, done.document["status"], done.document["error"]["code"]) == (21, "failed", "denied")
+        assert re.search(r"(allow_private|mounts).*; then: strands resume ", done.document["error"]["fix"])
+        folder.workflow([{"tool": f"native:{tool}", "input": given, "on_error": "continue"}])
+        assert folder.strands("run", "flow.yaml", "--fail-on-denied").code == 21
+        assert folder.strands("run", "flow.yaml").code == 0
+
+
+def test_a_quiet_run_names_each_failed_call_once(folder: Folder) -> None:
+    calls = [{"current_time": {"timezone": "Nowhere"}}, {"current_time": {}}, {"file_read": {"path": "../x"}}]
+    folder.workflow(
+        [{"agent": "writer", "input": "Look."}], {"steps.0": [{"calls": calls}, {"text": "done"}]}, agents=WRITER
+    )
+    done = folder.strands("run", "flow.yaml", "-q")
+    assert (done.code, done.out) == (0, "done\n")
+    assert re.findall(r"^(failed|denied): (\w+)", done.err, re.MULTILINE) == [
+        ("denied", "file_read"),
+        ("failed", "current_time"),
+    ]
+    assert "Nowhere" in done.err
+
+
 @pytest.mark.parametrize("has_config", [False, True])
 def test_the_setting_that_is_printed_permits_the_call(folder: Folder, has_config: bool) -> None:
     folder.trusts_every_workflow()

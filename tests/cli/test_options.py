@@ -15,6 +15,7 @@ from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_
 from strands_cli.cli.program import program, run_program
 from strands_cli.errors import UsageError
 from strands_cli.planning.run_request import default_of, options
+from tests.cli.strands import Folder
 from tests.wordings import Wording
 
 FLAGS = [field.name for field in dataclasses.fields(RunFlags)]
@@ -134,3 +135,13 @@ def test_an_option_of_an_earlier_version_is_answered_with_what_to_write_now(
     assert not {option} & known, "an option of that name would act"
     if before[:1] == ["run"]:
         wording(fixes[0])
+
+
+@pytest.mark.parametrize("number", ["0", "-5"])
+@pytest.mark.parametrize("verb", [["run", "flow.yaml"], ["plan", "flow.yaml"], ["batch", "flow.yaml", "rows.csv"]])
+def test_an_answer_without_tokens_cannot_be_asked_for(folder: Folder, verb: list[str], number: str) -> None:
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "done"}]})
+    folder.write("rows.csv", "topic\n")
+    ran = folder.strands(*verb, "--max-tokens", number)
+    assert ran.code == 2
+    assert "--max-tokens" in ran.err

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.conversations import Conversations, fields_of, without_fields
-from strands_cli.engine.denials import has_denial
+from strands_cli.engine.denials import has_denial, is_refusal
 from strands_cli.engine.journal import Question
 from strands_cli.engine.ports import AgentRequest, Ports
 from strands_cli.engine.step_results import StepResult, failure_of, json_of, text_of
@@ -196,7 +196,8 @@ class StepInputs:
                 return StepResult(text, tool.name, output=output), {}
             problem = f"{scope.key}: the tool {tool.name} failed: {text}"
             if not step.continues_after_error:
-                if has_denial(self._ports.journal.rows(None, scope.key)):
+                is_refused = self._ports.fail_on_denied and is_refusal(failure)
+                if is_refused or has_denial(self._ports.journal.rows(None, scope.key)):
                     raise CallDenied(problem)
                 otherwise = "to continue after an error of the tool: `on_error: continue` in the step"
                 if failure.fix:

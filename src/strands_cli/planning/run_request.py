@@ -35,6 +35,7 @@ class Option:
         is_stored: Whether the run's journal stores it, so that a resume has it again.
         again: Whether commands that continue a stored run have it too, so that it can change.
         help_again: Their help text, where it differs.
+        least: The smallest number that it takes.
         in_python: Whether the Python API has it: `strands_cli.api.RunChoices` derives from these.
     """
 
@@ -45,6 +46,7 @@ class Option:
     is_stored: bool = False
     again: bool = False
     help_again: str | None = None
+    least: int | None = None
     in_python: bool = True
 
 
@@ -150,6 +152,7 @@ class RunRequest:
         heading=MODEL,
         help="Maximum length of an answer in tokens, for all agents.",
         metavar="N",
+        least=1,
         is_stored=True,
     )
     allow: tuple[str, ...] = option(

@@ -159,7 +159,7 @@ class CsvRows:
         cells, columns = counted(found, "cell"), counted(len(self.columns), "column")
         where = self._lines.where(line, column)
         fix = "add or remove cells; a cell with a comma or a quote in it needs quotes around it"
-        return Finding(BAD_ROW, f"the row has {cells}, and there are {columns}", where, fix)
+        return Finding(BAD_ROW, f"the row has {cells}, and the file has {columns}", where, fix)
 
     def _misquoted(self, error: csv.Error) -> InvalidInput:
         raw, first = self._raw

@@ -23,11 +23,13 @@ class RowFindings:
         self.shown: list[Finding] = []
         self.count = 0
         self.of_rows: list[Finding] = []
+        self._in_rows = 0
         self.left_out: dict[int, dict[str, Any]] = {}
 
     def add_of_row(self, number: int, line: int, finding: Finding) -> None:
         """Take a finding about one row, which is left out if such rows are skipped."""
         if not self.skips:
+            self._in_rows += 1
             self.add(finding)
             return
         if len(self.of_rows) < MOST_SHOWN:
@@ -58,9 +60,10 @@ class RowFindings:
         if not self.count:
             return
         rest = self.count - len(self.shown)
+        skip = ", or leave out the rows that cannot be used: --skip-bad-rows" if self._in_rows == self.count else ""
         further = f"; the first {MOST_SHOWN} are above, {rest} more are like them or follow" if rest else ""
         raise InvalidInput(
             f"the rows in {name} cannot be used: {counted(self.count, 'problem')}{further}",
             findings=self.shown,
-            fix="nothing was sent or stored; correct the file and run the command again",
+            fix=f"nothing was sent or stored; correct the file and run the command again{skip}",
         )

@@ -172,6 +172,7 @@ def option_of(name: str, *, again: bool = False) -> Any:
         typer.Option(
             *one.flags,
             metavar=one.metavar,
+            min=one.least,
             help=text,
             autocompletion=completions.OF_OPTIONS.get(name),
             rich_help_panel=one.heading,

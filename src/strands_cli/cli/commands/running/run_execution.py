@@ -113,7 +113,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             if view.run_id is not None:
                 notify_later(notice, planned.store, view.run_id)
             answer.end().pause()
-            repeat_denials(view, quiet=flags.quiet)
+            repeat_failed_calls(view, quiet=flags.quiet)
             for one in trace:
                 leave_trace(one, request, flags)
             leave_report(flags, view.run_id, planned, request)
@@ -217,16 +217,21 @@ def warn_of_questions(planned: Plan, request: RunRequest) -> None:
         say(one_line(message))
 
 
-def repeat_denials(view: View, *, quiet: bool) -> None:
+def repeat_failed_calls(view: View, *, quiet: bool) -> None:
     """Repeat at the end which calls were denied; also with `--quiet`, since something was not done.
 
-    A refusal by the tool itself has its reason under the call, which a person who reads the lines has seen.
+    A refusal by the tool itself, and any other failure, has its reason under the call, which a person who reads the
+    lines has seen.
     """
     for one in view.denials:
-        if one.by_tool and not quiet:
-            continue
-        times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
-        say(one_line(f"denied: {one.tool}{times}: {with_fix(one.rule, one.fix)}"))
+        if quiet or not one.by_tool:
+            times = f" ({counted(one.denied, 'call')})" if one.denied > 1 else ""
+            say(one_line(f"denied: {one.tool}{times}: {with_fix(one.rule, one.fix)}"))
+    refused = {(one.tool, one.rule) for one in view.denials}
+    for call in view.finished.failures if quiet and view.finished else ():
+        if call.code != "denied" and (call.tool, call.reason) not in refused:
+            times = f" ({call.failed} of {counted(call.calls, 'call')})" if call.calls > 1 else ""
+            say(one_line(f"failed: {call.tool}{times}: {with_fix(call.reason, call.fix)}"))
 
 
 def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
