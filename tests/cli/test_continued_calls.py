@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
+
+import pytest
+import yaml
 
 from strands_cli.engine.stored_runs.described_run import named_run
 from strands_cli.errors import RunRecordError
 from strands_cli.store_place import StorePlace
 from tests.cli.strands import Folder, Ran
+from tests.fakes.http_service import HttpService
 
 GATE = {"type": "hitl", "prompt": "Publish?"}
 
@@ -69,15 +74,61 @@ def test_a_stored_answer_leaves_no_question_behind_and_names_the_next_command(fo
     assert folder.strands(*shlex.split(line.removeprefix("next: strands "))).code == 0
 
 
-def test_a_tool_step_takes_what_the_advice_writes_into_tools(folder: Folder) -> None:
-    fetch = {"tool": "native:web_fetch", "input": {"url": "http://127.0.0.1:9/x"}}
-    folder.workflow([fetch])
-    failed = folder.strands("run", "flow.yaml")
-    assert "`tools.python` for a tool step" in failed.err
-    entry = {"tool": "native:web_fetch", "config": {"allow_private": ["127.0.0.1:9"]}}
-    folder.workflow([fetch], tools={"python": [entry]})
-    folder.strands("trust", "flow.yaml")
-    assert "not a public address" not in folder.strands("run", "flow.yaml").err
+EXEC = "native:python_exec"
+SLEEP = "import time; time.sleep(0.4)"
+FILL = "open('x', 'wb').write(b'x' * 5_000_000)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "config", "advised", "better"),
+    [
+        ({"code": SLEEP, "timeout": 0.2}, {}, "`timeout` in the input", {"timeout": 20}),
+        ({"code": SLEEP}, {"timeout_s": 0.2}, "`timeout` in the input", {"timeout": 20}),
+        ({"code": SLEEP, "timeout": 20}, {"max_timeout_s": 0.2}, "`max_timeout_s` in the `config`", {}),
+        ({"code": FILL}, {"disk_mb": 1}, "`disk_mb` in the `config`", {}),
+        ({"code": "len(b'x' * 300_000_000)"}, {"memory_mb": 128}, "`memory_mb` in the `config`", {}),
+    ],
+)
+def test_a_limit_of_a_tool_step_is_raised_where_the_message_says(
+    arguments: dict[str, Any], config: dict[str, Any], advised: str, better: dict[str, Any], folder: Folder
+) -> None:
+    def run(arguments: dict[str, Any], config: dict[str, Any]) -> Ran:
+        tools = {"tools": {"python": [{"tool": EXEC, "config": config}]}} if config else {}
+        folder.workflow([{"tool": EXEC, "input": arguments}], **tools)
+        return folder.strands("run", "flow.yaml")
+
+    failed = run(arguments, config)
+    assert (failed.code, advised in failed.err, "`tools.python`" in failed.err) == (10, True, not better)
+    assert (
+        run(
+            {**arguments, **better},
+            config if better else {name: 20 if value < 100 else 900 for name, value in config.items()},
+        ).code
+        == 0
+    )
+
+
+def _configured(ran: Ran) -> dict[str, Any]:
+    """Return the tool with its configuration as the advice writes it."""
+    found = re.search(r"as `(\{tool: .*?\}\})`, where it is listed: in `tools.python`", " ".join(ran.err.split()))
+    assert found is not None, ran.err
+    entry: dict[str, Any] = yaml.safe_load(found[1])
+    return entry
+
+
+@pytest.mark.parametrize("tool", ["web_fetch", "http_request"])
+def test_a_tool_step_and_an_agent_take_what_the_advice_writes_into_tools(tool: str, folder: Folder) -> None:
+    with HttpService({"/x": {"body": "served"}}) as service:
+        call = {"tool": f"native:{tool}", "input": {"url": f"http://127.0.0.1:{service.port}/x"}}
+        folder.workflow([call])
+        entry = _configured(folder.strands("run", "flow.yaml"))
+        folder.workflow([call], tools={"python": [entry]})
+        folder.strands("trust", "flow.yaml")
+        done = folder.strands("run", "flow.yaml")
+    assert (done.code, "served" in done.out) == (0, True)
+    agents = {"a": {"prompt": "A", "tools": [entry]}}
+    folder.workflow([{"agent": "a", "input": "x"}], agents=agents, runtime={"provider": "ollama", "model_id": "m"})
+    assert folder.strands("validate", "flow.yaml").code == 0
 
 
 def test_no_run_of_another_moment_is_proposed(tmp_path: Any) -> None:

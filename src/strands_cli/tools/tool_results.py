@@ -265,8 +265,8 @@ def _setting(reference: str, settings: Mapping[str, Any], config: Mapping[str, A
     name = reference if _PLAIN.fullmatch(reference) else json.dumps(reference, ensure_ascii=False)
     if config:
         return f"to permit it: `{written}` in the `config` of {name} in the workflow"
-    # A step that calls a tool has no place for its config, and takes what `tools.python` says.
-    where = "in the `tools` of its agent, or in `tools.python` for a tool step"
+    # A step that calls a tool, and an agent without a list, have what `tools.python` says.
+    where = "where it is listed: in `tools.python`, or in the `tools` of its agent"
     return f"to permit it, write the tool in the workflow as `{{tool: {name}, config: {{{written}}}}}`, {where}"
 
 

@@ -12,12 +12,14 @@ from strands_tool_python_exec._process import Outcome, Request
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 _LIMIT_OF_ERRNO = {"27": "disk", "28": "disk", "24": "open_files", "12": "memory"}
-_MORE_TIME = "; `timeout` of the call, or `timeout_s` in the tool's `config`, gives more"
+# A step that calls a tool has an input, and no config.
+_CONFIG = "in the `config` of the tool, where `tools.python` or its agent lists it"
+_MORE = {limit: f"`{limit}_mb` {_CONFIG}, gives more" for limit in ("disk", "memory")}
 _LIMIT_WORDS = {
-    "wall_time": "the code took longer than {timeout:g} seconds" + _MORE_TIME,
-    "output": "the code wrote far more output than is kept; `max_output_bytes` in the tool's `config` keeps more",
-    "disk": "the code filled its {disk} MiB of disk; `disk_mb` in the tool's `config` gives more",
-    "cpu_time": "the code used more than {timeout:g} seconds of processor time" + _MORE_TIME,
+    "wall_time": "the code took longer than {timeout:g} seconds; {more_time} gives more",
+    "output": f"the code wrote far more output than is kept; `max_output_bytes` {_CONFIG}, keeps more",
+    "disk": "the code filled its {disk} MiB of disk; " + _MORE["disk"],
+    "cpu_time": "the code used more than {timeout:g} seconds of processor time; {more_time} gives more",
 }
 Answer = dict[str, Any]
 
@@ -61,9 +63,11 @@ def _error(outcome: Outcome, request: Request, report: dict[str, Any]) -> tuple[
     failure = report.get("error")
     if isinstance(failure, dict):
         line = failure.get("line")
-        error = plain(str(failure.get("type"))[:200], str(failure.get("message"))[:2000])
+        kind = str(failure.get("type"))[:200]
+        limit = "memory" if kind == "MemoryError" else _LIMIT_OF_ERRNO.get(str(failure.get("errno")), "")
+        words = (str(failure.get("message"))[:2000], _MORE.get(limit, ""))
+        error = plain(kind, "; ".join(filter(None, words)))
         error["line"] = line if type(line) is int else None
-        limit = "memory" if error["type"] == "MemoryError" else _LIMIT_OF_ERRNO.get(str(failure.get("errno")), "")
         return error, [*limits, *([limit] if limit else [])]
     if outcome.status > 0:
         return plain("Exit", f"the process ended with status {outcome.status}"), limits
@@ -72,7 +76,8 @@ def _error(outcome: Outcome, request: Request, report: dict[str, Any]) -> tuple[
 
 def over(limit: str, request: Request) -> dict[str, Any]:
     """Return the error of code that reached a limit."""
-    words = _LIMIT_WORDS[limit].format(timeout=request.timeout_s, disk=request.settings.disk_mb)
+    more = f"`max_timeout_s` {_CONFIG}," if request.is_capped else "`timeout` in the input of the call"
+    words = _LIMIT_WORDS[limit].format(timeout=request.timeout_s, disk=request.settings.disk_mb, more_time=more)
     return plain("LimitExceeded", words)
 
 

@@ -24,13 +24,18 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One program and the limits it runs in."""
+    """One program and the limits it runs in.
+
+    Attributes:
+        is_capped: Whether no longer time can be asked for in the call.
+    """
 
     code: str
     files: dict[str, bytes]
     timeout_s: float
     max_output: int
     settings: Settings
+    is_capped: bool = False
 
 
 @dataclass(slots=True)

@@ -154,7 +154,8 @@ def _request(arguments: dict[str, Any], context: CallContext, engine: str) -> Re
     """
     config = context.config
     timeout = arguments["timeout"] or config.get("timeout_s", 10)
-    timeout = min(timeout, config.get("max_timeout_s", 300))
+    most = config.get("max_timeout_s", 300)
+    is_capped, timeout = timeout >= most, min(timeout, most)
     if context.deadline is not None:
         timeout = min(timeout, context.deadline - time.monotonic())
     found = _engine.verdict()
@@ -170,7 +171,7 @@ def _request(arguments: dict[str, Any], context: CallContext, engine: str) -> Re
         message = f"the configured package {error.args[0]!r} is not installed here"
         raise ToolError("unavailable", message, reason="package") from error
     files = _files(arguments["files"] or {}, arguments["files_base64"] or {})
-    return Request(arguments["code"], files, timeout, config.get("max_output_bytes", 65_536), settings)
+    return Request(arguments["code"], files, timeout, config.get("max_output_bytes", 65_536), settings, is_capped)
 
 
 def _files(texts: dict[str, str], others: dict[str, str]) -> dict[str, bytes]:
