@@ -312,3 +312,17 @@ def test_a_text_in_a_literal_block_has_lines_of_its_own() -> None:
     assert found.where_in_text("/a", 2).line == 3
     assert found.where_in_text("/b", 1).line == 4
     assert found.where_in_text("/c", 2).line == 5
+
+
+def test_a_folder_in_place_of_a_file_has_its_files_in_the_fix(tmp_path: Path) -> None:
+    def fix() -> str:
+        with pytest.raises(UsageError) as raised:
+            read_document(tmp_path)
+        return str(raised.value.findings[0].fix)
+
+    assert ".yaml" not in fix()
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "b.yaml").write_text("x")
+    assert fix().endswith(str(tmp_path / "b.yaml"))
+    (tmp_path / "a.yml").write_text("x")
+    assert str(tmp_path / "a.yml") in fix()

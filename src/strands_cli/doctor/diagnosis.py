@@ -56,7 +56,7 @@ class CoreChecks:
             ("strands-cli", lambda: machine.check_program(catalog.seen, environ)),
             ("dependencies", lambda: machine.check_dependencies(catalog.seen)),
             ("providers", lambda: setup.check_providers(environ)),
-            ("secrets", lambda: setup.check_short_keys(environ)),
+            ("secrets", lambda: setup.check_short_keys(environ, folder)),
             ("tools", lambda: setup.check_tools(catalog)),
             ("engines", lambda: self._test_engines(catalog, context.rules)),
             ("policy", lambda: setup.check_policies(settings, folder, catalog)),

@@ -12,6 +12,7 @@ from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import StrandsCliError
 from strands_cli.file_owners import own_users, who_else_writes
 from strands_cli.hooks import Check
+from strands_cli.secrets import SecretReference
 
 NAME = "permissions"
 # A folder of data may contain thousands of files that could be workflows, and large ones.
@@ -52,14 +53,15 @@ def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple
     yield "the lock", lock_file(folder), False
     for directory in path:
         yield "plugins are imported from", Path(directory), False
-    for file, secrets in _workflows(folder):
+    for file, secrets in secrets_here(folder):
         yield "the workflow", file, False
-        for name, place in secrets:
-            yield f"the file of the secret '{name}',", place, True
+        for one in secrets:
+            if one.source == "file":
+                yield f"the file of the secret '{one.name}',", folder / Path(one.path).expanduser(), True
 
 
-def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
-    """Yield the workflows of a folder with the files of their secrets; other and invalid files are left out.
+def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
+    """Yield the workflows of a folder with their secrets; other and invalid files are left out.
 
     Only the first 200 files by name are read, and none larger than 1 MB.
     """
@@ -79,8 +81,13 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, list[tuple[str, Path]]]]:
         except StrandsCliError:
             continue
         if spec is not None:
-            secrets = [secret for secret in spec.env.secrets if secret.source == "file"]
-            yield file, [(one.name or one.key, folder / Path(one.path or "").expanduser()) for one in secrets]
+            yield (
+                file,
+                [
+                    SecretReference(one.name or one.key, one.key, one.source, one.path or "", folder)
+                    for one in spec.env.secrets
+                ],
+            )
 
 
 def _problem(place: Path, *, private: bool) -> str | None:

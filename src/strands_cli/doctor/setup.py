@@ -7,6 +7,7 @@ from pathlib import Path
 
 from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord
 from strands_cli.config import Settings
+from strands_cli.doctor.file_modes import secrets_here
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks import Check
 from strands_cli.phrases import counted
@@ -14,7 +15,7 @@ from strands_cli.policy.rules import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
-from strands_cli.secrets import short_keys, short_secret
+from strands_cli.secrets import is_short_here, short_keys, short_secret
 
 _MOST_DIFFERENCES = 5
 
@@ -44,9 +45,17 @@ def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check("providers", "warning", "no model provider with a key is ready", fix)
 
 
-def check_short_keys(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Report the variables with keys that are too short to be hidden; neither value nor length is shown."""
-    yield from (_found("secrets", short_secret(f"the variable {name}")) for name in short_keys(environ))
+def check_short_keys(environ: Mapping[str, str], folder: Path) -> Iterator[Check]:
+    """Report keys in variables, and secrets of the workflows of a folder, that are too short to be hidden.
+
+    Neither value nor length is shown. No program is run, and no keyring opened.
+    """
+    keys = short_keys(environ)
+    yield from (_found("secrets", short_secret(f"the variable {name}")) for name in keys)
+    for file, secrets in secrets_here(folder):
+        for one in secrets:
+            if is_short_here(one, environ) and not (one.source == "env" and one.key in keys):
+                yield _found("secrets", short_secret(f"the secret '{one.name}' of {file.name}"))
 
 
 def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:

@@ -51,9 +51,21 @@ def _read_bytes(name: str) -> bytes:
             return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        fix = "name a file in it" if isinstance(error, IsADirectoryError) else "check the path"
+        fix = _file_in(Path(name)) if isinstance(error, IsADirectoryError) else "check the path"
         finding = Finding(FILE_UNREADABLE, f"cannot read {name!r}: {reason}", Where(name), fix)
         raise UsageError("the file cannot be read", findings=[finding]) from error
+
+
+def _file_in(folder: Path) -> str:
+    """Return which files of a folder may be named."""
+    try:
+        found = sorted(str(one) for one in folder.iterdir() if one.suffix in SUFFIXES and one.is_file())
+    except OSError:
+        found = []
+    if not found:
+        return "name a file; this folder has none in YAML"
+    more = f"; {len(found)} are there" if len(found) > 1 else ""
+    return f"name a file in it, such as {found[0]}{more}"
 
 
 def _require_size(size: int, name: str) -> None:
