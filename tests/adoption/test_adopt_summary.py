@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.adoptable import find_adoptable
 from strands_cli.catalog.adopted import AdoptedFile
+from strands_cli.catalog.distributions import scan_installed
 from strands_cli.errors import InvalidInput
 from strands_cli.plugins.adopt import Imports, choose, survey
 from tests.adoption.kit import FUNCTION, install
@@ -118,3 +120,30 @@ def test_a_record_with_other_paths_hides_no_tool(folder: Folder, prefix: str) ->
     record.write_text("".join(f"{prefix}{line}\n" for line in lines))
     assert folder.strands("plugin", "adopt", "acme-tools", "--all", "--json").document["adopted"] == ["hello"]
     assert folder.strands("plugin", "verify", "acme-tools").code == 0
+
+
+def test_reading_ends_after_a_time_with_what_was_found_and_the_modules_that_are_left_out(tmp_path: Path) -> None:
+    modules = {f"large/m{number}.py": FUNCTION.replace("hello", f"hello_{number}") for number in range(9)}
+    install(tmp_path, "large", files=modules)
+    seen = scan_installed([str(tmp_path)])
+    whole = find_adoptable("large", seen)
+    assert (len(whole.tools), whole.findings) == (9, ())
+    none = find_adoptable("large", seen, seconds=0)
+    (finding,) = none.findings
+    assert (none.tools, finding.code, finding.severity) == ((), "too-much-to-adopt", "warning")
+    assert ("large.m0" in finding.message, (finding.fix or "").endswith("--tool NAME")) == (True, True)
+    named = find_adoptable("large", seen, named=["hello_7", "large.m3:hello_3"], seconds=0)
+    assert [one.tool.name for one in named.tools] == ["hello_3", "hello_7"]
+    assert [one.code for one in named.findings] == ["too-much-to-adopt"]
+
+
+@pytest.mark.parametrize("lost", ["RECORD is gone", "RECORD lists data"])
+def test_a_distribution_whose_files_are_not_known_is_not_said_to_have_no_tools(lost: str, folder: Folder) -> None:
+    record = install(folder.site, "acme-tools")
+    if lost == "RECORD is gone":
+        (record / "RECORD").unlink()
+    else:
+        (record / "RECORD").write_text("acme_tools/data.json,,\n")
+    ran = folder.strands("plugin", "adopt", "acme-tools", "--all", "--yes")
+    assert (ran.code, "RECORD" in ran.err, "in its source" in ran.err) == (3, True, False)
+    assert "pip install --force-reinstall acme-tools" in ran.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
@@ -26,6 +27,8 @@ TWO_OF_ONE_NAME = Code(
 
 MAX_TOOLS = 1_000
 PROGRESS_SECONDS = 2.0
+# How long the source of a distribution is read.
+READ_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ def find_adoptable(
     only: str | None = None,
     named: Collection[str] = (),
     tell: Callable[[str], None] = lambda _line: None,
+    seconds: float = READ_SECONDS,
 ) -> AdoptableTools:
     """Return the tools of an installed distribution.
 
@@ -63,6 +67,7 @@ def find_adoptable(
         only: A tool's name; modules that do not contain it are not parsed.
         named: Names and entries of tools that are there also if there are more than `MAX_TOOLS` before.
         tell: Takes a line on the progress, every few seconds.
+        seconds: How long its source is read; after that, only modules that contain one of the named are.
     """
     files = python_files(distribution, seen)
     findings: list[Finding] = []
@@ -70,18 +75,29 @@ def find_adoptable(
         message = f"'{distribution}' has more than {MAX_MODULES:,} modules; the others are not looked through"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, severity="warning"))
     tools: list[ModuleTool] = []
-    said = time.monotonic()
+    fix = f"name the tools that you need: strands plugin adopt {distribution} --tool NAME"
+    words: Collection[str] = (only,) if only else ()
+    said, ends = time.monotonic(), time.monotonic() + seconds
     for number, file in enumerate(files[:MAX_MODULES]):
-        if time.monotonic() > said + PROGRESS_SECONDS:
-            said = time.monotonic()
+        now = time.monotonic()
+        if now > said + PROGRESS_SECONDS:
+            said = now
             tell(f"read {number:,} of {len(files):,} modules of {distribution}, {len(tools):,} tools so far")
-        tools += _tools_in(file, distribution, seen, only, findings)
+        if now >= ends and not words:
+            ends, words = math.inf, tuple(name.rpartition(":")[2].rpartition(".")[2] for name in named)
+            message = (
+                f"the modules of '{distribution}' from {file.module} on are left out: {number:,} of {len(files):,}"
+            )
+            message += f" were read in {seconds:g} seconds"
+            findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))
+            if not words:
+                break
+        tools += _tools_in(file, distribution, seen, words, findings)
         if len(tools) > MAX_TOOLS and not named:
             break
     kept = tools[:MAX_TOOLS]
     if len(tools) > MAX_TOOLS:
         message = f"'{distribution}' has more than {MAX_TOOLS:,} tools; those after {kept[-1].entry} are left out"
-        fix = f"name the tools that you need: strands plugin adopt {distribution} --tool NAME"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))
         kept += [one for one in tools[MAX_TOOLS:] if {one.entry, one.attribute, one.tool.name} & set(named)][:MAX_TOOLS]
     findings += _twins(kept, distribution)
@@ -92,7 +108,7 @@ def find_adoptable(
 
 
 def _tools_in(
-    file: PythonFile, distribution: str, seen: Scan, only: str | None, findings: list[Finding]
+    file: PythonFile, distribution: str, seen: Scan, words: Collection[str], findings: list[Finding]
 ) -> Sequence[ModuleTool]:
     try:
         raw = read_file(file.path, MAX_SOURCE_BYTES)
@@ -100,7 +116,7 @@ def _tools_in(
         message = f"'{distribution}' has a module that cannot be opened ({error.strerror})"
         findings.append(Finding(UNREADABLE_SOURCE, message, Where(file.path), severity="warning"))
         return ()
-    if raw is None or not _may_have_tools(raw) or (only and only.encode() not in raw):
+    if raw is None or not _may_have_tools(raw) or (words and not any(word.encode() in raw for word in words)):
         return ()
     package = find_package(file.module.partition(".")[0], seen.listings, seen.records[distribution][0][0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Iterable, Iterator
 
 from strands_cli.catalog.adoptable.python_files import PythonFile
@@ -13,10 +14,17 @@ MOST = 50
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def makers_of_tools(files: Iterable[PythonFile]) -> list[str]:
-    """Return up to `MOST` functions and methods, as `module:name`, that have `@tool` functions inside."""
+def makers_of_tools(files: Iterable[PythonFile], seconds: float = 10.0) -> list[str]:
+    """Return up to `MOST` functions and methods, as `module:name`, that have `@tool` functions inside.
+
+    Args:
+        seconds: How long they are looked for.
+    """
     found: list[str] = []
+    ends = time.monotonic() + seconds
     for file in files:
+        if time.monotonic() > ends:
+            break
         try:
             raw = read_file(file.path, MAX_SOURCE_BYTES)
             tree = ast.parse(raw) if raw and b"strands" in raw and b"tool" in raw else None

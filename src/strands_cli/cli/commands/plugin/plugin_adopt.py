@@ -216,10 +216,15 @@ def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
 
 def _require_tools(found: Survey) -> None:
     if not found.candidates:
-        from strands_cli.catalog.adoptable import makers_of_tools
+        from strands_cli.catalog.adoptable import TOO_MUCH_TO_ADOPT, makers_of_tools
 
         distribution, fix = found.found.distribution, "see what is installed: strands plugin list"
         message = f"'{distribution}' has no Strands tools in its source"
+        if not found.found.files:
+            message = f"'{distribution}' has no RECORD that lists a module"
+            fix = f"install it from a wheel, as pip does: pip install --force-reinstall {distribution}"
+        elif any(one.code == TOO_MUCH_TO_ADOPT for one in found.findings):
+            message += ", as far as it was read"
         if makers := makers_of_tools(found.found.files):
             message = f"'{distribution}' makes its tools when its code is called, by {first_of(makers, 5)}"
             fix = f"write a small plugin that calls it: strands plugin new {distribution}-tools"
