@@ -138,7 +138,7 @@ def test_reading_ends_after_a_time_with_what_was_found_and_the_modules_that_are_
 
 
 @pytest.mark.parametrize("lost", ["RECORD is gone", "RECORD lists data"])
-def test_a_distribution_whose_files_are_not_known_is_not_said_to_have_no_tools(lost: str, folder: Folder) -> None:
+def test_a_distribution_whose_files_are_unknown_has_a_message_of_its_own(lost: str, folder: Folder) -> None:
     record = install(folder.site, "acme-tools")
     if lost == "RECORD is gone":
         (record / "RECORD").unlink()
