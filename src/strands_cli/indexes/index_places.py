@@ -69,11 +69,7 @@ def configured_places(config: Path | None) -> tuple[Place, ...]:
     """
     if config is None or not os.path.lexists(config):
         return ()
-    from strands_cli.workflow.user_files import (  # YAML: most have no such file
-        ConfigReader,
-        open_config,
-        refused_config,
-    )
+    from strands_cli.workflow.user_files import ConfigReader, open_config  # YAML: most have no such file
 
     document = open_config(config)
     if document is None:
@@ -96,7 +92,7 @@ def configured_places(config: Path | None) -> tuple[Place, ...]:
     reader = Reader(document, _SEE)
     places = tuple(dict.fromkeys(reader.places()))
     if reader.findings:
-        raise refused_config(config, reader.findings)
+        raise reader.refusal()
     return places
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from strands_cli.errors import suggest
 from strands_cli.notifications.targets import OCCASIONS, WHICH, Command, Occasion, Target, Webhook, Which, is_loopback
 from strands_cli.secrets import SecretReference
-from strands_cli.workflow.user_files import ConfigReader, open_config, refused_config
+from strands_cli.workflow.user_files import ConfigReader, open_config
 from strands_cli.workflow.yaml import Document
 
 TARGET_KEYS = ("command", "webhook", "on", "runs")
@@ -36,7 +36,7 @@ def read_targets(path: Path | None) -> tuple[Target, ...]:
     reader = _Reader(document)
     targets = tuple(reader.read())
     if reader.findings:
-        raise refused_config(Path(document.file), reader.findings)
+        raise reader.refusal()
     return targets
 
 

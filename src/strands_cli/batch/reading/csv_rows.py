@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from strands_cli.batch.reading.given_row import BAD_COLUMN, BAD_ROW, GivenRow
-from strands_cli.batch.reading.row_findings import RowFindings
+from strands_cli.batch.reading.row_findings import MOST_SHOWN, RowFindings
 from strands_cli.batch.reading.row_source import MAX_ROW_CHARS, TextLines
 from strands_cli.errors import Finding, InvalidInput, Where
-from strands_cli.phrases import counted
+from strands_cli.phrases import counted, shortened
 
 QUOTE = '"'
 _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\r?\n?', re.IGNORECASE)
@@ -41,6 +40,8 @@ class CsvRows:
         self._records = csv.reader(self._fed_lines, strict=True, delimiter=delimiter)
         self.columns: tuple[str, ...] = ()
         self._header, self._first = "", 1
+        # The line of a record and where its fields are: many findings can be about one.
+        self._located: tuple[int, list[tuple[int, int]]] | None = None
         self._unnamed = 0  # columns without a name behind the others, which have to be empty
         for record in self._each():
             if (separator := _SEPARATOR.fullmatch(self._raw[0])) is not None and self._raw[1] == 1:
@@ -74,7 +75,7 @@ class CsvRows:
             elif any(behind[: self._unnamed]):
                 raise self._nameless(len(self.columns))
             if len(record) != len(self.columns):
-                self._findings.add_of_row(number, first, self._ragged(len(record), raw, first))
+                self._refuse_ragged(len(record), raw, first, number)
                 continue
             texts = {name: cell for name, cell in zip(self.columns, record, strict=True) if cell}
             yield GivenRow(number, first, texts, {}, partial(self._place_in, raw, first, index))
@@ -137,14 +138,18 @@ class CsvRows:
         raise InvalidInput("the header cannot be used", findings=[Finding(BAD_COLUMN, what, where, fix)])
 
     def _require_names(self) -> None:
-        times = Counter(self.columns)
+        seen: set[str] = set()
         findings: list[Finding] = []
         for place, name in enumerate(self.columns):
-            where = self._place(self._header, self._first, place)
             if not name:
                 findings += self._nameless(place).findings
-            elif times[name] > 1 and place != self.columns.index(name):
-                findings.append(Finding(BAD_COLUMN, f"two columns have the name '{name}'", where))
+            elif name in seen:
+                where = self._place(self._header, self._first, place)
+                message = f"two columns have the name '{shortened(name, 100)}'"
+                findings.append(Finding(BAD_COLUMN, message, where))
+            if len(findings) == MOST_SHOWN:
+                break
+            seen.add(name)
         if findings:
             raise InvalidInput("the header cannot be used", findings=findings)
 
@@ -153,13 +158,11 @@ class CsvRows:
         finding = Finding(BAD_COLUMN, f"column {place + 1} has no name", where)
         return InvalidInput("the header cannot be used", findings=[finding])
 
-    def _ragged(self, found: int, raw: str, first: int) -> Finding:
-        places = list(field_places(raw, first, self._delimiter))
-        line, column = places[min(len(self.columns), len(places) - 1)]
+    def _refuse_ragged(self, found: int, raw: str, first: int, number: int) -> None:
         cells, columns = counted(found, "cell"), counted(len(self.columns), "column")
-        where = self._lines.where(line, column)
         fix = "add or remove cells; a cell with a comma or a quote in it needs quotes around it"
-        return Finding(BAD_ROW, f"the row has {cells}, and the file has {columns}", where, fix)
+        message = f"the row has {cells}, and the file has {columns}"
+        self._findings.add_made(BAD_ROW, message, lambda: (self._place(raw, first, len(self.columns)), fix), (number, first))
 
     def _misquoted(self, error: csv.Error) -> InvalidInput:
         raw, first = self._raw
@@ -171,7 +174,10 @@ class CsvRows:
         return InvalidInput("the rows cannot be read", findings=[finding])
 
     def _place(self, raw: str, first: int, index: int) -> Where:
-        return self._lines.where(*list(field_places(raw, first, self._delimiter))[index])
+        if self._located is None or self._located[0] != first:
+            self._located = first, list(field_places(raw, first, self._delimiter))
+        places = self._located[1]
+        return self._lines.where(*places[min(index, len(places) - 1)])
 
     def _place_in(self, raw: str, first: int, index: Mapping[str, int], name: str) -> Where:
         return self._place(raw, first, index[name]) if name in index else self._lines.where(first, 1)

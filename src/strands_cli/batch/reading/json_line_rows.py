@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines
-from strands_cli.errors import Finding, InvalidInput, Where
+from strands_cli.errors import InvalidInput, Where
 from strands_cli.input_values import WrittenValues
+from strands_cli.phrases import shortened
+
+if TYPE_CHECKING:
+    from strands_cli.workflow.yaml import Document
 
 
 class JsonLineRows:
@@ -19,6 +24,7 @@ class JsonLineRows:
 
     def __init__(self, lines: TextLines, findings: RowFindings) -> None:
         self._lines, self._findings = lines, findings
+        self._located: tuple[int, Document | None] | None = None  # the line that has been parsed for places
 
     def __iter__(self) -> Iterator[GivenRow]:
         """Yield the rows; a line that is not an object becomes a finding."""
@@ -43,27 +49,29 @@ class JsonLineRows:
                     self._refuse(number, "the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
 
     def _refuse(self, number: int, what: str, column: int) -> None:
-        where = self._lines.where(self._lines.number, column)
-        fix = 'write one object a line: {"NAME": VALUE, ...}'
-        self._findings.add_of_row(number, self._lines.number, Finding(BAD_ROW, what, where, fix))
+        line, fix = self._lines.number, 'write one object a line: {"NAME": VALUE, ...}'
+        self._findings.add_made(BAD_ROW, what, lambda: (self._lines.where(line, column), fix), (number, line))
 
     def _place(self, text: str, line: int, name: str) -> Where:
         """Return where a line has a member; for one that it has not, the place of the object."""
         from strands_cli.workflow.yaml import escape, read_document  # only rows with a finding need it
 
         pointer = f"/{escape(name)}"
-        try:
-            found = read_document(self._lines.name, text).where(pointer, key=True)
-        except InvalidInput:  # JSON that is not YAML
-            return self._lines.where(line, 1, pointer)
-        return self._lines.where(line, found.column, pointer)
+        if self._located is None or self._located[0] != line:
+            try:
+                self._located = line, read_document(self._lines.name, text)
+            except InvalidInput:  # JSON that is not YAML
+                self._located = line, None
+        document = self._located[1]
+        column = document.where(pointer, key=True).column if document is not None else 1
+        return self._lines.where(line, column, pointer)
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"it has the name {next(name for name in names if names.count(name) > 1)!r} twice")
+        name = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        raise ValueError(f"it has the name {shortened(name, 100)!r} twice")
     return members
 
 

@@ -6,10 +6,11 @@ import dataclasses
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.reading.given_row import GivenRow
-from strands_cli.batch.reading.row_findings import RowFindings
+from strands_cli.batch.reading.row_findings import Rest, RowFindings
 from strands_cli.batch_ids import DIGEST_CHARS
 from strands_cli.canonical_json import digest_of
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
@@ -94,13 +95,13 @@ class RowCheck:
         columns = list(columns)
         for name in columns:
             self._is_usable(name, place)
-        given = [name for name in columns if name not in self._ignored]
+        given = {name for name in columns if name not in self._ignored}
         for name in self._declared.required:
-            if name not in (*given, *self._texts, *self._values, *self._declared.values):
+            if name not in given and not any(name in one for one in (self._texts, self._values, self._declared.values)):
                 self._refused.add(name)
                 message = f"no column has the required input '{name}'"
                 otherwise = f"add the column, or pass --var {name}=VALUE"
-                fix = suggest(name, self._refused & set(given), otherwise, form="the column '{}'")
+                fix = suggest(name, self._refused & given, otherwise, form="the column '{}'")
                 fix = self._without_ignoring(name) or fix
                 self._findings.add(Finding(ROW_INPUT, message, header, fix))
 
@@ -115,7 +116,8 @@ class RowCheck:
             listed = f"omit --ignore {shlex.quote(name)}; there are: {first_of(sorted(self._found), 20)}"
             close = did_you_mean(name, self._found)
             fix = listed if close is None else f"did you mean --ignore {shlex.quote(close)}?"
-            self._add(UNKNOWN_IGNORED, f"there is no column '{shortened(name, 100)}' to ignore", where, fix)
+            message = f"there is no column '{shortened(name, 100)}' to ignore"
+            self._findings.add(Finding(UNKNOWN_IGNORED, shortened(message, _MOST_MESSAGE), where, fix))
 
     def checked(self, row: GivenRow) -> CheckedRow | None:
         """Return a row that can run, or None: the findings say why it cannot."""
@@ -137,7 +139,7 @@ class RowCheck:
                 if without := self._without_ignoring(name):
                     fix = without
                     self._refused.add(name)  # every row lacks it
-                self._add(ROW_INPUT, fault.message, row.place(name), fix)
+                self._add(ROW_INPUT, fault.message, partial(_placed, row, name, fix))
         is_left_out = row.number in self._findings.left_out
         if faults or self._refused or is_left_out or self._findings.count > before:
             return None
@@ -150,7 +152,7 @@ class RowCheck:
 
             whole = dataclasses.replace(self._planned, inputs=resolved, findings=())
             if faults := faults_of_inputs(whole, self._loaded):
-                self._add(ROW_INPUT, faults[0].message, row.place(""), "correct the row")
+                self._add(ROW_INPUT, faults[0].message, partial(_placed, row, "", "correct the row"))
                 return None
         own = {name: resolved[name] for name in names}
         return CheckedRow(row.number, row.line, digest_of(resolved)[:DIGEST_CHARS], own)
@@ -167,23 +169,28 @@ class RowCheck:
             self._refused.add(name)
             if name in self._names:
                 message = f"the input '{name}' is given for all rows, and by the rows too"
-                self._add(INPUT_TWICE, message, place(name), f"omit --var {name}, or remove the column")
+                self._add(INPUT_TWICE, message, lambda: (place(name), f"omit --var {name}, or remove the column"))
             else:
-                listed = f"declare it, or --ignore {shlex.quote(name)}; there are: {', '.join(self._names) or 'none'}"
                 message = f"the workflow declares no input '{shortened(name, 100)}'"
-                self._add(UNKNOWN_COLUMN, message, place(name), suggest(name, self._names, listed))
+                self._add(UNKNOWN_COLUMN, message, lambda: (place(name), self._meant(name)))
         return False
+
+    def _meant(self, name: str) -> str | None:
+        """Return the fix for a name that the workflow does not declare."""
+        listed = f"declare it, or --ignore {shlex.quote(name)}; there are: {', '.join(self._names) or 'none'}"
+        return suggest(name, self._names, listed)
 
     def _without_ignoring(self, name: str) -> str | None:
         """Return the fix for an input that lacks its value since its column is ignored; None for another one."""
         return f"omit --ignore {shlex.quote(name)}" if name in self._ignored else None
 
-    def _add(self, code: Code, message: str, where: Where, fix: str | None) -> None:
-        finding = Finding(code, shortened(message, _MOST_MESSAGE), where, fix)
-        if self._row is None:
-            self._findings.add(finding)
-        else:
-            self._findings.add_of_row(self._row.number, self._row.line, finding)
+    def _add(self, code: Code, message: str, rest: Callable[[], Rest]) -> None:
+        row = None if self._row is None else (self._row.number, self._row.line)
+        self._findings.add_made(code, shortened(message, _MOST_MESSAGE), rest, row)
+
+
+def _placed(row: GivenRow, name: str, fix: str) -> Rest:
+    return row.place(name), fix
 
 
 def _correction(text: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from strands_cli.errors import Finding, InvalidInput
+from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.phrases import counted
 
 MOST_SHOWN = 20
+
+Rest = tuple[Where, str | None]
 
 
 class RowFindings:
@@ -26,17 +29,25 @@ class RowFindings:
         self._in_rows = 0
         self.left_out: dict[int, dict[str, Any]] = {}
 
-    def add_of_row(self, number: int, line: int, finding: Finding) -> None:
-        """Take a finding about one row, which is left out if such rows are skipped."""
-        if not self.skips:
-            self._in_rows += 1
-            self.add(finding)
-            return
-        if len(self.of_rows) < MOST_SHOWN:
-            self.of_rows.append(finding)
-        if number not in self.left_out:
-            error = {"code": str(finding.code), "message": finding.message}
-            self.left_out[number] = {"row": number, "line": line, "status": "left-out", "error": error}
+    def add_made(self, code: Code, message: str, rest: Callable[[], Rest], row: tuple[int, int] | None = None) -> None:
+        """Take a finding whose place and fix are looked for only if it is shown; that can cost much.
+
+        Args:
+            code: What is wrong.
+            message: The same in words.
+            rest: Returns place and fix.
+            row: Number and line of the row that it is about, which is left out if such rows are skipped; None for one
+                about the file.
+        """
+        shown = self.of_rows if self.skips and row is not None else self.shown
+        if len(shown) < MOST_SHOWN:
+            shown.append(Finding(code, message, *rest()))
+        if row is None or not self.skips:
+            self.count += 1
+            self._in_rows += row is not None
+        elif row[0] not in self.left_out:
+            error = {"code": str(code), "message": message}
+            self.left_out[row[0]] = {"row": row[0], "line": row[1], "status": "left-out", "error": error}
 
     def add(self, finding: Finding) -> None:
         """Take a finding."""

@@ -22,6 +22,9 @@ BARE_TOOL_NAME = Code(
     "Write the distribution too: DISTRIBUTION/NAME",
 )
 
+# After so many warnings no other rule is looked at.
+MOST_WARNINGS = 100
+
 Installed = Sequence[tuple[ToolRecord, tuple[str, ...]]]
 
 _NAMES_ELSEWHERE = frozenset({"patternProperties", "oneOf", "anyOf", "allOf", "$ref"})
@@ -44,6 +47,10 @@ def check_file_rules(rules: Iterable[Rule], catalog: Catalog, used: Iterable[str
             findings += _check_distributions(rule, catalog)
             takers = [arguments_of(record) for record, names in installed if named(rule.tools, names)]
             findings += check_arguments(rule, takers, where_of(rule))
+            if len(findings) > MOST_WARNINGS:
+                message = "there may be more such warnings, which are not looked for"
+                findings.append(Finding(UNMATCHED_RULE, message, where_of(rule), "correct the first ones", "warning"))
+                break
     return list(dict.fromkeys(findings))
 
 

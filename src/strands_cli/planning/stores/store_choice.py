@@ -43,7 +43,7 @@ def chosen_place(runs_dir: Path | None = None, store: str | None = None) -> Stor
 def _configured(config: Path | None) -> str:
     if config is None or not os.path.lexists(config):
         return ""
-    from strands_cli.workflow.user_files import open_config, refused_config  # YAML: most have no such file
+    from strands_cli.workflow.user_files import open_config  # YAML: most have no such file
 
     document = open_config(config)
     if document is None:
@@ -51,7 +51,7 @@ def _configured(config: Path | None) -> str:
     reader = _reader(document)
     address: str = reader.address()
     if reader.findings:
-        raise refused_config(config, reader.findings)
+        raise reader.refusal()
     return address
 
 

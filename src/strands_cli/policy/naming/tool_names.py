@@ -53,6 +53,8 @@ def named(pattern: str, names: tuple[str, ...]) -> bool:
     if slash and not pattern.startswith("mcp:"):  # the ids of servers have one spelling
         prefix, colon, distribution = head.rpartition(":")
         pattern = f"{prefix}{colon}{normalised(distribution)}/{tool}"
+    if _GLOB.search(pattern) is None:
+        return pattern in names
     return any(name == pattern if name.endswith(".*") else fnmatch.fnmatchcase(name, pattern) for name in names)
 
 

@@ -2,4 +2,3 @@ from strands_cli.workflow.user_files.policy_file import check_ownership as check
 from strands_cli.workflow.user_files.policy_file import read_policy as read_policy
 from strands_cli.workflow.user_files.user_config import ConfigReader as ConfigReader
 from strands_cli.workflow.user_files.user_config import open_config as open_config
-from strands_cli.workflow.user_files.user_config import refused_config as refused_config

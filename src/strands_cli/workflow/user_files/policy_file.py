@@ -47,6 +47,9 @@ RULE_KEYS = (
     "reason",
 )
 
+# The most names and globs in the rules of a file: each is compared with every tool, at each call.
+MOST_NAMES = 2_000
+
 # Everything a reference to a tool can hold, and the marks of a glob.
 _TOOLS = re.compile(r"[A-Za-z0-9_.:/*?\[\]!-]+")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9._*?\[\]!-]+")
@@ -67,7 +70,7 @@ def read_policy(path: Path, level: Level) -> Policy:
     reader = _Reader(document, level)
     policy = reader.read()
     if reader.findings:
-        raise _refused(path, reader.findings)
+        raise reader.refusal()
     return policy
 
 
@@ -96,6 +99,10 @@ class _Reader(UserFileReader):
     def __init__(self, document: Document, level: Level) -> None:
         super().__init__(document, BAD_POLICY, _SEE)
         self._level = level
+        self._names_read = 0
+
+    def refusal(self) -> Denied:
+        return _refused(Path(self._document.file), self.findings)
 
     def read(self) -> Policy:
         value = self._mapping(KEYS, "a policy file", "`version: 1` and `rules`")
@@ -258,6 +265,11 @@ class _Reader(UserFileReader):
             for index, item in enumerate(value):
                 yield from self._texts(f"{pointer}/{index}", item if not isinstance(item, list) else None, what)
         elif isinstance(value, str) and value.strip():
+            self._names_read += 1
+            if self._names_read > MOST_NAMES:
+                message = f"the rules have more than {MOST_NAMES:,} names and globs"
+                self._report(pointer, message, "join names to globs, such as `deny: 'report_*'`")
+                raise self.refusal()
             yield pointer, value.strip()
         else:
             self._report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")

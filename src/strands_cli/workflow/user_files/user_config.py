@@ -40,9 +40,9 @@ def open_config(path: Path | None) -> Document | None:
         document = open_user_file(path, "config file", BAD_CONFIG)
     except StrandsCliError as error:
         found = [with_code(finding, BAD_CONFIG) for finding in error.findings]
-        raise refused_config(path, [*findings, *found]) from error
+        raise _refused(path, [*findings, *found]) from error
     if findings:
-        raise refused_config(path, findings)
+        raise _refused(path, findings)
     return document
 
 
@@ -56,7 +56,7 @@ def check_owners(path: Path) -> list[Finding]:
     return []
 
 
-def refused_config(path: Path, findings: Sequence[Finding]) -> InvalidInput:
+def _refused(path: Path, findings: Sequence[Finding]) -> InvalidInput:
     """Return the error for a config file with findings."""
     count = "a fault" if len(findings) == 1 else f"{len(findings)} faults"
     return InvalidInput(f"nothing runs: the config file {path} has {count}", findings=findings)
@@ -67,6 +67,9 @@ class ConfigReader(UserFileReader):
 
     def __init__(self, document: Document, see: str) -> None:
         super().__init__(document, BAD_CONFIG, see)
+
+    def refusal(self) -> InvalidInput:
+        return _refused(Path(self._document.file), self.findings)
 
     def read_part(self, key: str) -> Any:
         """Return the value of a key at the top; None if it is absent."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where, suggest
+from strands_cli.workflow.findings import too_many
 from strands_cli.workflow.yaml import Document, escape, read_document
 
 VERSION = 1
 MAX_BYTES = 1_000_000
+# A file with so many mistakes is not read to the end.
+MOST_MISTAKES = 100
 
 
 def open_user_file(path: Path, what: str, code: Code) -> Document:
@@ -47,14 +51,22 @@ def with_code(finding: Finding, code: Code) -> Finding:
     return Finding(code, f"{finding.message} ({finding.code})", finding.where, finding.fix)
 
 
-class UserFileReader:
-    """Walks a document once and collects findings on the way; a subclass knows the keys."""
+class UserFileReader(ABC):
+    """Walks a document once and collects findings on the way; a subclass knows the keys.
+
+    Raises:
+        StrandsCliError: `refusal`, at the last of very many findings.
+    """
 
     def __init__(self, document: Document, code: Code, see: str) -> None:
         self._document = document
         self._code = code
         self._see = see
         self.findings: list[Finding] = [with_code(finding, code) for finding in document.findings]
+
+    @abstractmethod
+    def refusal(self) -> StrandsCliError:
+        """Return the error for a file with findings."""
 
     def _mapping(self, keys: Sequence[str], what: str, form: str) -> dict[str, Any] | None:
         """Return the document, with its keys and its version checked; None if it is not a mapping."""
@@ -78,3 +90,7 @@ class UserFileReader:
     def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
         where = self._document.where(pointer, key=key)
         self.findings.append(Finding(self._code, message, where, fix or self._see))
+        if len(self.findings) >= MOST_MISTAKES:
+            rest = too_many("there may be more mistakes, which are not looked for", self._document.where(""))
+            self.findings.append(with_code(rest, self._code))
+            raise self.refusal()
