@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Literal, Self
@@ -137,6 +138,31 @@ class Finding:
 def has_errors(findings: Iterable[Finding]) -> bool:
     """Return whether any finding stops the work (warnings do not)."""
     return any(finding.severity == "error" for finding in findings)
+
+
+TOO_MANY_MISTAKES = Code(
+    "too-many-mistakes", "More mistakes than are reported one by one.", "Correct the first ones, and check again."
+)
+# So many findings of one code are reported; the others are counted.
+MOST_ALIKE = 200
+
+
+def few_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the first findings of each code, each once, and how many more of it there are."""
+    every = list(dict.fromkeys(findings))
+    counts = Counter(finding.code for finding in every)
+    seen, worst = Counter[Code](), dict[Code, Severity]()
+    few: list[Finding] = []
+    for finding in every:
+        seen[finding.code] += 1
+        if seen[finding.code] <= MOST_ALIKE:
+            few.append(finding)
+        elif finding.severity == "error" or finding.code not in worst:
+            worst[finding.code] = finding.severity
+    for code, severity in worst.items():
+        more = counts[code] - MOST_ALIKE
+        few.append(Finding(TOO_MANY_MISTAKES, f"and {more:,} more with the code {code}", None, None, severity, more))
+    return tuple(few)
 
 
 class StrandsCliError(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import ArtifactError, ExitCode
-from strands_cli.outputs.artifacts import ArtifactWriter, collision, obstacle, place_artifact, write_artifact
+from strands_cli.outputs.artifacts import ArtifactPlaces, ArtifactWriter, obstacle, place_artifact, write_artifact
 from strands_cli.planning.run_request import RunRequest
 from tests.wordings import Wording
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_a_link_is_taken_and_with_force_replaced_but_never_follow
     (tmp_path / "there").write_text("precious")
     (out / "a").symlink_to(tmp_path / aims_at)
     target = place_artifact(out, "a")
-    assert collision(target, (), force=False, text="precious") is not None
+    assert ArtifactPlaces(force=False).collision(target, "precious") is not None
     with pytest.raises(ArtifactError) as raised:
         write_artifact(target, "new", force=False)
     assert "--force" in str(raised.value.fix)
@@ -190,10 +190,13 @@ def test_collisions_are_found_before_anything_is_written(out: Path) -> None:
     assert [w["size"] for w in ArtifactWriter(out, force=True)([("a", "1"), ("b", "22")])] == [1, 2]
 
 
-@pytest.mark.parametrize("pair", [("a", "a"), ("a", "a/b"), ("a/b", "a")])
+@pytest.mark.parametrize("pair", [("a", "a"), ("a", "a/b"), ("a/b", "a"), ("a/b/c", "a"), ("a", "a/b/c")])
 def test_two_artifacts_cannot_have_one_place_not_even_with_force(pair: tuple[str, str], out: Path) -> None:
     first, second = (out / path for path in pair)
-    found = collision(second, [first], force=True)
+    places = ArtifactPlaces(force=True)
+    assert places.collision(first) is None
+    assert places.collision(out / "other") is None
+    found = places.collision(second)
     assert found is not None
     assert found.code == "artifact-twice"
 

@@ -133,8 +133,12 @@ class Catalog:
 
         return lookup(self, ref)
 
-    def resolve(self, ref: ToolRef | str) -> ToolRecord:
+    def resolve(self, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord:
         """Return the record that a reference names.
+
+        Args:
+            ref: The reference.
+            suggests: Whether what an unknown name may mean is looked for, which takes milliseconds.
 
         Raises:
             InvalidInput: The name is unknown, ambiguous or of another version; `error.findings` has the reason.
@@ -142,7 +146,7 @@ class Catalog:
         """
         from strands_cli.catalog.resolution import require
 
-        return require(self, ref)
+        return require(self, ref, suggests=suggests)
 
     def fix_of(self, record: ToolRecord) -> str | None:
         """Return how to make a tool usable, in the same words wherever its fault is reported; None if it is usable."""

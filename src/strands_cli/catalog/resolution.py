@@ -88,22 +88,28 @@ class Installed(Protocol):
         """The version of any installed distribution."""
 
 
-def require(catalog: Installed, ref: ToolRef | str) -> ToolRecord:
+def require(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord:
     """Return the record that a reference names, or raise the finding of `lookup`.
 
     Raises:
         InvalidInput: The reference must be corrected.
         NotEquipped: The tool cannot be used on this machine.
     """
-    found = lookup(catalog, ref)
+    found = lookup(catalog, ref, suggests=suggests)
     if isinstance(found, ToolRecord):
         return found
     kind = NotEquipped if found.code in _NOT_EQUIPPED else InvalidInput
     raise kind(found.message, findings=[found], fix=found.fix)
 
 
-def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
-    """Return the record that a reference names, or the finding with the reason why it has none."""
+def lookup(catalog: Installed, ref: ToolRef | str, *, suggests: bool = True) -> ToolRecord | Finding:
+    """Return the record that a reference names, or the finding with the reason why it has none.
+
+    Args:
+        catalog: The installed tools.
+        ref: The reference.
+        suggests: Whether what an unknown name may mean is looked for, which takes milliseconds.
+    """
     if isinstance(ref, str):
         try:
             ref = ToolRef.parse(ref)
@@ -117,7 +123,7 @@ def lookup(catalog: Installed, ref: ToolRef | str) -> ToolRecord | Finding:
     if ref.distribution:
         claimants = [record for record in claimants if record.distribution == normalise(ref.distribution)]
     if not claimants:
-        return _unknown(catalog, ref)
+        return _unknown(catalog, ref) if suggests else Finding(UNKNOWN_TOOL, f"'{ref}' names a tool that is not known")
     sound = [record for record in claimants if record.status != "broken"]
     if len(sound) > 1:
         return _ambiguous(ref, sound)

@@ -1,6 +1,6 @@
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS as ARTIFACT_EXISTS
+from strands_cli.outputs.artifacts import ArtifactPlaces as ArtifactPlaces
 from strands_cli.outputs.artifacts import ArtifactWriter as ArtifactWriter
-from strands_cli.outputs.artifacts import collision as collision
 from strands_cli.outputs.artifacts import obstacle as obstacle
 from strands_cli.outputs.artifacts import place_artifact as place_artifact
 from strands_cli.outputs.junit import Outcome as Outcome

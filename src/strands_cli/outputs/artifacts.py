@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,30 +87,43 @@ def _leaves(directory: Path, out_dir: Path) -> bool:
     return False
 
 
-def collision(
-    target: Path, earlier: Iterable[Path], *, force: bool, replaces: bool = False, text: str | None = None
-) -> Finding | None:
-    """Return why an artifact cannot be written: another artifact of the run has its path, or the file exists.
+class ArtifactPlaces:
+    """Takes the paths of the artifacts of a run, and says which of them cannot be written."""
 
-    A file that already contains `text` is accepted: a run that continues after a crash finds its own files.
+    def __init__(self, *, force: bool, replaces: bool = False) -> None:
+        """Begin without paths.
 
-    Args:
-        force: Whether whatever is there is overwritten.
-        replaces: Whether a file that is there is, but neither a link nor a directory.
-    """
-    for other in earlier:
-        if target == other:
+        Args:
+            force: Whether whatever is there is overwritten.
+            replaces: Whether a file that is there is, but neither a link nor a directory.
+        """
+        self._force, self._replaces = force, replaces
+        self._taken: set[Path] = set()
+        self._below: dict[Path, Path] = {}  # a folder of artifacts, and the first of them
+
+    def collision(self, target: Path, text: str | None = None) -> Finding | None:
+        """Take a path, and return why it cannot be written: an earlier artifact has it, or the file exists.
+
+        A file that already contains `text` is accepted: a run that continues after a crash finds its own files.
+        """
+        earlier = target in self._taken
+        other = self._below.get(target) or next((above for above in target.parents if above in self._taken), None)
+        self._taken.add(target)
+        for above in target.parents:
+            self._below.setdefault(above, target)
+        if earlier:
             return Finding(ARTIFACT_TWICE, f"two artifacts have the path {target}", fix="give each its own path")
-        if target in other.parents or other in target.parents:
+        if other is not None:
             message = f"the artifacts {other} and {target} need one name for a file and a directory"
             return Finding(ARTIFACT_TWICE, message, fix="give each its own path")
-    is_free = force or not (target.exists() or target.is_symlink()) or (replaces and _is_plain_file(target))
-    if not is_free and not _holds(target, text):
-        if replaces:
+        is_there = target.exists() or target.is_symlink()
+        is_free = self._force or not is_there or (self._replaces and _is_plain_file(target))
+        if is_free or _holds(target, text):
+            return None
+        if self._replaces:
             message = f"the artifact {target} cannot replace what is there: a link or a directory"
             return Finding(ARTIFACT_EXISTS, message, fix=f"remove {target}, or pass --out DIR to write elsewhere")
         return Finding(ARTIFACT_EXISTS, f"the artifact {target} exists already", fix=_EXISTS)
-    return None
 
 
 def obstacle(directory: Path) -> str | None:
@@ -201,11 +214,8 @@ class ArtifactWriter:
         out_dir = require_own_folder(self._out_dir, self._beside) if artifacts else self._beside / self._out_dir
         is_chosen = not is_default(self._out_dir)
         placed = [(place_artifact(out_dir, path, is_chosen=is_chosen), text) for path, text in artifacts]
-        findings: list[Finding] = []
-        for index, (target, text) in enumerate(placed):
-            others = [earlier for earlier, _ in placed[:index]]
-            found = collision(target, others, force=self._force, replaces=self._replaces, text=text)
-            findings += [found] if found else []
+        places = ArtifactPlaces(force=self._force, replaces=self._replaces)
+        findings = [found for target, text in placed if (found := places.collision(target, text)) is not None]
         if findings:
             raise ArtifactError("the artifacts cannot be written", findings=findings)
         written = [

@@ -17,6 +17,7 @@ from strands_cli.errors import (
     NotEquipped,
     StrandsCliError,
     UsageError,
+    few_of_each,
     has_errors,
 )
 from strands_cli.phrases import counted
@@ -134,7 +135,7 @@ def resolve_plan(
     findings = [*of_inputs, *unset, *check_models(_models_of(agents, unset), document, environ, machine.hooks, request)]
     checked = _check_plan(plan, document, machine, request, around)
     findings += [*context.findings, *policy.findings, *unpriced, *checked, *of_flow]
-    return Resolved(replace(plan, findings=tuple(dict.fromkeys(findings))), planner, tuple(of_inputs), rest)
+    return Resolved(replace(plan, findings=few_of_each(findings)), planner, tuple(of_inputs), rest)
 
 
 def _models_of(agents: Mapping[str, PlannedAgent], unset: Sequence[Finding]) -> dict[str, ModelSettings]:

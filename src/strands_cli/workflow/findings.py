@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from strands_cli.errors import Code, Finding, Where, suggest
+from strands_cli.errors import TOO_MANY_MISTAKES, Code, Finding, Where, suggest
 from strands_cli.phrases import shortened
 
 MISSING_KEY = Code("missing-key", "A required key is missing.", "Add the key.")
@@ -42,11 +42,6 @@ class Locator(Protocol):
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a value by its JSON pointer, or that of its key."""
-
-
-TOO_MANY_MISTAKES = Code(
-    "too-many-mistakes", "More mistakes than are reported one by one.", "Correct the first ones, and check again."
-)
 
 
 def shown(value: Any) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from strands_cli.errors import Code, Finding, Severity, Where, has_errors
+from strands_cli.errors import Finding, Where, few_of_each, has_errors
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.findings import TOO_MANY_MISTAKES
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
 
@@ -47,24 +45,6 @@ class Repairs:
 
 
 _NONE = Repairs()
-# So many findings of one code are reported; the others are counted.
-MOST_ALIKE = 200
-
-
-def _few_of_each(findings: list[Finding]) -> Iterator[Finding]:
-    """Yield the first findings of each code, and how many more of it there are."""
-    counts = Counter(finding.code for finding in findings)
-    seen, worst = Counter[Code](), dict[Code, Severity]()
-    for finding in findings:
-        seen[finding.code] += 1
-        if seen[finding.code] <= MOST_ALIKE:
-            yield finding
-        elif finding.severity == "error" or finding.code not in worst:
-            worst[finding.code] = finding.severity
-    for code, severity in worst.items():
-        more = counts[code] - MOST_ALIKE
-        message = f"and {more:,} more with the code {code}"
-        yield Finding(TOO_MANY_MISTAKES, message, None, severity=severity, count=more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +86,7 @@ class Loaded:
 
         true = filter(None, map(self.repairs.as_written, findings))
         every = sorted(dict.fromkeys((*self.findings, *true)), key=place)
-        return replace(self, findings=tuple(_few_of_each(every)))
+        return replace(self, findings=few_of_each(every))
 
     def where(self, pointer: str, *, key: bool = False) -> Where:
         """Return the place of a node: in the workflow, or in the file that `$ref` names."""

@@ -12,7 +12,7 @@ from strands_cli.errors import Code, Finding
 from strands_cli.workflow.findings import too_many
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml import DOCUMENT_TOO_LARGE, NO_SNAPSHOT, Document, FileSnapshot, escape
+from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape
 
 NOT_A_WORKFLOW = Code(
     "not-a-workflow",
@@ -24,9 +24,20 @@ NOT_A_WORKFLOW = Code(
 MOST_ERRORS = 500
 # The most agents, steps, nodes or the like.
 MOST_PARTS = 10_000
-# The most files, folders and tools, each of which is compared with the others.
-MOST_NAMED = 1_000
-_NAMED = ("/outputs/artifacts", "/env/mounts", "/tools/python", "/tools/http_executors", "/tools/composite")
+# The most entries of other lists: most cost more, such as tools, which are compared with each other and with each rule.
+_MOST = {
+    "/outputs/artifacts": MOST_PARTS,
+    "/env/mounts": MOST_PARTS,
+    "/tools/python": 1_000,
+    "/tools/http_executors": 1_000,
+    "/tools/composite": 1_000,
+    "/security/permissions/ask": 1_000,
+    "/security/permissions/deny": 1_000,
+    "/security/guardrails/allow_tools": 1_000,
+    "/skills": 100,
+}
+# The most tools of one agent: each is offered to its model in each request.
+_MOST_TOOLS = 1_000
 
 
 def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
@@ -92,17 +103,21 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 def _too_large(document: Document) -> Finding | None:
     """Return the finding about more agents or steps than are checked in a bounded time."""
     value = json_object(document.value)
-    config = json_object(json_object(value.get("pattern")).get("config"))
-    parts = {"/agents": value.get("agents"), **{f"/pattern/config/{escape(name)}": config[name] for name in config}}
-    for pointer in _NAMED:
-        section, _, key = pointer[1:].partition("/")
-        parts[pointer] = json_object(value.get(section)).get(key)
-    for pointer, part in parts.items():
-        most = MOST_NAMED if pointer in _NAMED else MOST_PARTS
-        if isinstance(part, (dict, list)) and len(part) > most:
-            message = f"this has {len(part):,} entries, and {most:,} are the most"
-            return Finding(DOCUMENT_TOO_LARGE, message, document.where(pointer, key=True), "split the workflow")
-    return None
+    agents, config = json_object(value.get("agents")), json_object(json_object(value.get("pattern")).get("config"))
+    counted = {
+        "/agents": (agents, MOST_PARTS),
+        **{f"/pattern/config/{escape(name)}": (config[name], MOST_PARTS) for name in config},
+        **{pointer: (_at(value, pointer), most) for pointer, most in _MOST.items()},
+        **{f"/agents/{escape(name)}/tools": (json_object(agents[name]).get("tools"), _MOST_TOOLS) for name in agents},
+    }
+    return document.first_too_large(counted)
+
+
+def _at(value: Any, pointer: str) -> Any:
+    """Return what is at a pointer; None where nothing is."""
+    for key in pointer[1:].split("/"):
+        value = json_object(value).get(key)
+    return value
 
 
 def _until_many(found: Iterator[Finding], document: Document) -> Iterator[Finding]:

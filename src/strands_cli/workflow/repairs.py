@@ -19,7 +19,6 @@ from strands_cli.workflow.findings import (
     UNKNOWN_NAME,
     UNKNOWN_SECRET,
     UNKNOWN_SERVER,
-    too_many,
 )
 from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.loaded import Repairs
@@ -37,6 +36,7 @@ from strands_cli.workflow.validation_errors import (
     counts_failed_items,
     few_of,
     findings_of,
+    first_findings_of,
     pointer_of,
     value_at,
 )
@@ -110,10 +110,9 @@ def repaired(
         document: The document; it is not changed.
         validate: Validates the document again.
     """
+    findings = list(first_findings_of(errors, WorkflowSpec, document))
     errors, omitted = few_of(errors)
-    findings = list(findings_of(errors, WorkflowSpec, document))
     if omitted:
-        findings.append(too_many(f"and {omitted:,} more mistakes", document.where(""), omitted))
         return None, document, Repairs(), findings
     if not isinstance(document.value, dict):
         return None, document, Repairs(), findings

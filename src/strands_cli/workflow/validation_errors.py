@@ -10,7 +10,7 @@ from typing import Any
 
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.workflow.base_model import FormatModel
-from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown
+from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown, too_many
 from strands_cli.workflow.key_meanings import (
     Loc,
     advice_on,
@@ -95,6 +95,16 @@ def findings_of(errors: list[Any], model: type[FormatModel], document: Document,
         finding = _finding(mistake, model, document)
         if finding is not None:
             yield finding
+
+
+def first_findings_of(
+    errors: list[Any], model: type[FormatModel], document: Document, at: str = ""
+) -> Iterator[Finding]:
+    """Yield the findings of the first errors of each kind, and how many more there are."""
+    few, omitted = few_of(errors)
+    yield from findings_of(few, model, document, at)
+    if omitted:
+        yield too_many(f"and {omitted:,} more mistakes", document.where(at), omitted)
 
 
 def few_of(errors: list[Any]) -> tuple[list[Any], int]:

@@ -162,7 +162,9 @@ class CsvRows:
         cells, columns = counted(found, "cell"), counted(len(self.columns), "column")
         fix = "add or remove cells; a cell with a comma or a quote in it needs quotes around it"
         message = f"the row has {cells}, and the file has {columns}"
-        self._findings.add_made(BAD_ROW, message, lambda: (self._place(raw, first, len(self.columns)), fix), (number, first))
+        self._findings.add_made(
+            BAD_ROW, message, lambda: (self._place(raw, first, len(self.columns)), fix), (number, first)
+        )
 
     def _misquoted(self, error: csv.Error) -> InvalidInput:
         raw, first = self._raw

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from strands_cli.catalog.adoptable.adoptable_tools import find_adoptable
 from strands_cli.catalog.distributions import Scan
 from strands_cli.catalog.files import read_text
@@ -37,6 +39,7 @@ def adoptable_distributions(seen: Scan) -> list[str]:
     return [name for name in others if _needs_sdk(seen.records[name][0][1])]
 
 
+@lru_cache(1024)
 def _needs_sdk(record: str) -> bool:
     text = read_text(record, "METADATA", MAX_METADATA) or ""
     return any(

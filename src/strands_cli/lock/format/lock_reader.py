@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ LOCK_BROKEN = Code(
 )
 
 MAX_BYTES = 10 * 1024 * 1024
+# A key of very many parts, which tomllib reads in a time that grows with their square.
+_MANY_PARTS = re.compile(rb"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]{0,100}+"|'[^'\n]{0,100}+')[ \t]*+\.[ \t]*+){200}""")
 _DIGEST_LENGTH = len("sha256:") + 64
 RESTORE = "restore it from version control, or read what is installed and write a new lock: strands lock"
 
@@ -69,6 +72,8 @@ def parse_lock(raw: bytes) -> Lock:
 
     if len(raw) > MAX_BYTES:
         raise _Fault("it is larger than 10 MB")
+    if _MANY_PARTS.search(raw):
+        raise _Fault("a key has more than 200 parts")
     if _line_of_marker(raw):
         raise _Fault("it has the markers of a merge conflict")
     try:

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs import ARTIFACT_EXISTS, DEFAULT_OUT, collision, obstacle, place_artifact, require_own_folder
+from strands_cli.outputs import (
+    ARTIFACT_EXISTS,
+    DEFAULT_OUT,
+    ArtifactPlaces,
+    obstacle,
+    place_artifact,
+    require_own_folder,
+)
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.templates import TemplateError
@@ -37,7 +44,7 @@ def check_outputs(
     if not spec.outputs.artifacts:
         return _check_record(options)
     templates = spec.templates()
-    targets: list[Path] = []
+    places = ArtifactPlaces(force=options.force, replaces=spec.outputs.overwrite)
     folders = (options.out_dir, *options.out_dir.parents)
     names = {"name": spec.name, "runtime": spec.runtime.model_dump(), **spec.inputs.names_of(inputs)}
     findings = _check_folder(options, document)
@@ -51,9 +58,8 @@ def check_outputs(
         except ArtifactError as error:
             findings.append(Finding(ARTIFACT_OUTSIDE, error.message, where, error.fix))
             continue
-        if found := collision(target, targets, force=options.force, replaces=spec.outputs.overwrite):
+        if found := places.collision(target):
             findings.append(replace(found, where=where))
-        targets.append(target)
     return findings + _check_record(options)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from strands_cli.catalog import Catalog
-from strands_cli.errors import Finding, UsageError, Where, suggest
+from strands_cli.errors import MOST_ALIKE, Finding, UsageError, Where, suggest
 from strands_cli.planning.machine.file_rule_checks import (
     UNMATCHED_RULE,
     arguments_of,
@@ -109,15 +110,17 @@ def check_rules(
     def is_unmatched(word: str, names: set[str]) -> bool:
         return not _matches(word, names) and not any(_may_be_of(server, word) for server in unknown)
 
+    known = used | installed
     permissions = list(_permissions_of(spec, document))
     words = [(rule.tools, where) for rule, where in permissions if isinstance(rule, Rule)]
     words += _allowed_words(spec, document)
+    unmatched = (_unmatched(word, known, where) for word, where in words if is_unmatched(word, known))
     places = {rule: where for rule, where in permissions if isinstance(rule, Rule)}
     typed = [rule for rule in rules if rule.level == "command line"]
     return [
         *(finding for finding, _ in permissions if isinstance(finding, Finding)),
         *(_speaks_of_none(rule, allowed, planned) for rule in typed if is_unmatched(rule.tools, allowed)),
-        *(_unmatched(word, used | installed, where) for word, where in words if is_unmatched(word, used | installed)),
+        *islice(unmatched, MOST_ALIKE),
         *_check_arguments(planned, places),
         *check_file_rules(rules, catalog, used),
     ]

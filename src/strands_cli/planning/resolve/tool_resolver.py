@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.catalog.distributions import search_path
-from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
+from strands_cli.errors import MOST_ALIKE, Code, Finding, StrandsCliError, Where, suggest
 from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, place_of
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool, configured_claims
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
@@ -372,7 +372,7 @@ class ToolResolver:
 
     def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         try:
-            record = self.context.catalog.resolve(ref)
+            record = self.context.catalog.resolve(ref, suggests=len(self.context.findings) < MOST_ALIKE)
         except StrandsCliError as error:
             own = tools_in(ref.name, self._python_folders()) if ref.kind == "short" else ()
             fix = f"name its tool: {' or '.join(own)}" if own else None

@@ -24,8 +24,9 @@ from strands_cli.workflow.parts.agent_tests import (
     is_tests_file,
     read_tests,
     tests_beside,
+    too_many_tests,
 )
-from strands_cli.workflow.validation_errors import findings_of
+from strands_cli.workflow.validation_errors import first_findings_of
 from strands_cli.workflow.yaml import SUFFIXES, Document, read_document
 
 REF_NOT_ONE_AGENT = Code(
@@ -170,10 +171,12 @@ def _no_agent(document: Document, why: str) -> InvalidInput:
 def _agent_file(document: Document) -> Atomic:
     name = _NOT_IN_IDENTIFIERS.sub("-", Path(document.file).stem) or "agent"
     findings = list(document.findings)
+    if (large := too_many_tests(document)) is not None:
+        return Atomic(document, name, None, None, is_workflow=False, whole=None, findings=(*findings, large))
     try:
         whole = AgentFile.model_validate(document.value, context={"document": True})
     except ValidationError as error:
-        findings += findings_of(error.errors(include_url=False), AgentFile, document)
+        findings += first_findings_of(error.errors(include_url=False), AgentFile, document)
         return Atomic(document, name, None, None, is_workflow=False, whole=None, findings=tuple(findings))
     findings += check_tests(whole.tests, document)
     version = None if whole.version is None else str(whole.version)

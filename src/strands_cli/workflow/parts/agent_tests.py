@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, StrandsCliError
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.checks import check_regex, check_schema
 from strands_cli.workflow.files import VERSION, load_recording
-from strands_cli.workflow.validation_errors import findings_of
+from strands_cli.workflow.validation_errors import first_findings_of
 from strands_cli.workflow.yaml import Document
 
 BAD_TEST = Code(
@@ -81,11 +82,21 @@ def read_tests(file: Path) -> tuple[Document, tuple[AgentTest, ...], tuple[Findi
     document = read_document(file)
     if isinstance(document.value, list):
         document = _below_tests(document)
+    if (large := too_many_tests(document)) is not None:
+        return document, (), (large,)
     try:
         tests = TestsFile.model_validate(document.value, context={"document": True}).tests
     except ValidationError as error:
-        return document, (), (*document.findings, *findings_of(error.errors(include_url=False), TestsFile, document))
+        found = first_findings_of(error.errors(include_url=False), TestsFile, document)
+        return document, (), (*document.findings, *found)
     return document, tests, (*document.findings, *check_tests(tests, document))
+
+
+def too_many_tests(document: Document) -> Finding | None:
+    """Return the finding about more tests, tools or keys than are checked in a bounded time."""
+    value = json_object(document.value)
+    parts = {"": document.value, "/tests": value.get("tests"), "/tools": value.get("tools")}
+    return document.first_too_large({pointer: (part, 1_000) for pointer, part in parts.items()})
 
 
 def _below_tests(document: Document) -> Document:

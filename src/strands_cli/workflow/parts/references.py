@@ -18,7 +18,8 @@ from strands_cli.workflow.findings import BAD_SCHEMA, MISSING_KEY
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.packaged import PACKAGE
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
-from strands_cli.workflow.validation_errors import findings_of, value_at
+from strands_cli.workflow.parts.agent_tests import too_many_tests
+from strands_cli.workflow.validation_errors import first_findings_of, value_at
 from strands_cli.workflow.yaml import FILE_UNREADABLE, NO_SNAPSHOT, Document, FileSnapshot, escape, stored_name
 
 REF_LOOP = Code("ref-loop", "Agent files that refer to each other in a circle.", "Remove one of the references.")
@@ -138,10 +139,13 @@ class _Reader:
             return None
         # A file of an agent has further keys, which do not act in a workflow.
         model = AgentSpec if prefix else AgentFile
+        if (large := None if prefix else too_many_tests(document)) is not None:
+            self.findings.append(large)
+            return None
         try:
             model.model_validate(value, context={"document": True})
         except ValidationError as error:
-            self.findings.extend(findings_of(error.errors(include_url=False), model, document, prefix))
+            self.findings.extend(first_findings_of(error.errors(include_url=False), model, document, prefix))
             return None
         keys = {key: item for key, item in value.items() if prefix or key not in FOR_PEOPLE}
         return AgentSpec.model_validate(keys, context={"document": True}), prefix

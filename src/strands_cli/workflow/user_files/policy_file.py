@@ -102,6 +102,7 @@ class _Reader(UserFileReader):
         self._names_read = 0
 
     def refusal(self) -> Denied:
+        """Return the error for a policy file with findings."""
         return _refused(Path(self._document.file), self.findings)
 
     def read(self) -> Policy:

@@ -69,6 +69,7 @@ class ConfigReader(UserFileReader):
         super().__init__(document, BAD_CONFIG, see)
 
     def refusal(self) -> InvalidInput:
+        """Return the error for a config file with findings."""
         return _refused(Path(self._document.file), self.findings)
 
     def read_part(self, key: str) -> Any:

@@ -63,6 +63,18 @@ class Document:
         line, column = self._position(pointer, key)
         return Where(self.file, line, column, pointer)
 
+    def first_too_large(self, counted: Mapping[str, tuple[Any, int]]) -> Finding | None:
+        """Return the finding about more entries than are checked in a bounded time.
+
+        Args:
+            counted: The list or mapping at each pointer, and how many entries it may have.
+        """
+        for pointer, (part, most) in counted.items():
+            if isinstance(part, (dict, list)) and len(part) > most:
+                message = f"this has {len(part):,} entries, and {most:,} are the most"
+                return Finding(DOCUMENT_TOO_LARGE, message, self.where(pointer, key=True), "split the file")
+        return None
+
     def where_in_text(self, pointer: str, line: int | None) -> Where:
         """Return the place of a line (1-based) of a text, exact in a literal block (`|`), else that of the text."""
         start = self._position(pointer, key=False)
