@@ -214,6 +214,106 @@ def test_two_names_that_become_one_stay_two(tmp_path: Path) -> None:
     assert [one["id"] for one in found.sections["tools"]["mcp"]] == ["a-b", "a-b-2"]
 
 
+def sections(tmp_path: Path, value: Any) -> Any:
+    """Return what a file is imported as, which must be valid."""
+    document = read_document(written(tmp_path, json.dumps(value)))
+    assert has_client_servers(document)
+    found = imported_servers(document)
+    assert found.to_do == ()
+    assert faults(tmp_path, found.sections) == []
+    return found
+
+
+ONE, TWO = {"command": RUN, "args": ["1"]}, {"command": RUN, "args": ["2"]}
+PLACES: dict[str, tuple[Any, list[str]]] = {
+    "a list": ([{"name": "a", **ONE}, {"name": "b", **TWO}], ["a", "b"]),
+    "a list without names": ([ONE, TWO], ["0", "1"]),
+    "a list of files": ([{"mcpServers": {"a": ONE}}, {"mcpServers": {"a": TWO}}], ["a", "a-2"]),
+    "names alone": ({"a": ONE, "b": TWO}, ["a", "b"]),
+    "one server": ({"name": "a", **ONE}, ["a"]),
+    "another name": ({"mcp_servers": {"a": ONE}}, ["a"]),
+    "a dotted name": ({"mcp.servers": {"a": ONE}}, ["a"]),
+    "projects": (
+        {"mcpServers": {}, "projects": {"/p/1": {"mcpServers": {"a": ONE}}, "/p/2": {"mcpServers": {"a": TWO}}}},
+        ["a", "a-2"],
+    ),
+    "projects and all": ({"mcpServers": {"g": ONE}, "projects": {"/p/1": {"mcpServers": {"a": TWO}}}}, ["g", "a"]),
+    "command lines": ({"mcpServers": {"a": f"{RUN} -m x", "b": "https://a.example.com/mcp"}}, ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize(("value", "ids"), PLACES.values(), ids=PLACES)
+def test_servers_are_found_wherever_a_file_has_them(tmp_path: Path, value: Any, ids: list[str]) -> None:
+    found = sections(tmp_path, value)
+    assert [one["id"] for one in found.sections["tools"]["mcp"]] == ids
+
+
+def test_of_several_projects_that_of_this_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.chdir(tmp_path / "in")
+    projects = {"/elsewhere": {"mcpServers": {"a": ONE}}, str(tmp_path): {"mcpServers": {"b": TWO}}}
+    found = sections(tmp_path, {"mcpServers": {"g": ONE}, "projects": projects})
+    assert [one["id"] for one in found.sections["tools"]["mcp"]] == ["g", "b"]
+    (tmp_path / "mcp.json").unlink()
+    del projects[str(tmp_path)]
+    projects["/other"] = {"mcpServers": {"c": TWO}}
+    notes = sections(tmp_path, {"projects": projects}).notes
+    assert [("/elsewhere" in notes[0], "/other" in notes[1])] == [(True, True)]
+
+
+def test_a_file_without_a_server_says_so(tmp_path: Path) -> None:
+    assert imported_servers(read_document(written(tmp_path, '{"mcpServers": {}}'))).notes != ()
+
+
+ENVIRONMENTS: dict[str, tuple[Any, dict[str, str]]] = {
+    "of each process": ({"PATH": "${PATH}", "HOME": "$HOME", "LANG": "${env:LANG}", "TEMP": "%TEMP%"}, {}),
+    "of the machine": ({"PYTHONPATH": "${PYTHONPATH}", "PATH": "/opt/x:${PATH}"}, {"PATH": "/opt/x:/bin"}),
+    "of Windows": ({"A": "%APPDATA%/x", "K": "%API_KEY%"}, {"A": "/data/x", "K": "${secrets.API_KEY}"}),
+    "lines": (["A=1=2", "K=${K}", "L"], {"A": "1=2", "K": "${secrets.K}", "L": "${secrets.L}"}),
+    "pairs": ([{"name": "A", "value": "1"}, {"key": "B", "value": 2}], {"A": "1", "B": "2"}),
+    "its own": ({"B": "1", "C": "${B}/x"}, {"B": "1", "C": "1/x"}),
+    "as here": ({"T": "${secrets.T}", "U": "${env.U}"}, {"T": "${secrets.T}", "U": "${secrets.U}"}),
+    "hyphens": ({"T": "${a-name}"}, {"T": "${secrets.a_name}"}),
+    "an object": ({"O": {"x": None}}, {"O": '{"x": null}'}),
+}
+
+
+@pytest.mark.parametrize(("given", "env"), ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+def test_variables_of_the_machine_are_filled_in_and_others_are_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Any, env: dict[str, str]
+) -> None:
+    monkeypatch.setenv("PATH", "/bin")
+    monkeypatch.setenv("APPDATA", "/data")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    found = sections(tmp_path, {"mcpServers": {"a": {"command": RUN, "env": given}}})
+    assert found.sections["tools"]["mcp"][0].get("env", {}) == env
+
+
+def test_headers_of_any_form_are_kept(tmp_path: Path) -> None:
+    address = {"url": "https://a.example.com/mcp"}
+    forms: list[dict[str, Any]] = [
+        {"headers": ["Authorization: Bearer ${TOK}"]},
+        {"bearer_token_env_var": "TOK"},
+        {"http_headers": {"X": "1"}, "env_http_headers": {"Authorization": "TOK"}},
+    ]
+    for form in forms:
+        (server,) = sections(tmp_path, {"mcpServers": {"a": {**address, **form}}}).sections["tools"]["mcp"]
+        assert server["headers"]["Authorization"].endswith("${secrets.TOK}")
+
+
+@pytest.mark.parametrize("address", ["a.example.com/mcp", "ws://a.example.com/mcp"])
+def test_an_address_of_another_kind_is_left_to_do(tmp_path: Path, address: str) -> None:
+    found = imported_servers(read_document(written(tmp_path, json.dumps({"mcpServers": {"a": {"url": address}}}))))
+    assert [address in one for one in found.to_do] == [True]
+
+
+def test_thousands_of_servers_of_one_name_take_no_time(tmp_path: Path) -> None:
+    document = read_document(written(tmp_path, json.dumps([{"name": "a", **ONE}] * 20_000)))
+    began = time.process_time()
+    assert imported_servers(document).sections["tools"]["mcp"][-1]["id"] == "a-20000"
+    assert time.process_time() - began < 10
+
+
 @pytest.mark.parametrize("text", ["/* " * 100_000, '{"a": "' + '\\"' * 100_000, "{" + ", " * 100_000, '"' * 100_001])
 def test_comments_that_never_end_take_no_time(tmp_path: Path, text: str) -> None:
     began = time.process_time()

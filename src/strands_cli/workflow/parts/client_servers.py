@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.workflow.parts.client_sections import (
+    ADDRESSES,
+    address_of,
+    command_of,
+    entries_in,
+    has_servers,
+    is_server,
+)
 from strands_cli.workflow.parts.client_variables import Variables, asked_in, is_script, mapped_texts
 from strands_cli.workflow.parts.literal_secrets import without_literal_secrets
 from strands_cli.workflow.yaml import Document
@@ -22,28 +30,18 @@ BAD_SERVERS = Code(
     "Each server is an object with `command` or `url`.",
 )
 
-# Where clients have them: Claude, Cursor and most others; VS Code; Zed; settings of VS Code, and others.
-SECTIONS = (
-    ("mcpServers",),
-    ("servers",),
-    ("context_servers",),
-    ("mcp", "servers"),
-    ("mcp", "mcpServers"),
-    ("mcp",),
-    ("amp.mcpServers",),
-)
-_ADDRESSES = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
 # What says nothing that a workflow needs.
 _SILENT = frozenset(
     {"type", "transport", "transportType", "disabled", "enabled", "name", "description", "displayName", "source"}
     | {"icon", "gallery", "version", "$schema", "note", "comment", "_comment", "id", "iconUrl", "homepage"}
 )
-_KNOWN = frozenset({"command", "args", "env", "environment", "headers", "requestInit", "cwd", *_ADDRESSES})
+_KNOWN = frozenset({"command", "args", "env", "environment", "headers", "requestInit", "cwd", *ADDRESSES})
 _FILTERS = {"includeTools": "allow", "allowedTools": "allow", "excludeTools": "deny", "disabledTools": "deny"}
 # Without these a server may not work; of the others it works as before.
 _NEEDED = frozenset({"envFile", "auth", "oauth", "authentication", "authProviderType"})
-# How far inside a file servers are looked for.
-_DEEPEST = 5
+_OWN = re.compile(r"\$\{(\w+)\}")
+# What every server gets of the environment, as far as files name it.
+_INHERITED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TERM", "TMPDIR", "TZ", "APPDATA", "TEMP"})
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -66,8 +64,7 @@ class ImportedServers:
 
 def has_client_servers(document: Document) -> bool:
     """Return whether a file is another client's list of MCP servers, and not a workflow."""
-    value = document.value
-    return isinstance(value, Mapping) and "pattern" not in value and _section_of(value) is not None
+    return has_servers(document.value)
 
 
 def sections_of_client(document: Document) -> dict[str, Any]:
@@ -94,54 +91,54 @@ def imported_servers(document: Document) -> ImportedServers:
 
 def _converted(document: Document) -> tuple[dict[str, Any], Variables]:
     """Return the sections of a file, and what its variables came to."""
-    path = _section_of(document.value) or ()
-    entries = _part_at(document.value, path)
     settings = json_object(document.value)
     asked = asked_in(settings.get("inputs") or json_object(settings.get("mcp")).get("inputs"))
     variables = Variables(Path(document.file).parent, os.environ, asked)
+    entries = entries_in(document.value, Path.cwd())
+    has_any = any(is_server(one.value) for one in entries)
     servers: list[dict[str, Any]] = []
-    used: set[str] = set()
-    for place, name, entry in _named(entries):
-        where = document.where("/" + "/".join((*path, place)))
-        if json_object(entry).get("disabled") is True or json_object(entry).get("enabled") is False:
-            variables.notes.append(f"left out: the server '{name}' is switched off")
-            continue
-        if isinstance(entry, Mapping) and not _is_server(entry) and any(map(_is_server, _entries_in(entries))):
-            variables.to_do.append(f"the server '{name}' is left out: it has neither `command` nor `url`; write one")
-            continue
-        if not _is_server(entry):
-            message = f"'{name}' has neither `command` nor `url`"
-            finding = Finding(BAD_SERVERS, message, where, "remove it, or complete it")
+    names = _Names()
+    for one in entries:
+        entry = json_object(one.value)
+        if entry.get("disabled") is True or entry.get("enabled") is False:
+            variables.notes.append(f"left out: the server '{one.name}' is switched off")
+        elif is_server(entry):
+            identity = names.unused(_NOT_IN_IDS.sub("-", one.name).strip("-") or "server")
+            servers.append({"id": identity, **_Server(one.name, entry, variables).fields()})
+            if one.of:
+                variables.notes.append(f"the server '{identity}' is one of {one.of}")
+        elif has_any:
+            variables.to_do.append(
+                f"the server '{one.name}' is left out: it has neither `command` nor `url`; write one"
+            )
+        else:
+            where = document.where("/" + "/".join(part.replace("~", "~0").replace("/", "~1") for part in one.place))
+            finding = Finding(
+                BAD_SERVERS, f"'{one.name}' has neither `command` nor `url`", where, "remove it, or complete it"
+            )
             raise InvalidInput("the MCP servers cannot be read", findings=[finding])
-        identity = _unused(_NOT_IN_IDS.sub("-", name).strip("-") or "server", used)
-        used.add(identity)
-        servers.append({"id": identity, **_Server(name, entry, variables).fields()})
+    if not entries:
+        variables.notes.append("the file has no server in its list")
     sections: dict[str, Any] = {"tools": {"mcp": servers}}
     if variables.secrets:
         sections["env"] = {"secrets": [{"key": name} for name in variables.secrets]}
     return sections, variables
 
 
-def _named(entries: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield each server with its place and its name; some clients have a list."""
-    if isinstance(entries, list):
-        for index, entry in enumerate(entries):
-            yield str(index), str(json_object(entry).get("name") or index), entry
-        return
-    for name, entry in entries.items():
-        yield name, name, entry
+class _Names:
+    """The ids of servers, each once."""
 
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
 
-def _entries_in(entries: Any) -> list[Any]:
-    return list(entries) if isinstance(entries, list) else list(json_object(entries).values())
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}-{number}"
-    return found
+    def unused(self, name: str) -> str:
+        """Return the name, or one like it where it is taken."""
+        found = name
+        while found in self._next:
+            self._next[name] += 1
+            found = f"{name}-{self._next[name]}"
+        self._next[found] = 1
+        return found
 
 
 class _Server:
@@ -153,7 +150,7 @@ class _Server:
     def fields(self) -> dict[str, Any]:
         """Return the server as a workflow has it."""
         self._note_others()
-        command, address = _command_of(self._entry), _address_of(self._entry)
+        command, address = command_of(self._entry), address_of(self._entry)
         kind = str(self._entry.get("type") or self._entry.get("transport") or "").lower()
         if command and not (address and kind not in ("", "stdio")):
             found = self._program(command)
@@ -190,6 +187,10 @@ class _Server:
                 f"the server '{self._name}' speaks the older SSE transport, which is not spoken here: write its address"
                 " of streamable HTTP, often the same with /mcp at its end, as `url`"
             )
+        if address.partition("://")[0].lower() not in ("http", "https") and not address.startswith("${"):
+            self._variables.to_do.append(
+                f"`url` of the server '{self._name}' is {address}: write an address that begins with https:// or http://"
+            )
         headers = self._entry.get("headers") or json_object(self._entry.get("requestInit")).get("headers")
         parts = {"url": self._open("url")(address), "headers": self._texts(headers, "headers")}
         return {word: part for word, part in parts.items() if part}
@@ -201,10 +202,20 @@ class _Server:
     def _texts(self, texts: Any, part: str) -> dict[str, str]:
         """Return `env` or `headers` as texts; one that is null or optional is left out."""
         found: dict[str, str] = {}
-        for name, text in json_object(texts).items():
-            plain = None if text is None else mapped_texts(text, str)
+        given = json_object(texts)
+        for name, text in given.items():
+            if (
+                part == "env"
+                and name in _INHERITED
+                and text in (f"${{{name}}}", f"${name}", f"${{env:{name}}}", f"%{name}%")
+            ):
+                self._variables.notes.append(f"left out: '{name}' of the server '{self._name}', which each server gets")
+                continue
+            plain = None if text is None else mapped_texts(text, lambda one: _OWN.sub(partial(_own, given), one))
             where = f"'{name}' in `{part}` of the server '{self._name}'"
-            if isinstance(plain, str) and (filled := self._variables.in_secret_place(plain, where)) is not None:
+            if plain == "":
+                found[str(name)] = ""
+            elif isinstance(plain, str) and (filled := self._variables.in_secret_place(plain, where)) is not None:
                 found[str(name)] = filled
         return found
 
@@ -233,27 +244,10 @@ class _Server:
                 self._variables.notes.append(f"left out: {what}")
 
 
-def _command_of(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the words of a command line: some clients have them in one list, one text or an object."""
-    command: Any = entry.get("command")
-    arguments: Any = entry.get("args")
-    if isinstance(command, Mapping):  # Zed
-        command, arguments = command.get("path") or command.get("command"), command.get("args", arguments)
-    words = command if isinstance(command, list) else [command] if isinstance(command, str) and command else []
-    if not isinstance(command, list) and words and not arguments and " " in words[0] and not Path(words[0]).exists():
-        words = _split(words[0])
-    return [*words, *(arguments if isinstance(arguments, list) else _split(arguments or ""))]
-
-
-def _split(text: Any) -> list[str]:
-    try:
-        return shlex.split(str(text))
-    except ValueError:
-        return [str(text)]
-
-
-def _address_of(entry: Mapping[str, Any]) -> str | None:
-    return next((entry[word] for word in _ADDRESSES if isinstance(entry.get(word), str) and entry[word]), None)
+def _own(given: Mapping[str, Any], found: re.Match[str]) -> str:
+    """Return what takes the place of a variable that the same server sets to a text."""
+    value = given.get(found[1])
+    return value if isinstance(value, str) and "$" not in value else found[0]
 
 
 def _with_home(text: str) -> str:
@@ -270,35 +264,3 @@ def _secrets_in_the_open(sections: Mapping[str, Any]) -> Iterator[str]:
                     f"`{part}` of the server '{server['id']}' would show the secret {name} to others:"
                     f" give it in `{place}`, and remove it from `{part}`"
                 )
-
-
-def _section_of(value: Mapping[str, Any]) -> tuple[str, ...] | None:
-    for path in SECTIONS:
-        found = _part_at(value, path)
-        if isinstance(found, Mapping) and (path != ("mcp",) or any(_is_server(one) for one in found.values())):
-            return path
-        if isinstance(found, list) and path == ("mcpServers",):
-            return path
-    inner = [path for path in _inner_sections(value) if path]
-    return inner[0] if len(inner) == 1 else None
-
-
-def _inner_sections(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield where servers are further inside: of a project, or of a container that an editor runs in."""
-    for name, part in value.items() if isinstance(value, Mapping) and len(path) < _DEEPEST else ():
-        here = (*path, str(name))
-        is_section = name == "mcpServers" or here[-2:] == ("mcp", "servers")
-        if is_section and any(map(_is_server, _entries_in(part))):
-            yield here
-        else:
-            yield from _inner_sections(part, here)
-
-
-def _is_server(entry: Any) -> bool:
-    return isinstance(entry, Mapping) and bool(_command_of(entry) or _address_of(entry))
-
-
-def _part_at(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = json_object(value).get(name)
-    return value

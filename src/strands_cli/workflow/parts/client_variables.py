@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,14 @@ _VARIABLE = re.compile(
 )
 # A default that has a variable itself, and a variable as opencode writes it.
 _NESTED = re.compile(r"\$\{(?P<name>\w+):?[-=](?P<default>[^{}]*\$\{[^{}]*\}[^{}]*)\}")
-_BARE = re.compile(r"(?<!\$)\{env:([^{}]+)\}")
+# Variables in the words of other clients and of Windows, and what they are in the words above.
+_OTHERWISE = (
+    (re.compile(r"(?<!\$)\{env:([^{}]+)\}"), r"${env:\1}"),
+    (re.compile(r"%([A-Z_][A-Z0-9_]*)%"), r"${\1}"),
+    (re.compile(r"\$\{(env|secrets)\.(\w+)\}"), r"${\1:\2}"),
+    (re.compile(r"\$\{(workspaceFolder(?:Basename)?):[^{}]*\}"), r"${\1}"),
+)
+_HYPHENS = re.compile(r"\$\{[a-z]\w*(?:-\w+)+\}")
 # What is left of variables that no pattern above reads: `${NAME:+text}`, `${NAME%.*}`.
 _UNREAD = re.compile(r"\$\{(?!secrets\.)[^{}]*\}")
 # The folder in which the person works, in the words of the clients; a server runs in the folder of the workflow.
@@ -30,6 +38,11 @@ _HOMES = frozenset({"userHome", "HOME", "USERPROFILE", "homedir"})
 _SEPARATORS = frozenset({"pathSeparator", "/"})
 _OF_ENVIRONMENT = re.compile(r"(?!file|relativeFile|selectedText|lineNumber)[\w.-]+")
 _IS_SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|\bpat\b", re.IGNORECASE)
+# What is of the machine and no secret: it is filled in where it is set, as in a command line.
+_OF_MACHINE = re.compile(
+    r"[A-Z_]*PATH|LC_\w+|XDG_\w+|LANG|LANGUAGE|USER|USERNAME|LOGNAME|SHELL|TERM|TMP|TEMP|TMPDIR|TZ|HOSTNAME|DISPLAY|VIRTUAL_ENV"
+    r"|CONDA_PREFIX|(LOCAL)?APPDATA|PROGRAM(FILES|DATA)|SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|HOMEDRIVE|NODE_ENV"
+)
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 
 
@@ -55,7 +68,9 @@ class Variables:
 
     def in_secret_place(self, text: str, where: str) -> str | None:
         """Return a text of `env` or `headers`, where a variable is a secret; None where it is optional and absent."""
-        text = self._flat(text, where)
+        text = self._with_machine(self._flat(text, where), where)
+        if not text:
+            return None
         found = _VARIABLE.fullmatch(text)
         if found is not None and _default(found) == "" and _well_known(found, self.folder) is None:
             self.notes.append(f"{where} is optional and left out; to give it, write ${{secrets.{_name(found)}}}")
@@ -122,10 +137,29 @@ class Variables:
             self.notes.append(f"{where} has {value or found['default']!r} for {found[0]}")
             return value or found["default"]
 
-        text = _BARE.sub(r"${env:\1}", text)
+        for pattern, usual in _OTHERWISE:
+            text = pattern.sub(usual, text)
+        text = _HYPHENS.sub(lambda found: found[0].replace("-", "_"), text)
         while (flat := _NESTED.sub(fill, text)) != text:
             text = flat
         return text
+
+    def _with_machine(self, text: str, where: str) -> str:
+        """Return a text in which variables of the machine have their values; without a value it is left out."""
+
+        def fill(found: re.Match[str]) -> str:
+            name = _name(found)
+            if found["kind"] not in (None, "env") or not _OF_MACHINE.fullmatch(name) or _is_folder_or_home(found):
+                return found[0]
+            value = self.environ.get(name) or _default(found) or ""
+            if not value and text != found[0] and not name.endswith("PATH"):
+                self.to_do.append(f"{where} has {found[0]}: write its value there" + _or_export(found, name))
+                return found[0].replace("$", "")
+            shown = f"has {value!r}" if value or text != found[0] else "is left out: it has no value here"
+            self.notes.append(f"{where} {shown} for {found[0]}")
+            return value
+
+        return _VARIABLE.sub(fill, text) if text else text
 
     def _without_unread(self, text: str, where: str) -> str:
         def note(found: re.Match[str]) -> str:
@@ -160,7 +194,7 @@ def mapped_texts(value: Any, change: Callable[[str], str]) -> Any:
         return change(value)
     if isinstance(value, list):
         return [mapped_texts(one, change) for one in value if one is not None]
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _default(found: re.Match[str]) -> str | None:
@@ -189,6 +223,10 @@ def _well_known(found: re.Match[str], folder: Path) -> str | None:
     if name == "workspaceFolderBasename":
         return (folder.parent if folder.name in (".vscode", ".cursor") else folder).absolute().name
     return "/" if name in _SEPARATORS else None
+
+
+def _is_folder_or_home(found: re.Match[str]) -> bool:
+    return _name(found) in (*_FOLDERS, *_HOMES)
 
 
 def _or_export(found: re.Match[str], name: str) -> str:
