@@ -416,6 +416,35 @@ def test_the_command_of_a_message_ends_what_it_is_about(
     assert typed(folder, line).code in codes, typed(folder, line).err
 
 
+@pytest.mark.parametrize(("way", "code"), [("--redo", 0), ("--skip", 0), ("--fail", 10)])
+def test_a_call_that_was_cut_off_is_decided_by_each_command_that_is_printed(
+    folder: Folder, way: str, code: int
+) -> None:
+    body = "import os, pathlib\nif not pathlib.Path('flag').exists():\n    os._exit(9)\nreturn answer('noted')"
+    folder.tool("note", body, annotations={"destructiveHint": True})
+    folder.workflow([CALL])
+    assert folder.strands("run", "flow.yaml", "--yes").code == 9
+    folder.write("flag", "")
+    ran = folder.strands("resume", "last")
+    assert (ran.code, folder.record()["status"]) == (19, "needs-decision")
+    assert typed(folder, re.findall(r"strands [^;\n]*", folder.strands("approve", "last").err)[0]).code == 19
+    line = next(line for line in printed(ran) if way in line).replace("JSON", "'\"by hand\"'")
+    decided = typed(folder, line)
+    assert (decided.code, decided.out) == (code, {"--redo": "noted\n", "--skip": "by hand\n"}.get(way, ""))
+
+
+def test_a_call_that_waits_is_shown_by_its_key_and_one_that_was_made_is_not_called_new(noting: Folder) -> None:
+    noting.tool("look", "return answer('seen')")
+    turns = {"steps.0": [{"calls": [{"look": {"text": "a"}}, {"note": {"text": "hi"}}]}, {"text": "done"}]}
+    agents = {"writer": {"prompt": "You write.", "tools": ["native:note", "native:look"]}}
+    noting.workflow([{"agent": "writer", "input": "go"}], turns, agents=agents)
+    assert noting.strands("run", "flow.yaml").code == 19
+    shown = noting.strands("runs", "show", "last", "steps.0/tool.1.note")
+    assert (shown.code, "hi" in shown.out) == (0, True)
+    ran = typed(noting, command(shown, "approve"))
+    assert (ran.code, re.findall(r"look +\((.*)\)", ran.err)) == (0, ["ok, from the journal"])
+
+
 # -- one document for every error
 
 

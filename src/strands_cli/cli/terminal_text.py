@@ -30,7 +30,7 @@ _WORDS = "|".join(sorted(_COLOUR_OF, key=len, reverse=True))
 # Compiled at the first use, which is on a terminal.
 _BEGINNINGS = [
     (r"(?P<it>(?:error(?:\[[a-z0-9-]+\])?|internal error):)", RED),
-    (r"(?P<it>(?:warning(?:\[[a-z0-9-]+\])?|denied|not accepted):)", YELLOW),
+    (r"(?P<it>(?:warning(?:\[[a-z0-9-]+\])?|denied|failed|not accepted):)", YELLOW),
     (r"(?P<it>(?:waiting|waits):)", CYAN),
     (r"  (?P<it>--> .*)", FAINT),
     (r"  (?P<it>(?:fix|next):)", GREEN),

@@ -42,7 +42,8 @@ def line_for(event: Event) -> str | None:
         case ToolCallFinished():
             outcome = event.error_code or "ok"
             cut = ", output cut" if event.truncated else ""
-            line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {duration(event.seconds)}{cut})"
+            how = "from the journal" if event.replayed else duration(event.seconds)
+            line = f"  tool  {event.key.rpartition('/')[0]}  {event.tool}  ({outcome}, {how}{cut})"
             return f"{line}\n  {_reason(event)}" if event.reason else line
         case ModelRetried():
             reason = _first_part(event.reason)

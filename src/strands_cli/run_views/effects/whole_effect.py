@@ -121,9 +121,11 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
         RunRecordError: The run has no such effect.
     """
     journal = journal.tolerant()
-    row = journal.row(key)
+    # A call that has not begun since a person was asked has the row of its question only.
+    row = journal.row(key) or journal.row(f"{key}/approval")
     if row is None:
         raise _unknown(key, journal)
+    key = row.key
     effect = EffectSummary(row)
     below = in_order_of_request(journal.rows(below=key))
     facts = {"step": _step, "model": _model, "tool": _tool, "human": _human}.get(row.kind, _other)(effect, journal)
