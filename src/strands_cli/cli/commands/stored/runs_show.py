@@ -102,5 +102,5 @@ def _show_effect(store: RunStore, run: str, key: str, *, as_json: bool) -> None:
     if as_json:
         print_json(whole_effect_document(run, effect))
         return
-    own = [way for way in ways if key in shlex.split(way)]
+    own = [way for way in ways if effect.key in shlex.split(way)]
     print_result("\n".join([*effect_lines(effect), *([""] if own else []), *own]))
