@@ -18,7 +18,7 @@ FLOW = """version: 1
 name: rows
 inputs:
   required: {order: string}
-  optional: {amount: number, paid: boolean, note: string}
+  optional: {amount: number, count: integer, paid: boolean, note: string}
 pattern: {type: chain, config: {steps: [{tool: native:calculator, input: {expression: "1"}}]}}
 """
 TWO = [{"order": "001", "amount": 1.5}, {"order": "a;b,c", "amount": 2}]
@@ -85,6 +85,9 @@ def finding_of(folder: Path, name: str, chosen: str | None = None) -> Finding:
 CONVERTED: list[tuple[str, bytes]] = [
     ("semicolons", b'order;amount\r\n001;1.5\r\n"a;b,c";2\r\n'),
     ("semicolons with BOM", b'\xef\xbb\xbforder;amount\n001;1.5\n"a;b,c";2\n'),
+    ("bars", b'order|amount\n001|1.5\n"a;b,c"|2\n'),
+    ("bars with blanks", b"\xef\xbb\xbforder | amount\n001 | 1.5\na;b,c | 2\n"),
+    ("a table of Markdown", b"| order | amount |\n|:--|---:|\n| 001 | 1.5 |\n| a;b,c | 2 |\n"),
     ("windows-1252", b'order,amount,note\n001,1.5,\n"a;b,c",2,caf\xe9\n'),
     ("NUL", b'order,amount\n001,1.5\n"a;\0b,c",2\n'),
     ("UTF-16 without BOM", 'order,amount\n001,1.5\n"a;b,c",2\n'.encode("utf-16-le")),
@@ -113,10 +116,45 @@ def test_a_workbook_is_named(folder: Path, name: str) -> None:
     assert any("CSV UTF-8" in (fix or "") for fix in fixes)
 
 
-@pytest.mark.parametrize("number", ["1,5", "1.234,5", "1 234,50", "1'234.5", "1,234.50"])
+@pytest.mark.parametrize(
+    "number", ["1,5", "1.234,5", "1 234,50", "1'234.5", "1,234.50", "1,5 \u20ac", "5%", "(5)", "\u22125,0"]
+)
 def test_a_number_as_a_country_writes_it_has_a_fix(folder: Path, number: str) -> None:
     (folder / "rows.csv").write_text(f'order,amount\na,"{number}"\n')
     assert "1234.5" in (finding_of(folder, "rows.csv").fix or "")
+
+
+@pytest.mark.parametrize(
+    ("cell", "digits"),
+    [
+        ("1.0", "1"),
+        ("1,234", "1234"),
+        ("1 234 567", "1234567"),
+        ("1\u2019234", "1234"),
+        ("1,234.00", "1234"),
+        ("1e3", "1000"),
+        ("1.23E+15", "1230000000000000"),
+        ("007", "7"),
+        ("+5", "5"),
+        ("'5", "5"),
+        ('="5"', "5"),
+        ("\u22125", "-5"),
+    ],
+)
+def test_a_cell_that_can_only_mean_an_integer_says_which(folder: Path, cell: str, digits: str) -> None:
+    quoted = cell.replace('"', '""')
+    (folder / "rows.csv").write_text(f'order,count\na,"{quoted}"\n')
+    assert finding_of(folder, "rows.csv").fix == f"write digits alone: {digits}"
+    (folder / "rows.csv").write_text(f"order,count\na,{digits}\n")
+    assert rows_of(folder, "rows.csv") == [{"order": "a", "count": int(digits)}]
+
+
+@pytest.mark.parametrize(
+    ("cell", "fix"), [("1.5", "1234"), ("1.234,5", "1234"), ("abc", "correct"), ("#N/A", "correct")]
+)
+def test_a_cell_that_may_mean_no_integer_is_not_guessed(folder: Path, cell: str, fix: str) -> None:
+    (folder / "rows.csv").write_text(f'order,count\na,"{cell}"\n')
+    assert fix in (finding_of(folder, "rows.csv").fix or "")
 
 
 def test_bad_rows_are_left_out_and_empty_rows_between_others_are_not(folder: Path) -> None:

@@ -16,8 +16,14 @@ from strands_cli.phrases import counted, shortened
 
 QUOTE = '"'
 _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\r?\n?', re.IGNORECASE)
-# Reads cells between semicolons, as spreadsheets write them where a comma is in numbers, and writes commas.
-_CONVERT = """python3 -c 'import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=";"))'"""
+# Reads cells between other separators, as spreadsheets write them where a comma is in numbers, and writes commas.
+_CONVERT = """python3 -c 'import csv, sys; csv.writer(sys.stdout).writerows({})'"""
+_FROM_SEMICOLONS = _CONVERT.format('csv.reader(sys.stdin, delimiter=";")')
+_FROM_BARS = _CONVERT.format('[one.strip() for one in row] for row in csv.reader(sys.stdin, delimiter="|")')
+_FROM_TABLE = _CONVERT.format(
+    '[one.strip() for one in row.strip().strip("\\ufeff")[1:-1].split("|")]'
+    ' for row in sys.stdin if row.strip("|-: \\n")'
+)
 
 
 class CsvRows:
@@ -123,14 +129,16 @@ class CsvRows:
 
     def _require_delimiter(self) -> None:
         """Check that the header is not one column with separators of another format in it."""
-        other = next((char for char in ";\t," if char in self._header and char != self._delimiter), None)
+        other = next((char for char in ";\t|," if char in self._header and char != self._delimiter), None)
         if len(self.columns) != 1 or other is None or QUOTE in self._header:
             return
         file = "ROWS" if self._lines.name == "<stdin>" else shlex.quote(self._lines.name)
+        is_table = self._header.startswith("|")
         name, fix = {
             "\t": ("tabs", "say so: --format tsv"),
             ",": ("commas", "say so: --format csv"),
-            ";": ("semicolons", f"write commas: {_CONVERT} < {file} > COMMAS.csv"),
+            ";": ("semicolons", f"write commas: {_FROM_SEMICOLONS} < {file} > COMMAS.csv"),
+            "|": ("bars", f"write commas: {_FROM_TABLE if is_table else _FROM_BARS} < {file} > COMMAS.csv"),
         }[other]
         expected = "tabs" if self._delimiter == "\t" else "commas"
         what = f"the columns are separated by {name}, not by {expected}"

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,11 @@ UNKNOWN_IGNORED = Code(
     "`--ignore` names a column, or a member of objects, that a file of rows does not have.",
     "Correct the name, or omit `--ignore`.",
 )
-_NUMBER_OF_A_COUNTRY = re.compile(r"[-+]?\d{1,3}(?:[.,'\s\u2019]?\d{3})*(?:[.,]\d+)?")
+# Numbers with the signs of a country or of a currency; integers in groups; and what computers write.
+_NUMBER = re.compile(r"[-+()$\u20ac\u00a3\u00a5%.,'\s\d]+")
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?P<sign>[,'\s])\d{3}(?:(?P=sign)\d{3})*(?:\.0+)?")
+_EXPONENT = re.compile(r"[-+]?\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?")
+_OTHER_SIGNS = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u202f": " ", "\u2009": " "})
 # A value of megabytes is not repeated whole.
 _MOST_MESSAGE = 300
 
@@ -135,7 +140,7 @@ class RowCheck:
             name = _name_in(fault)
             if name not in self._refused:
                 fix = f"give it a value, or pass --var {name}=VALUE for all rows"
-                fix = fix if fault.code == MISSING_INPUT else _correction(texts.get(name, ""))
+                fix = fix if fault.code == MISSING_INPUT else self._correction_of(name, texts)
                 if without := self._without_ignoring(name):
                     fix = without
                     self._refused.add(name)  # every row lacks it
@@ -184,6 +189,9 @@ class RowCheck:
         """Return the fix for an input that lacks its value since its column is ignored; None for another one."""
         return f"omit --ignore {shlex.quote(name)}" if name in self._ignored else None
 
+    def _correction_of(self, name: str, texts: Mapping[str, str]) -> str:
+        return _correction(texts.get(name, ""), str(getattr(self._names.get(name), "type", "")))
+
     def _add(self, code: Code, message: str, rest: Callable[[], Rest]) -> None:
         row = None if self._row is None else (self._row.number, self._row.line)
         self._findings.add_made(code, shortened(message, _MOST_MESSAGE), rest, row)
@@ -193,11 +201,25 @@ def _placed(row: GivenRow, name: str, fix: str) -> Rest:
     return row.place(name), fix
 
 
-def _correction(text: str) -> str:
+def _correction(text: str, kind: str) -> str:
     """Return what to do about a value: spreadsheets write numbers as people of their country do."""
-    if _NUMBER_OF_A_COUNTRY.fullmatch(text.strip()):
-        return "write numbers with a point and no other separator: 1234.5"
-    return "correct the value"
+    plain = text.translate(_OTHER_SIGNS).strip().strip("'=\"")
+    if not any(map(str.isdigit, plain)) or not (_NUMBER.fullmatch(plain) or _EXPONENT.fullmatch(plain)):
+        return "correct the value"
+    if kind == "integer":
+        whole = _integer_in(plain)
+        return f"write digits alone: {1234 if whole is None else whole}"
+    return "write numbers with a point and no other sign: 1234.5"
+
+
+def _integer_in(text: str) -> int | None:
+    """Return the integer that a text can only mean, or None."""
+    if found := _GROUPED.fullmatch(text):
+        text = text.replace(found["sign"], "")
+    if _EXPONENT.fullmatch(text):
+        value = Decimal(text)
+        return int(value) if value == value.to_integral_value() else None
+    return None
 
 
 def _name_in(fault: Finding) -> str:
