@@ -184,6 +184,22 @@ def test_each_open_run_has_its_turn_although_few_are_looked_at_at_once(
     assert len([run_id for _ in range(3) for run_id in stranded.find()]) == 4, "and then it begins again"
 
 
+def test_a_look_for_any_work_goes_to_the_last_open_run(
+    planned: tuple[Plan, RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stranded_runs, "AT_ONCE", 2)
+    plan, request = planned
+    store, queue = FolderStore(tmp_path / "runs"), Queue()
+    submission: Any = Submission(store, queue, request)  # type: ignore[arg-type]
+    for number in range(7):
+        submission.submit(plan, Ticket(f"run{number}"))
+    stranded: Any = StrandedRuns(store, queue)  # type: ignore[arg-type]
+    assert stranded.find_any() == []
+    for number in range(7):
+        queue.tickets = [Ticket(f"run{other}") for other in range(7) if other != number]
+        assert stranded.find_any() == [f"run{number}"]
+
+
 def test_a_run_that_was_submitted_twice_has_one_journal_and_one_ticket(
     planned: tuple[Plan, RunRequest], tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from strands_cli.canonical_json import json_object
 
 # Keywords that hold values and no schemas.
 VALUES = ("const", "enum", "default", "examples")
+# Keywords that hold schemas, by name, in a list, and one; `definitions` and `additionalItems` are of older drafts.
 MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 PARTS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -23,20 +24,42 @@ def pauses(limit_s: float) -> Iterator[float]:
         pause = min(2 * pause, MOST_S)
 
 
+class Patience:
+    """Takes what a store answers that cannot be reached, and says how long to wait; the first time it tells that."""
+
+    def __init__(self, limit_s: float, tell: Callable[[str], None]) -> None:
+        """Begin to wait.
+
+        Args:
+            limit_s: How long the store may be unreachable.
+            tell: Takes a line when waiting begins.
+        """
+        self._limit_s, self._pauses = limit_s, pauses(limit_s)
+        self._tell: Callable[[str], None] | None = tell
+
+    def pause_after(self, error: Unreachable) -> float:
+        """Return how long to wait before the next trial.
+
+        Raises:
+            Unreachable: The time is over.
+        """
+        pause = next(self._pauses, None)
+        if pause is None:
+            raise error
+        if self._tell is not None:
+            self._tell(trial_words(error, self._limit_s))
+            self._tell = None
+        return pause
+
+
 def reached(open_it: Callable[[], Result], limit_s: float, tell: Callable[[str], None]) -> Result:
     """Return what can be opened when its store can be reached; see `patiently`."""
-    waiting = pauses(limit_s)
-    is_told = False
+    patience = Patience(limit_s, tell)
     while True:
         try:
             return open_it()
         except Unreachable as error:
-            pause = next(waiting, None)
-            if pause is None:
-                raise
-            if not is_told:
-                tell(trial_words(error, limit_s))
-            is_told = True
+            pause = patience.pause_after(error)
         time.sleep(pause)
 
 
@@ -58,23 +81,13 @@ async def patiently(
     Raises:
         Unreachable: The store was not reached until then.
     """
-    waiting = pauses(limit_s)
-    is_told = False
+    patience = Patience(limit_s, tell)
+    never = asyncio.Event()
     while True:
         try:
             return await asyncio.to_thread(open_it)
         except Unreachable as error:
-            pause = next(waiting, None)
-            if pause is None:
-                raise
-            if not is_told:
-                tell(trial_words(error, limit_s))
-            is_told = True
-        if ended is None:
-            await asyncio.sleep(pause)
-            continue
-        try:
-            await asyncio.wait_for(ended.wait(), pause)
-        except TimeoutError:
-            continue
-        return None
+            pause = patience.pause_after(error)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for((ended or never).wait(), pause)
+            return None

@@ -29,6 +29,14 @@ class StrandedRuns:
         self._store, self._queue = store, queue
         self._not_submitted: OrderedDict[str, None] = OrderedDict()
         self._next = 0
+        self._is_through = False  # whether the last look was at the last of them
+
+    def find_any(self) -> list[str]:
+        """As `find`, with further looks until a run is found, or all were looked at."""
+        self._next = 0
+        while not (found := self.find()) and not self._is_through:
+            pass
+        return found
 
     def find(self) -> list[str]:
         """Give each stranded run a ticket, and return them; for a thread.
@@ -43,6 +51,7 @@ class StrandedRuns:
         lost = set(looked_at) - self._queue.live(looked_at) if looked_at else set()
         found = [run_id for run_id in sorted(lost) if self._put(run_id)]
         # Those that were not submitted are left out next time, so that what is behind them moves up.
+        self._is_through = self._next + len(looked_at) >= len(unfinished)
         self._next += sum(run_id not in self._not_submitted for run_id in looked_at)
         return found
 

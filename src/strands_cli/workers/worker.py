@@ -318,7 +318,7 @@ class Worker:
         """Recover, find stranded runs and tidy up, each in its time; show that the worker is well."""
         await self._recover()
         if await self._has_turn("stranded", STRANDED_S):
-            await self._find_stranded()
+            await self._find_stranded(self._stranded.find)
         if await self._has_turn("tidy", TIDY_S):
             await asyncio.to_thread(self._station.tidy)
         await self._remove_folders()
@@ -350,10 +350,10 @@ class Worker:
         """Return whether there is something to do in the queues, also if it has lost its ticket."""
         if await asyncio.to_thread(self._station.pending):
             return True
-        return bool(await self._find_stranded())
+        return bool(await self._find_stranded(self._stranded.find_any))
 
-    async def _find_stranded(self) -> list[str]:
-        found = await asyncio.to_thread(self._stranded.find)
+    async def _find_stranded(self, find: Callable[[], list[str]]) -> list[str]:
+        found = await asyncio.to_thread(find)
         for run_id in found:
             self._report(WorkerEvent("recovered", f"{run_id} waits again: it had no ticket", run_id))
         return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.canonical_json import json_object
+from strands_cli.tools.drafts import LISTS, MAPS, PARTS
 
 Schema = dict[str, Any]
 
@@ -23,20 +24,6 @@ ANYTHING: Schema = {
         {"type": "null"},
     ]
 }
-_MAPS = ("properties", "patternProperties", "dependentSchemas")
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_PARTS = (
-    "items",
-    "additionalProperties",
-    "contains",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-)
 
 
 class TooManyPartsError(Exception):
@@ -68,11 +55,11 @@ class References:
         return {word: self._part(word, part) for word, part in schema.items() if word not in ("$defs", "definitions")}
 
     def _part(self, word: str, part: Any) -> Any:
-        if word in _MAPS and isinstance(part, Mapping):
+        if word in MAPS and isinstance(part, Mapping):
             return {name: self.written_out(one) for name, one in part.items()}
-        if word in _LISTS and isinstance(part, list):
+        if word in LISTS and isinstance(part, list):
             return [self.written_out(one) for one in part]
-        return self.written_out(part) if word in _PARTS else copy.deepcopy(part)
+        return self.written_out(part) if word in PARTS else copy.deepcopy(part)
 
     def _followed(self, ref: str, beside: Mapping[str, Any]) -> Any:
         target = target_of(self.root, ref)
