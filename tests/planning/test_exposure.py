@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog import Catalog, discover_catalog
-from strands_cli.planning.data_flow import Trust
+from strands_cli.planning.data_flow import Trust, authority_of
 from strands_cli.planning.plan.plan_values import Plan
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found, plan_of
@@ -218,3 +218,45 @@ def test_ones_own_workflow_and_one_that_sends_nothing_private_are_not_asked_abou
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, steps: tuple[str, ...]
 ) -> None:
     assert foreign(catalog, tmp_path, monkeypatch, place, *steps).standing == "allowed"
+
+
+@pytest.mark.parametrize(("rounds", "risk"), [(1, False), (3, True)])
+def test_an_orchestrator_of_several_rounds_gets_what_its_workers_read(
+    catalog: Catalog, rounds: int, risk: bool
+) -> None:
+    made = plan_of(
+        f"""
+        version: 1
+        name: w
+        runtime: {{provider: ollama, model_id: m}}
+        agents: {{o: {{prompt: p, tools: [native:fetch]}}, w: {{prompt: p, tools: [native:read]}}}}
+        pattern:
+          type: orchestrator_workers
+          config:
+            orchestrator: {{agent: o, limits: {{max_rounds: {rounds}}}}}
+            worker_template: {{agent: w}}
+        """,
+        catalog=catalog,
+    )
+    assert bool(found(made, "risky-combination")) == risk
+
+
+def test_the_notes_of_a_workflow_of_others_are_asked_about(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path / "own")
+    flow = """
+        version: 1
+        name: w
+        runtime: {provider: ollama, model_id: m}
+        context_policy: {notes: {file: taxes.md}}
+        agents: {web: {prompt: p, tools: [native:fetch]}}
+        pattern: {type: chain, config: {steps: [{agent: web, input: x}]}}
+    """
+
+    def asked(file: Path) -> list[str]:
+        return [use.what for use in authority_of(plan_of(flow, catalog=catalog, file=str(file))).asked]
+
+    assert asked(tmp_path / "other" / "flow.yaml") == ["taxes.md"]
+    assert asked(tmp_path / "own" / "flow.yaml") == []

@@ -93,6 +93,10 @@ class PatternModel(FormatModel):
         """Return which step follows which; the default is the order of `steps`."""
         return in_order([placed.key for placed in self.steps()])
 
+    def ways_back(self) -> list[StepEdge]:
+        """Return the ways of results to an earlier step that `edges` does not have."""
+        return []
+
     def templates(self) -> Iterator[Site]:
         """Yield the templates and conditions of the config that do not belong to a step."""
         yield from ()

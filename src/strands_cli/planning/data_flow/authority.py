@@ -79,6 +79,7 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
         ),
         *(use for _, entry in entries_of(spec) for use in _of_config(entry, plan)),
         *_of_runtime(plan),
+        *_of_notes(plan),
     ]
     return tuple(dict.fromkeys(found))
 
@@ -88,7 +89,7 @@ def may_use(spec: WorkflowSpec) -> bool:
     # Tools of the earlier format get variables that it does not name.
     taken = spec.is_earlier and spec.named_tools()
     own = taken or spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
-    sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel
+    sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel or spec.context_policy.notes
     is_configured = any(entry.config for _, entry in entries_of(spec))
     return bool(own or sends or is_configured or any(name.startswith("workflow:") for name in spec.named_tools()))
 
@@ -223,6 +224,13 @@ def _of_runtime(plan: Plan) -> Iterator[Use]:
         yield replace(_reached(runtime.host, by, ""), asks=False, exact="")
     if otel is not None and otel.endpoint not in (None, "console"):
         yield replace(_reached(str(otel.endpoint), "the traces", ""), asks=False, exact=str(otel.endpoint))
+
+
+def _of_notes(plan: Plan) -> Iterator[Use]:
+    """Yield the file of notes: its text, of any author, is given to models."""
+    if (notes := plan.spec.context_policy.notes) is not None:
+        place = os.path.realpath(Path.cwd() / notes.file)
+        yield Use("file", notes.file, "the notes, which its models read", place=place)
 
 
 def _reached(url: str, by: str, exact: str) -> Use:

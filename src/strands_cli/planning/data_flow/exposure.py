@@ -143,7 +143,7 @@ class _Given:
             and any(map(_sends, _usable(_tools_of(plan, placed[step.key]))))
         }
         followers: dict[str, list[str]] = {key: [] for key in placed}
-        for first, then, _ in plan.spec.pattern.edges():
+        for first, then, _ in (*plan.spec.pattern.edges(), *plan.spec.pattern.ways_back()):
             if first in followers and then in followers:
                 followers[first].append(then)
         mask = sum(1 << place for place, key in enumerate(placed) if self._bringing[key])

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
-from strands_cli.workflow.pattern_model import PatternModel, SharedAgent
+from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, optional_step, text_of
 from strands_cli.workflow.steps import AgentStep, GateStep, Step, ToolEntry, agent_step
 from strands_cli.workflow.template_scope import ANY, Items, Scope, Text, answered_by, scope_of
@@ -129,6 +129,11 @@ class OrchestratorWorkers(PatternModel):
             reduced = text_of(config.reduce)
             done |= {"reduce_response": reduced, "last_response": reduced}
         yield from optional_step("writeup", config.writeup, done)
+
+    def ways_back(self) -> list[StepEdge]:
+        """Return the way of the results to the orchestrator, if it is asked again."""
+        is_asked_again = (self.config.orchestrator.limits.max_rounds or 1) > 1
+        return [StepEdge("workers.N", "orchestrator")] if is_asked_again else []
 
     def names_at_end(self) -> Scope:
         """Return the assigned tasks and their results."""
