@@ -80,7 +80,7 @@ class Program:
 
     def list_tools(self, params: dict[str, Any]) -> dict[str, Any]:
         if not self.script.get("endless"):
-            return {"tools": self.tools}
+            return {"tools": self.tools} if self.tools != "silent" else {}
         page = int(params.get("cursor") or 0)
         tools = [{**tool, "name": f"{tool['name']}_{page}"} for tool in self.tools]
         return {"tools": tools, "nextCursor": str(page + 1)}
@@ -94,7 +94,7 @@ class Program:
                 return
 
     def call(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Do what the script says: `die`, `change` the tools, `sleep`, answer `text`, `structured`, `result`, `raw`."""
+        """Do what the script says: `die`, `change` the tools (`at_once`: without waiting until they are listed), `sleep`, answer `text`, `structured`, `result`, `raw`."""
         does = self.script.get("calls", {}).get(params["name"], {})
         self.note(called=params["name"], arguments=params.get("arguments"))
         if "die" in does:
@@ -102,7 +102,8 @@ class Program:
         if "change" in does:
             self.tools = does["change"]
             self.send(method="notifications/tools/list_changed")
-            self.wait_until_listed()
+            if not does.get("at_once"):
+                self.wait_until_listed()
         time.sleep(does.get("sleep", 0))
         if "raw" in does:  # a line as it is, with the request's id for @
             sys.stdout.buffer.write(does["raw"].encode("latin-1").replace(b"@", str(self.answered).encode()) + b"\n")

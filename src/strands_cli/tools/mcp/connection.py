@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from strands_cli.tools.mcp.repaired_messages import RepairedStream
+from strands_cli.tools.mcp.repaired_messages import Changes, RepairedStream
 
 # What a server may send in one message (stdio) or one response (HTTP).
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -29,12 +29,14 @@ class Link:
         is_over: Whether it has been closed on this side too, so that the thread of the client ends by itself.
         is_stale: Whether the server has forgotten the session.
         fault: What went wrong last, where the transport knows.
+        changes: What the server has announced of its tools.
         notes: Notes about what the server sends: tools that are left out, characters that are replaced.
     """
 
     def __init__(self, reach: Callable[[Link], AbstractAsyncContextManager[Streams]]) -> None:
         self._reach = reach
         self.notes: dict[str, None] = {}
+        self.changes = Changes()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scope: anyio.CancelScope | None = None
         self._is_given_up = False
@@ -58,7 +60,7 @@ class Link:
                 scope.cancel()
             try:
                 async with self._reach(self) as (incoming, outgoing):
-                    yield RepairedStream(incoming, self.note), outgoing
+                    yield RepairedStream(incoming, self.note, self.changes), outgoing
             finally:
                 self.closed, self.is_over, self._scope = True, True, None
         if scope.cancelled_caught:

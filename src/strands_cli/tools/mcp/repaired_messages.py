@@ -14,6 +14,7 @@ from strands_cli.tools.mcp.listed_tools import Tell, usable_tools
 
 _STRUCTURED_OBJECTS_UNTIL = "2026"
 _OLDEST = "2025-11-25"
+_CHANGED = "notifications/tools/list_changed"
 _OF_ANSWERS = ("content", "structuredContent", "isError")
 # What only the results of other requests than calls of tools have.
 _OF_OTHERS = ("tools", "capabilities", "resultType", "supportedVersions", "contents", "prompts", "resources")
@@ -22,12 +23,40 @@ _OF_LINKS = ("uri", "name", "title", "description", "mimeType")
 _HOLDERS = ("source", "image_url", "file", "document", "data", "inlineData", "inline_data")
 
 
+class Changes:
+    """How often a server has announced that its tools change, and which of these were followed by a comparison.
+
+    The SDK lists the tools again by itself; the next call must not overtake that.
+    """
+
+    def __init__(self) -> None:
+        self._announced = self._listed = self._compared = 0
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the tools have been compared since the last announcement."""
+        return self._compared >= self._announced
+
+    def announce(self) -> None:
+        """Take an announcement."""
+        self._announced += 1
+
+    def list(self) -> None:
+        """Take a list of tools."""
+        self._listed = self._announced
+
+    def compare(self) -> None:
+        """Take that the last list has been compared."""
+        self._compared = self._listed
+
+
 class RepairedStream:
     """A stream of messages in which results have the form that the protocol gives them."""
 
-    def __init__(self, inner: Any, tell: Tell) -> None:
+    def __init__(self, inner: Any, tell: Tell, changes: Changes) -> None:
         self._inner = inner
         self._tell = tell
+        self._changes = changes
         self._version = _OLDEST
 
     def __getattr__(self, name: str) -> Any:
@@ -51,6 +80,8 @@ class RepairedStream:
     def _repaired(self, item: Any) -> Any:
         message = item.message if isinstance(item, SessionMessage) else None
         result = getattr(message, "result", None)
+        if getattr(message, "method", None) == _CHANGED:
+            self._changes.announce()
         if message is None or not isinstance(result, dict):
             return item
         if isinstance(result.get("protocolVersion"), str):
@@ -62,6 +93,7 @@ class RepairedStream:
 
     def _result(self, result: dict[str, Any]) -> dict[str, Any]:
         if "tools" in result and "capabilities" not in result:
+            self._changes.list()
             return {**result, "tools": usable_tools(result["tools"], self._version, self._tell)}
         if "protocolVersion" in result:
             return _introduction(result)

@@ -32,7 +32,7 @@ from strands_cli.workflow.steps import McpServer
 _NEVER_S = 24 * 60 * 60
 # How long a connection that is broken off may take to be gone, and one that is closed.
 GIVE_UP_S, STOP_S = 6.0, 8.0
-_LOOKS, _LOOK_S = 20, 0.01
+_CLOSED_S, COMPARED_S, _LOOK_S = 0.2, 10.0, 0.01
 # A longer list is a flood.
 MAX_TOOLS, MAX_PAGES = 512, 64
 METHOD_NOT_FOUND = -32601
@@ -162,6 +162,7 @@ class Server:
             raise self._fault(f"does not start: {_reason(error)}") from error
         link.fault, link.is_stale = None, False  # the client asks for what older servers do not have
         self._learn(listed)
+        link.changes.compare()
         return client, link
 
     def _reach(self) -> Any:
@@ -236,6 +237,8 @@ class Server:
                 fields = [field for field in {**known, **now[name]} if now[name].get(field) != known.get(field)]
                 changed[name] = f"the server has changed its {', '.join(fields)}"
         self._changed = changed
+        if self._link is not None:
+            self._link.changes.compare()
 
     async def call(self, name: str, tool_use: Mapping[str, Any], progress: Progress) -> Any:
         """Call a tool by the server's own name for it; a server that has died is started again first.
@@ -247,6 +250,9 @@ class Server:
             client, link = await self._live()
         except StrandsCliError as error:
             return error_result(identity, "unavailable", error.message, retryable=self._starts <= MAX_RESTARTS)
+        if not await _wait_until(lambda: link.changes.are_known or link.closed, COMPARED_S):
+            message = f"{name} is not called: the server has announced other tools, and does not list them"
+            return error_result(identity, "denied", message)
         if name in self._changed:
             message = f"{name} is not called any more: {self._changed[name]} since the run began"
             return error_result(identity, "denied", message)
@@ -260,7 +266,8 @@ class Server:
         except Exception as error:  # noqa: BLE001 - the SDK's client raises several types when it is not connected
             answer = {"status": "error", "content": [{"text": _reason(error)}]}
         if answer["status"] == "error" and "isError" not in answer:
-            await _wait_until_closed(link)  # the server itself did not say so
+            # The server itself did not say so; the SDK fails the call before it has closed the connection.
+            await _wait_until(lambda: link.closed or link.fault, _CLOSED_S)
         if answer["status"] == "error" and (link.closed or link.fault):
             return self._lost(identity)
         if answer.get("structuredContent") is not None and not answer["content"]:
@@ -295,12 +302,13 @@ def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     return asyncio.get_running_loop().run_in_executor(_THREADS, work)
 
 
-async def _wait_until_closed(link: Link) -> None:
-    """Wait until it shows whether the connection is lost: the SDK fails the call before it has closed it."""
-    for _ in range(_LOOKS):
-        if link.closed or link.fault:
-            return
+async def _wait_until(is_so: Callable[[], object], seconds: float) -> bool:
+    """Wait until something is so that another thread brings about; return whether it is, in the end."""
+    for _ in range(int(seconds / _LOOK_S)):
+        if is_so():
+            return True
         await asyncio.sleep(_LOOK_S)
+    return bool(is_so())
 
 
 async def _stopped(client: Client, link: Link | None) -> None:
