@@ -225,6 +225,20 @@ def test_who_answers_second_gets_the_first_answer_also_while_the_run_goes_on_wit
     assert "steps.0 has been answered by person: approved" in late.err
 
 
+def test_people_who_answer_at_the_same_time_wait_for_each_other(folder: Folder) -> None:
+    names = ("a", "b", "c", "d")
+    tasks = [{"id": name, **GATE} for name in names]
+    folder.workflow([], pattern={"type": "workflow", "config": {"tasks": tasks}})
+    assert folder.strands("run", "flow.yaml").code == 19
+    lock = hold_run(folder.runs / FolderStore(folder.runs).runs()[0][0].id)
+    answering = [folder.start("approve", "last", f"tasks.{name}", "--answer", f"yes {name}") for name in names]
+    threading.Event().wait(2)  # longer than who is turned away at once takes to say so
+    lock.release()
+    ended = [one.end() for one in answering]
+    assert sorted(one.code for one in ended) == [0, 19, 19, 19], [one.err for one in ended]
+    assert [one.out for one in ended if one.code == 0] == ["yes d\n"]
+
+
 @pytest.mark.parametrize(("verb", "written"), [("approve", True), ("reject", False)])
 def test_a_tool_call_left_waiting_is_decided_later(folder: Folder, verb: str, written: bool) -> None:
     folder.workflow(TWO_STEPS[:1], runtime=LIVE, agents=WRITER)

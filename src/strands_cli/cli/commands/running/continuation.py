@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.store_place import StorePlace
 
+# How long another command may hold a run that waits: to store an answer, it plans the run first.
+PATIENCE_S = 10.0
 # The command's own work on the open journal.
 Act = Callable[["StoredJournal"], Coroutine[Any, Any, None]]
 
@@ -60,7 +63,7 @@ def continue_run(
         if change.answers is not None:
             require_unanswered(run, change.answers, place)
         with contextlib.ExitStack() as stack:
-            journal = stack.enter_context(contextlib.closing(app.open_run(run, place)))
+            journal = stack.enter_context(contextlib.closing(_held(run, place)))
             known["run"] = journal.run_id
             if is_of_workers(journal) and not (ends or change.here):
                 return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
@@ -86,6 +89,29 @@ def continue_run(
             )
         print_outcome(planned, outcome, flags)
     return ExitCode.OK
+
+
+def _held(run: str, place: StorePlace) -> StoredJournal:
+    """Open a stored run and hold it; who stores an answer meanwhile, as several people do at once, is waited for.
+
+    Raises:
+        RunRecordError: There is no such run, or another process works on it.
+    """
+    from strands_cli import app
+
+    began = held_at = time.monotonic()
+    while True:
+        try:
+            return app.open_run(run, place)
+        except RunRecordError:
+            with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
+                waits, is_held = journal.get("status") == "waiting", journal.is_held()
+            now = time.monotonic()
+            held_at = now if is_held else held_at
+            # Between two who answer it is free for a moment; what is free and cannot be held is damaged.
+            if not waits or now - began > PATIENCE_S or now - held_at > 1:
+                raise
+        time.sleep(0.1)
 
 
 def _say_next(journal: StoredJournal) -> None:
