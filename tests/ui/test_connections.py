@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import threading
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -55,6 +57,27 @@ def test_the_owner_is_admitted_and_answered_among_230_connections(sent: bytes, f
         began = time.monotonic()
         assert owner.get("/").status == 200
         assert time.monotonic() - began < 1
+
+
+def test_the_owner_is_answered_while_others_connect_without_end(fresh: tuple[Served, str]) -> None:
+    place, owner = fresh[1].removeprefix("http://").partition("/")[0], Browser.admitted(fresh[1])
+    ended = threading.Event()
+
+    def flood() -> None:
+        held: deque[socket.socket] = deque(maxlen=230)
+        while not ended.is_set():
+            with contextlib.suppress(OSError):
+                held.append(connected(place, HALF))
+
+    attackers = [threading.Thread(target=flood) for _ in range(3)]
+    for one in attackers:
+        one.start()
+    try:
+        assert [owner.get("/").status for _ in range(20)] == [200] * 20
+    finally:
+        ended.set()
+        for one in attackers:
+            one.join()
 
 
 @contextlib.asynccontextmanager

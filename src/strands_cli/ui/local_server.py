@@ -18,6 +18,8 @@ from strands_cli.ui.ui_options import UiOptions
 if TYPE_CHECKING:
     import uvicorn
 
+# How many connections are accepted before others are read: so few that one which has sent its cookie is seen in time.
+ACCEPTED_AT_ONCE = 16
 # How long requests that are being answered may still take at the end, in seconds.
 GRACE_S = 2
 
@@ -80,6 +82,7 @@ def _server(ui: Ui, admission: Admission, options: UiOptions, port: int) -> uvic
         log_config=None,
         access_log=False,
         server_header=False,
+        backlog=ACCEPTED_AT_ONCE,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=os.fspath(options.certificate) if options.certificate else None,

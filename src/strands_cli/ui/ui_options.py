@@ -13,6 +13,8 @@ from strands_cli.errors import UsageError
 from strands_cli.store_place import StorePlace
 
 LOOPBACK = "127.0.0.1"
+# How many connections may wait until they are accepted.
+WAITING = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,23 @@ class UiOptions:
         """
         try:
             kind, *_, place = socket.getaddrinfo(self.host.strip("[]"), self.port, type=socket.SOCK_STREAM)[0]
-            return socket.create_server(place[:2], family=kind, backlog=128)
+            created = socket.create_server(place[:2], family=kind)
+            listening = _Listening(kind, fileno=created.detach())
+            listening.listen()
+            return listening
         except (OSError, OverflowError, UnicodeError) as error:
             number = None if isinstance(error, socket.gaierror) else getattr(error, "errno", None)
             reason = os.strerror(number) if number else error
             fix = "omit --port to take a free one" if self.port else "omit --host"
             raise UsageError(f"{self.host}:{self.port} cannot be listened on: {reason}", fix=fix) from error
+
+
+class _Listening(socket.socket):
+    """A socket in which many connections may wait, however few the event loop accepts before it reads others."""
+
+    def listen(self, backlog: int = WAITING, /) -> None:
+        """Listen; asyncio gives how many it accepts at a time."""
+        super().listen(max(backlog, WAITING))
 
 
 def is_loopback(host: str) -> bool:
