@@ -94,7 +94,10 @@ class Program:
                 return
 
     def call(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Do what the script says: `die`, `change` the tools (`at_once`: without waiting until they are listed), `sleep`, answer `text`, `structured`, `result`, `raw`."""
+        """Do what the script says: `die`, `change` the tools, `sleep`, answer `text`, `structured`, `result`, `raw`.
+
+        With `at_once` it does not wait until the changed tools are listed.
+        """
         does = self.script.get("calls", {}).get(params["name"], {})
         self.note(called=params["name"], arguments=params.get("arguments"))
         if "die" in does:

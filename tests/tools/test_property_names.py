@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from strands_cli.tools.drafts import followed
 from strands_cli.tools.property_names import PropertyNames
 from strands_cli.tools.schema.schemas import first_problem
 
@@ -74,6 +76,51 @@ def test_every_name_is_admitted_and_comes_back_as_it_was(provider: str) -> None:
     assert written["free"] == VALUE["free"]
     text = json.dumps(written)
     assert arguments_in(names.restored(turn("t", text[:30], text[30:]))) == VALUE
+
+
+INNER = {"type": "object", "properties": {"a b": {"type": "string"}}}
+PLACES: dict[str, tuple[dict[str, Any], Any]] = {
+    "the first items": ({"properties": {"l": {"prefixItems": [INNER, {}]}}}, {"l": [{"a b": "1"}, "x"]}),
+    "items by place": ({"properties": {"l": {"items": [INNER, {}]}}}, {"l": [{"a b": "1"}, "x"]}),
+    "items that are held": ({"properties": {"l": {"contains": INNER}}}, {"l": [{"a b": "1"}]}),
+    "names by pattern": ({"patternProperties": {"^x": INNER}}, {"x y": {"a b": "1"}}),
+    "other names": ({"unevaluatedProperties": INNER}, {"x y": {"a b": "1"}}),
+    "a condition": ({"if": {}, "then": INNER, "else": {}}, {"a b": "1"}),
+    "what depends": ({"dependentSchemas": {"k": INNER}, "properties": {"k": {}}}, {"k": 1, "a b": "1"}),
+    "a reference to a property": (
+        {"properties": {"c d": INNER, "e": {"$ref": "#/properties/c%20d"}}},
+        {"c d": {"a b": "1"}, "e": {"a b": "2"}},
+    ),
+    "a reference into a list": (
+        {"anyOf": [{"properties": {"c/d": INNER}}, {"properties": {"e": {"$ref": "#/anyOf/0/properties/c~1d"}}}]},
+        {"e": {"a b": "2"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+@pytest.mark.parametrize(("schema", "value"), PLACES.values(), ids=PLACES)
+def test_a_name_comes_back_wherever_a_schema_has_it(schema: dict[str, Any], value: Any, provider: str) -> None:
+    names = PropertyNames.of(of({"type": "object", **schema}), provider)
+    assert names.specs is not None
+    offered = names.specs[0]["inputSchema"]["json"]
+    assert "a_b" in json.dumps(offered)
+    for ref in re.findall(r'"\$ref": "([^"]+)"', json.dumps(offered)):
+        assert followed(offered, {"$ref": ref}), ref
+    (sent,) = names.sent([{"role": "assistant", "content": [{"toolUse": {"name": "t", "input": value}}]}])
+    called = sent["content"][0]["toolUse"]["input"]
+    assert "a b" not in json.dumps(called)
+    assert arguments_in(names.restored(turn("t", json.dumps(called)))) == value
+
+
+def test_a_name_forty_levels_down_comes_back() -> None:
+    schema: dict[str, Any] = INNER
+    value: Any = {"a b": "1"}
+    for _ in range(40):
+        schema, value = {"type": "object", "properties": {"c d": schema}}, {"c d": value}
+    names = PropertyNames.of(of(schema), "anthropic")
+    called = json.dumps(value).replace("a b", "a_b").replace("c d", "c_d")
+    assert arguments_in(names.restored(turn("t", called))) == value
 
 
 def test_what_is_admitted_is_sent_as_before() -> None:

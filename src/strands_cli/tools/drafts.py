@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from strands_cli.canonical_json import json_object
 
@@ -144,6 +145,11 @@ def _is_marked(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("required"), bool)
 
 
+def name_of_step(step: str) -> str:
+    """Return the name that a step of a reference has: a JSON pointer, in a URI."""
+    return unquote(step).replace("~1", "/").replace("~0", "~")
+
+
 def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
     """Return the schema behind a local `$ref`; what cannot be followed says nothing, validation reports it."""
     for _ in range(16):
@@ -152,5 +158,8 @@ def followed(root: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
             break
         schema = root
         for token in ref[2:].split("/"):
-            schema = schema.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(schema, Mapping) else None
+            if isinstance(schema, list) and token.isdecimal() and int(token) < len(schema):
+                schema = schema[int(token)]
+            else:
+                schema = schema.get(name_of_step(token)) if isinstance(schema, Mapping) else None
     return json_object(schema)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.canonical_json import json_object
-from strands_cli.tools.drafts import followed, rewritten
+from strands_cli.tools.drafts import followed, name_of_step, rewritten
 
 # The rule that Anthropic states and Bedrock applies; what it admits, the others do, except for the begin.
 _ADMITTED = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -21,7 +21,14 @@ _STRICT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 _RULES = {"gemini": _STRICT, "replay": re.compile(r".*", re.DOTALL)}
 _NOT_ADMITTED = re.compile(r"[^a-zA-Z0-9_]+")
 _MOST = 64
-_LEVELS = 32
+# More than arguments can have.
+_LEVELS = 80
+# What describes the same value, the items of a list, and the properties that have no name of their own.
+_OF_THE_SAME = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
+_OF_ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains")
+_OF_OTHERS = ("additionalProperties", "patternProperties", "unevaluatedProperties")
+_BY_NAMES = ("patternProperties", "dependentSchemas")
+_NAMED = frozenset({"properties", "dependentSchemas"})
 # Half of a surrogate pair as JSON writes it, which no service accepts again.
 _ESCAPES = re.compile(
     r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
@@ -153,10 +160,22 @@ def _renamed_schema(schema: Mapping[str, Any], aliases: Mapping[str, str]) -> di
         for word in ("dependentRequired", "dependencies"):
             lists = json_object(part.get(word))
             part |= {word: {k: _listed(one, aliases) for k, one in lists.items()}} if lists else {}
+        if isinstance(part.get("$ref"), str):
+            part["$ref"] = _renamed_reference(part["$ref"], aliases)
         return part
 
     found: dict[str, Any] = rewritten(schema, change)
     return found
+
+
+def _renamed_reference(ref: str, aliases: Mapping[str, str]) -> str:
+    """Return a reference that leads to the same part where properties on its way have other names."""
+    steps = ref.split("/")
+    for place in range(2, len(steps)):
+        name = name_of_step(steps[place])
+        if steps[place - 1] in _NAMED and name in aliases:
+            steps[place] = aliases[name]
+    return "/".join(steps)
 
 
 def _listed(names: Any, aliases: Mapping[str, str]) -> Any:
@@ -175,13 +194,13 @@ def _renamed(root: Mapping[str, Any], schema: Any, value: Any, names: Mapping[st
         return value
     parts = _parts(root, schema, levels)
     if isinstance(value, list):
-        items = [part for one in parts for part in (one.get("items"),) if part is not None]
-        return [_renamed(root, {"anyOf": items}, one, names, levels - 1) for one in value]
+        items = {"anyOf": [one for part in parts for one in _inner(part, _OF_ITEMS)]}
+        return [_renamed(root, items, one, names, levels - 1) for one in value]
     known: dict[str, list[Any]] = {}
     for part in parts:
         for name, one in json_object(part.get("properties")).items():
             known.setdefault(name, []).append(one)
-    others = [one for part in parts for one in (part.get("additionalProperties"),) if isinstance(one, Mapping)]
+    others = [one for part in parts for one in _inner(part, _OF_OTHERS)]
     return {
         names.get(name, name) if name in known else name: _renamed(
             root, {"anyOf": known.get(name, others)}, one, names, levels - 1
@@ -190,13 +209,22 @@ def _renamed(root: Mapping[str, Any], schema: Any, value: Any, names: Mapping[st
     }
 
 
+def _inner(part: Mapping[str, Any], words: Iterable[str]) -> Iterator[Any]:
+    """Yield the schemas that a schema has under these words: alone, in a list, or by names."""
+    for word in words:
+        rule = part.get(word)
+        if isinstance(rule, list):
+            yield from rule
+        elif isinstance(rule, Mapping):
+            yield from rule.values() if word in _BY_NAMES else [rule]
+
+
 def _parts(root: Mapping[str, Any], schema: Any, levels: int) -> list[Mapping[str, Any]]:
     """Return each schema that describes a value, behind references and in alternatives."""
     if not levels or not isinstance(schema, Mapping):
         return []
     target = followed(root, schema)
     found = [target] if target else []
-    for word in ("allOf", "anyOf", "oneOf"):
-        for part in target.get(word) or ():
-            found += _parts(root, part, levels - 1)
+    for part in _inner(target, _OF_THE_SAME):
+        found += _parts(root, part, levels - 1)
     return found
