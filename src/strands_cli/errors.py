@@ -293,9 +293,15 @@ class WaitingForPerson(StrandsCliError):
 
 
 class BudgetExceeded(StrandsCliError):
-    """A run or a step reached a limit; `limit` names one of `runtime.budgets`, which a resumed run may raise."""
+    """A run or a step reached a limit.
+
+    Attributes:
+        limit: The name of the limit, one of `runtime.budgets`, which a resumed run may raise.
+        spent: What is spent of it, at least the limit.
+    """
 
     limit: str | None = None
+    spent: float = 0
 
     exit_code = ExitCode.BUDGET
 

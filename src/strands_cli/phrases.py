@@ -64,3 +64,10 @@ def first_of(names: Sequence[str], most: int) -> str:
     """Return the first names, joined by commas, and the number of the others."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
+
+
+def twice(number: float) -> str:
+    """Return two times a number as an option has it: whole, or with as many decimals as it needs."""
+    if isinstance(number, int) or number >= 0.01:
+        return f"{2 * number:.4f}".rstrip("0").rstrip(".")
+    return f"{2 * number:.3g}"

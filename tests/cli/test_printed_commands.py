@@ -412,7 +412,7 @@ def test_the_command_of_a_message_ends_what_it_is_about(
     ran = situation(folder)
     found = re.findall(rf"strands {verb}(?: [^;`,)#\n]*)?", ran.err)
     assert found, ran.err
-    line = found[-1].replace("=LIMIT", "=9")
+    line = found[-1]
     assert typed(folder, line).code in codes, typed(folder, line).err
 
 

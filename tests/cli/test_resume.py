@@ -406,7 +406,7 @@ def test_a_raised_budget_lets_a_run_go_on_and_stays_raised(folder: Folder) -> No
     with ModelServer() as server:
         stopped = folder.strands("run", "flow.yaml", **live(server))
         assert stopped.code == 20
-        assert re.search(r"strands resume \S+ --budget \w+=LIMIT", stopped.err)
+        assert re.search(r"strands resume \S+ --budget \w+=2", stopped.err)
         for word in ("max_model_calls=1", "max_calls=9", "max_model_calls=many", "max_model_calls"):
             assert folder.strands("resume", run_id(folder), "--budget", word, **live(server)).code == 2
         again = folder.strands("resume", run_id(folder), "--budget", "max_model_calls=2", **live(server))

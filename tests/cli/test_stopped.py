@@ -23,11 +23,11 @@ def test_what_was_done_can_be_had_and_no_artifact_is_half_written(folder: Folder
         (record,) = folder.runs.iterdir()
         run = record.name
         assert ran.code == 20, ran.err
-        assert f"strands resume {run} --budget max_model_calls=LIMIT" in ran.err
+        assert f"strands resume {run} --budget max_model_calls=4" in ran.err
         assert ": steps.0, steps.1\n" in ran.err
         assert f"strands runs show {run} --full" in ran.err
         elsewhere = folder.strands("run", "flow.yaml", "--runs-dir", "other place", "--force", **keys)
-        assert "--budget max_model_calls=LIMIT --runs-dir '" in elsewhere.err
+        assert "--budget max_model_calls=4 --runs-dir '" in elsewhere.err
         assert not (folder.work / "artifacts").exists()
         assert f"strands runs show {run} --full" in folder.strands("runs", "show", run).out
         effects = folder.strands("runs", "show", run, "--json").document["effects"]

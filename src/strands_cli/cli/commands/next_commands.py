@@ -15,7 +15,7 @@ from strands_cli.errors import (
     StrandsCliError,
     WaitingForPerson,
 )
-from strands_cli.phrases import first_of
+from strands_cli.phrases import first_of, twice
 from strands_cli.run_views import answer_commands, command, questions_of
 
 # The most finished steps that are listed when a run stops.
@@ -74,7 +74,7 @@ def is_stored(run_id: str, place: StorePlace) -> bool:
 def _larger(error: BudgetExceeded, run_id: str, place: StorePlace) -> str:
     if error.limit is None:
         return error.fix or ""
-    resume = command("resume", run_id, "--budget", f"{error.limit}=LIMIT", store=place)
+    resume = command("resume", run_id, "--budget", f"{error.limit}={twice(error.spent)}", store=place)
     return f"to continue with a larger limit: {resume}"
 
 

@@ -68,7 +68,9 @@ class StepLimits:
             limit = getattr(self.limits, name)
             if limit is not None and getattr(spent, name) >= limit:
                 raise _stopped(
-                    f"budget: {key} reached limits.{name} of the agent '{who}': {limit:g}", f"agents.{who}.{name}"
+                    f"budget: {key} reached limits.{name} of the agent '{who}': {limit:g}",
+                    f"agents.{who}.{name}",
+                    getattr(spent, name),
                 )
         if kind == "model" and self.limits.cost_usd is not None and spent.unpriced:
             raise BudgetExceeded(
@@ -87,7 +89,9 @@ class StepLimits:
         limit = self.limits.duration_s
         if limit is not None:
             reached = _stopped(
-                f"budget: {key} reached limits.duration_s of the agent '{who}': {limit:g}", f"agents.{who}.duration_s"
+                f"budget: {key} reached limits.duration_s of the agent '{who}': {limit:g}",
+                f"agents.{who}.duration_s",
+                limit,
             )
             work = _within(limit, work, reached)
         return await (work if self.budget is None else self.budget.in_time(work))
@@ -105,11 +109,11 @@ async def _within(seconds: float, work: Awaitable[Result], reached: BudgetExceed
         raise reached from error
 
 
-def _stopped(message: str, limit: str, run: str = "RUN") -> BudgetExceeded:
+def _stopped(message: str, limit: str, spent: float, run: str = "RUN") -> BudgetExceeded:
     """Return the error of a limit, which a resumed run may raise under the name `limit`."""
     fix = f"go on with a larger limit: strands resume {run} --budget {limit}=N; finished steps are not repeated"
     error = BudgetExceeded(message, fix=fix)
-    error.limit = limit
+    error.limit, error.spent = limit, spent
     return error
 
 
@@ -145,7 +149,7 @@ class Spender:
             return f"the limit of {self.runs} on "
         return "runtime.budgets." if self.agent is None else f"agents.{self.agent}.budgets."
 
-    def reached(self, name: str, limit: float, run: str) -> BudgetExceeded:
+    def reached(self, name: str, limit: float, spent: float, run: str) -> BudgetExceeded:
         """Return the error of a limit that is reached."""
         if self.runs is not None:
             fix = self.fix.replace("{limit}", name)
@@ -154,7 +158,7 @@ class Spender:
             who, path = f"the workflow {self.workflow}" if self.workflow else "the run", name
         else:
             who, path = f"the agent '{self.agent}'", f"agents.{self.agent}.{name}"
-        return _stopped(f"budget: {who} reached {self.place}{name}: {limit:g}", path, run)
+        return _stopped(f"budget: {who} reached {self.place}{name}: {limit:g}", path, spent, run)
 
 
 # What may end a run before an effect of a kind begins.
@@ -279,7 +283,7 @@ class Budget:
         """
         for name, spent, limit in self._limits_on(kind):
             if spent >= limit:
-                raise self.spender.reached(name, limit, self.run)
+                raise self.spender.reached(name, limit, spent, self.run)
         if kind == "model" and self.limits.max_cost_usd is not None and self._unpriced:
             raise BudgetExceeded(
                 f"budget: {self.spender.place}max_cost_usd cannot be checked: the cost of {self._unpriced} of "
@@ -331,7 +335,8 @@ class Budget:
         try:
             if limit is None:
                 return await work
-            return await _within(limit - self.seconds, work, self.spender.reached("max_duration_s", limit, self.run))
+            reached = self.spender.reached("max_duration_s", limit, max(limit, self.seconds), self.run)
+            return await _within(limit - self.seconds, work, reached)
         finally:
             if self.spender.agent is not None:
                 self.earlier_s += self.clock.monotonic() - began

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import ExitCode, RunRecordError
-from strands_cli.phrases import counted, shortened
+from strands_cli.phrases import counted, shortened, twice
 from strands_cli.run_views import command
 
 if TYPE_CHECKING:
@@ -102,12 +102,7 @@ def larger_limits(budget: Mapping[str, float], tally: BatchTally, worked_s: floa
         "max_duration_s": worked_s or 0.0,
     }
     reached = {name: max(limit, spent[name]) for name, limit in budget.items() if spent.get(name, 0) >= limit}
-    return [word for name, most in reached.items() for word in ("--budget", f"{name}={_written(2 * most)}")]
-
-
-def _written(limit: float) -> str:
-    """Return a limit as an option has it: whole, or with as many decimals as it needs."""
-    return str(limit) if isinstance(limit, int) else f"{limit:.4f}".rstrip("0").rstrip(".")
+    return [word for name, most in reached.items() for word in ("--budget", f"{name}={twice(most)}")]
 
 
 def next_lines(
