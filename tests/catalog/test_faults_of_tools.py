@@ -11,6 +11,7 @@ from strands_cli.catalog import Catalog, discover_catalog
 from strands_cli.doctor.setup import check_tools
 from strands_cli.errors import Finding, InvalidInput, NotEquipped
 from strands_cli.planning.resolve import find_single_tool, require_family
+from strands_cli.plugins.check import PluginProject, check_plugin
 from strands_cli.toolref import ToolRef
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 
@@ -26,6 +27,10 @@ BROKEN: Mapping[str, tuple[str, str, Mapping[str, str], str | None]] = {
     "bad name": ("Foo-Tool", "pkg.foo", SOUND, None),
     "no module": ("foo", "pkg.gone", SOUND, None),
     "bad value": ("foo", "pkg foo", SOUND, None),
+    "missing attribute": ("foo", "pkg.foo:fooo", SOUND, None),
+    "a number": ("foo", "pkg.foo:foo", {**SOUND, "pkg/foo.py": "foo = 5\n"}, None),
+    "a plain function": ("foo", "pkg.foo:foo", {**SOUND, "pkg/foo.py": "def foo(a):\n    return a\n"}, None),
+    "a spec alone": ("foo", "pkg.foo", {**SOUND, "pkg/foo.py": "TOOL_SPEC = {'name': 'foo'}\n"}, None),
     "large manifest": ("foo", "pkg.foo", SOUND, "x" * 1_000_001),
     "manifest is no JSON": ("foo", "pkg.foo", SOUND, "{"),
 }
@@ -43,10 +48,38 @@ def test_the_fix_of_a_fault_is_the_same_wherever_it_is_found(tmp_path: Path, nam
     assert ("--force-reinstall" in str(listed)) is (name == "no module")
     (line,) = [check for check in check_tools(catalog) if check.status == "failed"]
     assert line.fix == listed
+    project = PluginProject(
+        tmp_path / "acme-1.0.dist-info", "acme", {key: value}, tmp_path, installed=catalog.seen.listings
+    )
+    if manifest is None:
+        checked = check_plugin(project).findings
+        assert {(record.reason, listed)} <= {(one.message, one.fix) for one in checked if one.severity == "error"}
     if name != "bad name":
         with pytest.raises(NotEquipped) as raised:
             find_single_tool(f"native:{key}", catalog)
         assert raised.value.fix == listed
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "foo = None\ndef make():\n    global foo\n    foo = object()\nmake()\n",
+        "foo = None\nif True:\n    from pkg.other import foo\n",
+        "foo = 3\nglobals()['foo'] = object()\n",
+        "import sys\nsetattr(sys.modules[__name__], 'foo', object())\n",
+        "from pkg.other import *\n",
+        "def __getattr__(name):\n    return object()\n",
+        "def foo(a):\n    return a\nfoo = decorate(foo)\n",
+        "def foo():\n    return []\n",
+        "try:\n    from pkg.other import foo\nexcept ImportError:\n    foo = None\n",
+        "exec('foo = 1')\n",
+    ],
+)
+def test_what_may_be_a_tool_is_not_called_broken(tmp_path: Path, source: str) -> None:
+    make_distribution(tmp_path, "acme", "1.0", {"foo": "pkg.foo:foo"}, {**SOUND, "pkg/foo.py": source}, None)
+    catalog = discover_catalog([str(tmp_path)])
+    assert [one.status for one in catalog.tools] == ["unknown"]
+    assert not [one for one in catalog.findings if one.severity == "error"]
 
 
 @pytest.mark.parametrize(

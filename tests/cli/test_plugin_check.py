@@ -209,7 +209,7 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
         "manifest-not-packaged",
     ),
     "setuptools": (setuptools, "manifest-not-packaged"),
-    "not-python": (edit(MODULE, "def foo(", "def foo(("), "bad-plugin"),
+    "not-python": (edit(MODULE, "def foo(", "def foo(("), "unreadable-source"),
 }
 WARNINGS = {"plugin-name", "manifest-field", "long-description", "missing-hint", "missing-capabilities", "no-py-typed"}
 

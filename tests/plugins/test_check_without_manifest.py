@@ -79,7 +79,7 @@ def test_faults_in_the_code_are_found_at_their_line(tmp_path: Path, spec: Any, c
 @pytest.mark.parametrize("settings", [HOOK, ""])
 def test_what_can_be_no_tool_is_found_without_an_import(tmp_path: Path, source: str, value: str, settings: str) -> None:
     found = errors(checked(project(tmp_path, source, settings, value=value)))
-    assert any("is not a tool" in one.message for one in found["bad-plugin"])
+    assert any("is not a tool" in one.message for one in found["not-a-tool"])
 
 
 @pytest.mark.parametrize(
@@ -143,3 +143,12 @@ def test_what_does_not_load_is_named_by_its_entry_point(tmp_path: Path) -> None:
         write_manifests(read_project(project(tmp_path, "foo = list('ab')\n", value="foo_tools.foo:foo")))
     (finding,) = raised.value.findings
     assert "'foo'" in finding.message
+
+
+def test_a_tool_with_another_name_hides_no_other_finding(tmp_path: Path) -> None:
+    made = project(tmp_path, module_source("other"), 'bee = "foo_tools.bee:bee"\ncat = "foo_tools.cat"\n')
+    (tmp_path / "src" / "foo_tools" / "bee.py").write_text("bee = 3\n")
+    (tmp_path / "src" / "foo_tools" / "cat.py").write_text(module_source("cat"))
+    done = checked(made)
+    assert errors(done).keys() == {"manifest-missing", "manifest-untrue", "not-a-tool"}
+    assert done.tools == ["cat"]

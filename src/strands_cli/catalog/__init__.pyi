@@ -11,9 +11,6 @@ from strands_cli.catalog.installed_files import digest_of_file as digest_of_file
 from strands_cli.catalog.installed_files import files_of as files_of
 from strands_cli.catalog.provenance import find_provenance as find_provenance
 from strands_cli.catalog.provenance import find_sources as find_sources
-from strands_cli.catalog.record_builder import BAD_ENTRY_POINT as BAD_ENTRY_POINT
-from strands_cli.catalog.record_builder import BAD_TOOL_NAME as BAD_TOOL_NAME
-from strands_cli.catalog.record_builder import MISSING_MODULE as MISSING_MODULE
 from strands_cli.catalog.record_builder import build_record as build_record
 from strands_cli.catalog.resolution import BAD_TOOL_REF as BAD_TOOL_REF
 from strands_cli.catalog.resolution import TOOL_BROKEN as TOOL_BROKEN

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.definitions import MANIFEST_UNTRUE
 from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.faults import fault_in_source, other_name, unreadable
 from strands_cli.catalog.files import Package, find_package, module_file, read_file
 from strands_cli.catalog.source import (
     MAX_SOURCE_BYTES,
@@ -19,14 +19,10 @@ from strands_cli.catalog.source import (
     tools_of_module,
 )
 from strands_cli.catalog.tool_record import ToolRecord, summarise
-from strands_cli.errors import Code, Finding, Where
+from strands_cli.errors import Finding, Where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-UNREADABLE_SOURCE = Code(
-    "unreadable-source", "A tool's module cannot be read as Python source.", "Correct the module, or ship a manifest."
-)
 
 KNOWN_AFTER_LOAD = "its definition is known only after loading: it has no manifest, and its source does not show it"
 
@@ -36,15 +32,18 @@ def describe(record: ToolRecord, package: Package, seen: Scan) -> ToolRecord:
     try:
         found = read_source(record.module, record.attribute, package)
     except SourceError as error:
-        where = Where(module_file(package, record.module) or record.path, error.line)
-        message = f"the tool '{record.name}' of '{record.distribution}' cannot be read: {error}"
-        return _broken(record, Finding(UNREADABLE_SOURCE, message, where), seen)
+        return _broken(
+            record, unreadable(record.module, error, module_file(package, record.module) or record.path), seen
+        )
     if found.name not in (None, record.name) and found.kind in ("module", "function", "agent_tool"):
-        where = Where(found.file, found.line)
-        message = f"the entry point is named '{record.name}', but its tool is named '{found.name}'"
-        return _broken(record, Finding(MANIFEST_UNTRUE, message, where, "give both the same name"), seen)
+        return _broken(record, other_name(record.name, found.name, Where(found.file, found.line)), seen)
+    described = filled(record, found)
+    if described.status == "unknown" or found.kind == "module":
+        fault = fault_in_source(record.module, record.attribute, reader_of(package))
+        if fault is not None:
+            return _broken(record, fault, seen)
     seen.findings += found.check_words(record.distribution)
-    return filled(record, found)
+    return described
 
 
 def _broken(record: ToolRecord, finding: Finding, seen: Scan) -> ToolRecord:

@@ -23,25 +23,10 @@ from strands_cli.catalog.definitions import (
     parse_manifest,
 )
 from strands_cli.catalog.distributions import Distribution, EntryPoint, Scan
+from strands_cli.catalog.faults import bad_name, bad_value, no_module
 from strands_cli.catalog.files import Package, find_package, manifest_directory, module_file, read_file, read_origin
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where, suggest
-
-BAD_ENTRY_POINT = Code(
-    "bad-entry-point",
-    "An entry point's value is not 'module' or 'module:attribute'.",
-    "Report it to the distribution's author.",
-)
-BAD_TOOL_NAME = Code(
-    "bad-tool-name",
-    "A tool's name is not lower-case letters, digits and '_' (at most 64, a letter first).",
-    "Rename the entry point.",
-)
-MISSING_MODULE = Code(
-    "missing-module",
-    "An entry point names a module that does not exist.",
-    "Reinstall the distribution, or correct the entry point.",
-)
 
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[(.*)\]\s*)?")
 
@@ -93,17 +78,15 @@ class _Builder:
         module, attribute = (value[1], value[2]) if value else ("", None)
         entry = _plain(f"{module}:{attribute}" if attribute else module) or entry_point.value
         if not _is_reference(module, attribute):
-            message = f"the entry point '{entry_point.name}' of '{self.distribution.name}' is not 'module:attribute'"
             bare = self._bare(entry_point.name, entry, module, attribute)
-            return self._broken(
-                bare, BAD_ENTRY_POINT, f"{message}: {entry_point.value[:80]!r}", self._line(entry_point)
-            )
+            fault = bad_value(entry_point.name, self.distribution.name, entry_point.value, self._line(entry_point))
+            return self._faulty(bare, fault)
         self.declared |= {(entry, entry_point.name), (entry, None)}
         package = find_package(module.partition(".")[0], self.seen.listings, self.distribution.directory)
         location = (package.directory or package.file) if package else None
         bare = self._bare(entry_point.name, entry, module, attribute, location)
         if not TOOL_NAME.fullmatch(entry_point.name):
-            return self._misnamed(bare, self._line(entry_point))
+            return self._faulty(bare, bad_name(bare.name, bare.distribution, self._line(entry_point)))
         if package is None or not self._has_module(package, module):
             return self._moduleless(bare, self._line(entry_point))
         described = self._described(bare, package)
@@ -147,24 +130,21 @@ class _Builder:
         )
 
     def _broken(self, record: ToolRecord, code: Code, message: str, where: Where, fix: str | None = None) -> ToolRecord:
-        finding = Finding(code, message, where, fix)
-        self.seen.findings.append(finding)
-        return replace(record, status="broken", reason=message, fix=finding.fix)
+        return self._faulty(record, Finding(code, message, where, fix))
 
-    def _misnamed(self, record: ToolRecord, where: Where) -> ToolRecord:
-        proper = re.sub(r"[^a-z0-9_]+", "_", record.name.lower()).strip("_")
-        fix = f"rename it, for example to '{proper}'" if TOOL_NAME.fullmatch(proper) else None
-        message = f"'{record.name}' of '{record.distribution}' is not a tool name (lower-case letters, digits and '_')"
-        return self._broken(record, BAD_TOOL_NAME, message, where, fix)
+    def _faulty(self, record: ToolRecord, finding: Finding) -> ToolRecord:
+        self.seen.findings.append(finding)
+        return replace(record, status="broken", reason=finding.message, fix=finding.fix)
 
     def _moduleless(self, record: ToolRecord, where: Where) -> ToolRecord:
-        message = f"the tool '{record.name}' of '{record.distribution}' names the module '{record.module}', which "
         top = record.module.partition(".")[0]
-        if os.path.exists(top) or os.path.exists(f"{top}.py"):
-            message += "is only in the current directory, which is never searched"
-            return self._broken(record, MISSING_MODULE, message, where, "run from another directory")
         fix = read_origin(self.distribution.record).how_to_repair(record.distribution)
-        return self._broken(record, MISSING_MODULE, message + "does not exist", where, fix)
+        fault = no_module(record.name, record.distribution, record.module, where, fix)
+        if os.path.exists(top) or os.path.exists(f"{top}.py"):
+            here = "is only in the current directory, which is never searched"
+            message = fault.message.replace("does not exist", here)
+            fault = replace(fault, message=message, fix="run from another directory")
+        return self._faulty(record, fault)
 
     def _has_module(self, package: Package, module: str) -> bool:
         # A namespace package is a folder without a file.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, python_files
 from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.faults import UNREADABLE_SOURCE
 from strands_cli.catalog.files import find_package, module_file, read_file
-from strands_cli.catalog.from_source import UNREADABLE_SOURCE
 from strands_cli.catalog.source import MAX_SOURCE_BYTES, ModuleTool, SourceError, tools_of_module
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # Names with which code binds names that are not in its source.
 _DYNAMIC = frozenset(
@@ -18,7 +18,7 @@ def lacks_tool(raw: bytes, attribute: str) -> bool:
         nodes = list(ast.walk(ast.parse(raw)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    if any(_is_dynamic(node) for node in nodes):
+    if _binds_unseen(nodes):
         return False
     name, *inner = attribute.split(".")
     binding = [node for node in nodes if name in _bound(node)]
@@ -28,6 +28,15 @@ def lacks_tool(raw: bytes, attribute: str) -> bool:
         return False
     changed = any(isinstance(node, ast.Attribute) and node.attr == inner[0] and _is_stored(node) for node in nodes)
     return not changed and _class_lacks(binding[0], inner[0])
+
+
+def binds_unseen(tree: ast.Module) -> bool:
+    """Return whether a module may have names that its source does not show."""
+    return _binds_unseen(ast.walk(tree))
+
+
+def _binds_unseen(nodes: Iterable[ast.AST]) -> bool:
+    return any(_is_dynamic(node) for node in nodes)
 
 
 def _class_lacks(owner: ast.AST, name: str) -> bool:

@@ -76,7 +76,7 @@ def find_folder(project: PluginProject, name: str, value: str) -> Path:
     parts = found[2].strip("/").split("/") if found else []
     if found is None or ".." in parts or found[2].startswith("/") or not all(found[1].split(".")):
         raise _bad(project, f"the entry point '{name}' is not written as package:folder: {value!r}")
-    package = package_of(project, found[1])
+    package = package_of(project, found[1], name)
     above = Path(package.directory or "", *found[1].split(".")[1:])
     folder = above.joinpath(*(part for part in parts if part != "."))
     if not folder.is_dir():

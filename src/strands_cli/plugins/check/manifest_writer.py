@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.atomic_file import write_atomically
-from strands_cli.catalog import BAD_ENTRY_POINT
 from strands_cli.catalog.definitions import (
     CONTRACT,
     FILE_NAME,
@@ -21,9 +20,10 @@ from strands_cli.catalog.definitions import (
     parse_manifest,
 )
 from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.faults import bad_value, fault_in_source, other_name, unreadable
 from strands_cli.catalog.files import Package, manifest_directory, module_file
-from strands_cli.catalog.source import CATALOGUE, SourceError, SourceTool, read_tool, why_no_tool
-from strands_cli.errors import Code, Finding, Where
+from strands_cli.catalog.source import CATALOGUE, SourceError, SourceTool, read_tool
+from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
 
@@ -53,7 +53,7 @@ def make_manifests(
     tools: dict[Path, list[dict[str, Any]]] = {}
     for name, value in sorted(project.entry_points.items()):
         module, attribute = require_reference(project, name, value)
-        package = package_of(project, module)
+        package = package_of(project, module, name)
         described = read_entry(project, package, module, attribute)
         if not described.complete:
             if not imports:
@@ -133,8 +133,8 @@ def require_reference(project: PluginProject, name: str, value: str) -> tuple[st
     """
     reference = split_reference(value)
     if reference is None:
-        message = f"the entry point '{name}' is not 'module' or 'module:attribute': {value[:80]!r}"
-        raise unusable(message, project.declared_in, code=BAD_ENTRY_POINT)
+        fault = bad_value(name, normalise(project.name), value, Where(str(project.declared_in)))
+        raise InvalidInput("the plugin's manifest cannot be made", findings=[fault])
     return reference
 
 
@@ -160,13 +160,12 @@ def read_entry(
         return (file, Path(file).read_bytes()) if file else None
 
     try:
-        if reason := why_no_tool(module, attribute, read_module):
-            message = f"the entry point {module}{f':{attribute}' if attribute else ''} is not a tool: {reason[0]}"
-            raise unusable(message, Path(module_file(package, module) or project.directory), line=reason[1])
-        return read_tool(module, attribute, read_module, with_inputs=with_inputs)
+        fault = fault_in_source(module, attribute, read_module)
+        if fault is None:
+            return read_tool(module, attribute, read_module, with_inputs=with_inputs)
     except SourceError as error:
-        file = Path(module_file(package, module) or project.directory)
-        raise unusable(str(error), file, line=error.line) from None
+        fault = unreadable(module, error, module_file(package, module) or str(project.directory))
+    raise InvalidInput("the plugin's manifest cannot be made", findings=[fault])
 
 
 def _imported(project: PluginProject, name: str, module: str, attribute: str | None) -> SourceTool:
@@ -189,8 +188,8 @@ def manifest_entries(name: str, value: str, found: SourceTool, project: PluginPr
             raise unusable(f"the entry point '{name}' ({reference}) defines no tool", project.directory)
         return [_entry(member.name or "?", reference, replace(member, kind=found.kind)) for member in members]
     if found.name != name:
-        fix = "give the entry point and the tool the same name"
-        raise unusable(f"the entry point '{name}' loads a tool named '{found.name}'", project.directory, fix)
+        where = Where(found.file, found.line) if found.file else Where(str(project.directory))
+        raise InvalidInput("the plugin's manifest cannot be made", findings=[other_name(name, found.name, where)])
     return [_entry(name, reference, found)]
 
 

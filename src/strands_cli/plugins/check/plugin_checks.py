@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog import BAD_TOOL_NAME, MISSING_MODULE, TOOL_CONFLICT
+from strands_cli.catalog import TOOL_CONFLICT
 from strands_cli.catalog.definitions import (
     CONTRACT,
     MANIFEST_UNTRUE,
@@ -22,6 +21,7 @@ from strands_cli.catalog.definitions import (
     parse_manifest,
 )
 from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.faults import bad_name
 from strands_cli.catalog.files import Package, module_file
 from strands_cli.catalog.source import SourceTool
 from strands_cli.errors import Code, Finding, InvalidInput, Where, has_errors
@@ -39,18 +39,13 @@ from strands_cli.plugins.check.manifest_writer import (
     require_reference,
     with_place,
 )
-from strands_cli.plugins.check.project import PluginProject, package_of
+from strands_cli.plugins.check.project import PluginProject, moduleless, package_of
 from strands_cli.plugins.check.undescribed import NOT_CHECKED, Undescribed, check_undescribed
 
 if TYPE_CHECKING:
     from strands_cli.plugins.check.workflow_checks import FolderCheck
     from strands_cli.plugins.check.workflow_tests import TestOutcome
 
-MISSING_ATTRIBUTE = Code(
-    "missing-attribute",
-    "An entry point names something that its module does not define.",
-    "Correct the entry point or the module.",
-)
 MANIFEST_MISSING = Code(
     "manifest-missing",
     "A plugin has no strands_tools.json, so most of it is unknown without an import.",
@@ -118,7 +113,7 @@ def check_plugin(
     if not (check.tools or check.has_data or has_errors(check.findings)):
         message = f"'{project.name}' has neither tools nor workflows, agents or skills, so nothing was checked"
         check.findings.append(Finding(NOT_CHECKED, message, Where(str(project.declared_in))))
-    check.findings = [with_place(finding, project) for finding in first_drifts(check.findings)]
+    check.findings = [with_place(finding, project) for finding in dict.fromkeys(first_drifts(check.findings))]
     return check
 
 
@@ -136,18 +131,12 @@ def _check_data(check: PluginCheck, *, tests: bool) -> None:
 def _check_entry_point(check: PluginCheck, name: str, value: str) -> Iterator[Finding]:
     project, declared_in = check.project, Where(str(check.project.declared_in))
     if not TOOL_NAME.fullmatch(name):
-        message = f"the entry point '{name}' is not a tool name (lower-case letters, digits and '_')"
-        yield Finding(BAD_TOOL_NAME, message, declared_in)
+        yield bad_name(name, normalise(project.name), declared_in)
         return
     module, attribute = require_reference(project, name, value)
-    package = package_of(project, module)
-    source = module_file(package, module)
-    if source is None:
-        yield Finding(MISSING_MODULE, f"the entry point '{name}' names '{module}', which does not exist", declared_in)
-        return
-    if attribute and not defines(source, attribute.partition(".")[0]):
-        message = f"the entry point '{name}' names '{attribute}', which {source} does not define"
-        yield Finding(MISSING_ATTRIBUTE, message, declared_in)
+    package = package_of(project, module, name)
+    if module_file(package, module) is None:
+        yield moduleless(project, name, module)
         return
     file = manifest_file(package, module)
     if file not in check.manifests:
@@ -170,25 +159,6 @@ def _check_undescribed(check: PluginCheck) -> None:
         manifest, findings = check_undescribed(check.project, file, points, imported=check.seconds is not None)
         check.manifests[file] = manifest
         check.findings += findings
-
-
-def defines(source: str, name: str) -> bool:
-    """Return whether a module may define a name; a compiled module may, and so may one with dynamic names."""
-    if not source.endswith(".py"):
-        return True
-    try:
-        tree = ast.parse(Path(source).read_bytes())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True  # reported where the source is read
-    for node in ast.walk(tree):
-        names = {getattr(node, "name", None)}  # of a function, a class, or the alias of an import
-        if isinstance(node, ast.alias):
-            names = {"*" if node.name == "*" else node.asname or node.name.partition(".")[0]}
-        elif isinstance(node, ast.Name):
-            names = {node.id} if isinstance(node.ctx, ast.Store) or node.id == "globals" else set()
-        if names & {name, "*", "globals", "__getattr__"}:
-            return True
-    return False
 
 
 def _check_manifest(check: PluginCheck, package: Package, file: Path) -> Iterator[Finding]:

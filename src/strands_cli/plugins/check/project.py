@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import MISSING_MODULE
 from strands_cli.catalog.distributions import GROUP, Scan, normalise, read_entry_points
-from strands_cli.catalog.files import Package, find_package
+from strands_cli.catalog.faults import no_module
+from strands_cli.catalog.files import Package, find_package, read_origin
 from strands_cli.catalog.packaged import GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 
@@ -26,7 +26,7 @@ UNKNOWN_DISTRIBUTION = Code(
     "Correct the name, or install it.",
 )
 
-_VALUE = re.compile(r"([\w.]+)(?::([\w.]+))?(?:\[.*\])?")
+_VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +144,15 @@ def _installed_folders(record: str, name: str, seen: Scan) -> dict[str, dict[str
 
 def split_reference(value: str) -> tuple[str, str | None] | None:
     """Return the module and the attribute that an entry point's value names; None if the value is malformed."""
-    found = _VALUE.fullmatch("".join(value.split()))
+    found = _VALUE.fullmatch(value.strip())
     if found is None:
         return None
     parts = ".".join(filter(None, found.groups())).split(".")
     return (found[1], found[2]) if all(part.isidentifier() for part in parts) else None
 
 
-def package_of(project: PluginProject, module: str) -> Package:
-    """Find the top-level package of a module.
+def package_of(project: PluginProject, module: str, name: str = "") -> Package:
+    """Find the top-level package of the module of an entry point.
 
     Raises:
         InvalidInput: It does not exist, or is a single file, which cannot contain a manifest.
@@ -161,11 +161,18 @@ def package_of(project: PluginProject, module: str) -> Package:
     package = find_package(module.partition(".")[0], listings, str(project.source))
     place = (package.directory or package.file) if package else None
     if package is None or place is None or not (project.installed or Path(place).is_relative_to(project.source)):
-        raise unusable(f"the module '{module}' is not in {project.source}", project.declared_in, code=MISSING_MODULE)
+        raise InvalidInput("the plugin's manifest cannot be made", findings=[moduleless(project, name, module)])
     if package.directory is None:
         fix = f"make it a package: {package.name}/__init__.py"
         raise unusable(f"'{module}' is a single file, which cannot contain a manifest", Path(place), fix)
     return package
+
+
+def moduleless(project: PluginProject, name: str, module: str) -> Finding:
+    """Report an entry point whose module does not exist."""
+    own = normalise(project.name)
+    fix = read_origin(str(project.directory)).how_to_repair(own) if project.installed else None
+    return no_module(name, own, module, Where(str(project.declared_in)), fix)
 
 
 def unusable(

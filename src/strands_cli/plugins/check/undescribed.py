@@ -12,7 +12,7 @@ from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions import BAD_MANIFEST, MANY, Manifest, parse_manifest
 from strands_cli.catalog.distributions import normalise
 from strands_cli.catalog.source import SourceTool
-from strands_cli.errors import Code, Finding, Where
+from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.check_packaging import BUILD_HOOK, hook_options
 from strands_cli.plugins.check.check_tool import check_declared
 from strands_cli.plugins.check.manifest_writer import WRITE_MANIFEST, made_document, manifest_entries, render
@@ -49,7 +49,10 @@ def check_undescribed(
     findings: list[Finding] = []
     for name, value, found in points:
         if _is_described(found):
-            made += [(entry, found) for entry in manifest_entries(name, value, found, project)]
+            try:
+                made += [(entry, found) for entry in manifest_entries(name, value, found, project)]
+            except InvalidInput as error:
+                findings += error.findings
         elif hook is not None and not imported:  # without a hook the missing manifest is an error already
             findings.append(_not_checked(project, name, found, may_import=hook.get("import") is True))
     stated = json_object((hook or {}).get("tools"))

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import MISSING_MODULE, Catalog, ToolRecord, join_records, scan_tools
+from strands_cli.catalog import Catalog, ToolRecord, join_records, scan_tools
 from strands_cli.catalog.adopted import AdoptedFile
 from strands_cli.catalog.distributions import Scan, normalise, read_entry_points, read_header
+from strands_cli.catalog.faults import MISSING_MODULE
 from strands_cli.catalog.files import open_distribution
 from strands_cli.catalog.source import SourceTool
 from strands_cli.errors import Finding, StrandsCliError, Where

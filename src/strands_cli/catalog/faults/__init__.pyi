@@ -1,0 +1,10 @@
+from strands_cli.catalog.faults.entry_faults import BAD_ENTRY_POINT as BAD_ENTRY_POINT
+from strands_cli.catalog.faults.entry_faults import BAD_TOOL_NAME as BAD_TOOL_NAME
+from strands_cli.catalog.faults.entry_faults import MISSING_MODULE as MISSING_MODULE
+from strands_cli.catalog.faults.entry_faults import UNREADABLE_SOURCE as UNREADABLE_SOURCE
+from strands_cli.catalog.faults.entry_faults import bad_name as bad_name
+from strands_cli.catalog.faults.entry_faults import bad_value as bad_value
+from strands_cli.catalog.faults.entry_faults import fault_in_source as fault_in_source
+from strands_cli.catalog.faults.entry_faults import no_module as no_module
+from strands_cli.catalog.faults.entry_faults import other_name as other_name
+from strands_cli.catalog.faults.entry_faults import unreadable as unreadable
