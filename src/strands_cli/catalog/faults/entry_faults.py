@@ -33,7 +33,7 @@ MISSING_ATTRIBUTE = Code(
 )
 NOT_A_TOOL = Code(
     "not-a-tool",
-    "An entry point names something that is no tool.",
+    "An entry point names something other than a tool.",
     "Correct the entry point or the module, or report it to the author.",
 )
 UNREADABLE_SOURCE = Code(
