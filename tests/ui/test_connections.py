@@ -64,10 +64,15 @@ def test_the_owner_is_answered_while_others_connect_without_end(fresh: tuple[Ser
     ended = threading.Event()
 
     def flood() -> None:
-        held: deque[socket.socket] = deque(maxlen=230)
+        held: deque[socket.socket] = deque()
         while not ended.is_set():
             with contextlib.suppress(OSError):
-                held.append(connected(place, HALF))
+                held.append(connected(place))
+                held[-1].sendall(HALF)
+            while len(held) > 230:
+                held.popleft().close()
+        for one in held:
+            one.close()
 
     attackers = [threading.Thread(target=flood) for _ in range(3)]
     for one in attackers:
