@@ -172,3 +172,13 @@ def test_a_family_of_another_distribution_is_named_with_it(tmp_path: Path, ref: 
     (finding,) = raised.value.findings
     assert isinstance(finding, Finding)
     assert finding.fix == "did you mean 'native:acme/words.*'?"
+
+
+def test_a_suite_named_as_a_family_has_its_own_name_in_the_fix(tmp_path: Path) -> None:
+    both = "from strands import tool\n" + "".join(f"@tool\ndef {name}(a: str):\n    pass\n" for name in ("one", "two"))
+    make_distribution(tmp_path, "acme", "1.0", {"pair": "pkg.foo"}, {**SOUND, "pkg/foo.py": both}, None)
+    catalog = discover_catalog([str(tmp_path)])
+    for ref, meant in (("native:pair.*", "'native:pair'"), ("native:acme/pair.*", "'native:acme/pair'")):
+        with pytest.raises(InvalidInput) as raised:
+            require_family(ToolRef.parse(ref), catalog)
+        assert str(raised.value.findings[0].fix).endswith(meant)

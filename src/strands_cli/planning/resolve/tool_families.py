@@ -32,6 +32,8 @@ def family_of(ref: ToolRef, catalog: Catalog, where: Where | None = None) -> Seq
     if elsewhere := sorted({record.distribution for record in known if record.family == ref.name}):
         names = " or ".join(f"'native:{owner}/{ref.name}.*'" for owner in elsewhere)
         fix = f"did you mean {names}?"
+    elif any(one.name == ref.name and one.members for one in catalog.tools):
+        fix = f"{ref.name!r} is a tool that holds several, not a family: write {str(ref).removesuffix('.*')!r}"
     return Finding(UNKNOWN_TOOL, f"no installed tool has the family '{ref.name}' of '{ref}'", where, fix)
 
 

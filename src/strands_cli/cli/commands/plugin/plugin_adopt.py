@@ -352,10 +352,12 @@ def unadopt(
         names = [name.removeprefix("native:") for name in names]
         unknown = [name for name in names if name.rpartition("/")[2] not in there]
         if unknown:
-            listed = first_of(sorted(there), MOST_LISTED) or "nothing"
+            listed = first_of(sorted(there), MOST_LISTED)
             raise UsageError(
                 f"'{unknown[0]}' is not adopted in {path}",
-                fix=suggest(unknown[0], sorted(there), f"it has: {listed}"),
+                fix=suggest(unknown[0], sorted(there), f"it has: {listed}")
+                if there
+                else "see what can be adopted: strands plugin list",
             )
         known["removed"] = take_out(path, names)
     if as_json:
