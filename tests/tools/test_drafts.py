@@ -57,6 +57,7 @@ def test_a_null_that_is_allowed_reaches_the_tool() -> None:
         (r"^\u{1F600}|\u0041$", "\U0001f600", "B"),
         (r"^\cJ$", "\n", "J"),
         ("^/api/", "/api/x", "api"),
+        (r"^(?=.)[a-c&&|~~||]+$", "a&|~", "d"),
         (r"^(?=a)\d?[\d-]*a", "a", "b"),
     ],
 )

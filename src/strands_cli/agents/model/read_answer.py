@@ -157,7 +157,7 @@ class ReadAnswer:
         if not isinstance(value, Mapping):
             return b"data: " + self._unread(plain) + b"\n\n"
         read = self._read(value, is_error=name == "error" != value.get("type"))
-        if len(read) != 1 or self._protocol.names_events:
+        if len(read) != 1 or (self._protocol.names_events and name != read[0].get("type")):
             return b"".join(map(self._written_event, read))
         text = payload if read[0] is value and _is_text(payload) else _written(read[0])
         return b"\n".join([*others, b"data: " + text]) + b"\n\n"

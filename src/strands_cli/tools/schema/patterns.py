@@ -11,6 +11,8 @@ from strands_cli.tools.drafts import rewritten
 
 # `\d`, `\w` and `\b` mean ASCII there; `[^]` is any character, and `[]` none.
 _INSIDE = {"d": "0-9", "w": "A-Za-z0-9_"}
+# Signs of a set that Python may read as operations on sets one day, and warns of.
+_MEANT_OTHERWISE = frozenset("&~|")
 _OUTSIDE = {"d": "[0-9]", "D": "[^0-9]", "w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]"}
 # A regular expression as a program writes it: no text begins before its begin, so that the slashes are not meant.
 _LITERAL = re.compile(r"/(\^.*)/([a-z]*)", re.DOTALL)
@@ -50,6 +52,8 @@ def _written(token: re.Match[str], *, in_set: bool) -> str:
     if token["control"]:
         return f"\\x{ord(token['control']) % 32:02x}"
     if in_set:
+        if token[0] in _MEANT_OTHERWISE:
+            return f"\\{token[0]}"
         escape = token["escape"]
         return _INSIDE.get(escape, _escaped(escape)) if escape else token[0]
     if token["back"]:
