@@ -157,6 +157,10 @@ def test_a_text_is_the_answer_of_an_agent_only_when_it_is_all_json() -> None:
         ('{"score": 5} or {"score": 6}', None),
         ('not {"score": "x"} and [1, {2}', None),
         ("[{" * 100_000, None),
+        ('It [says] {draft}: {"score": 5}', {"score": 5}),
+        ('Cut: {"before": [{"score": 20}], "score": 9', None),
+        ('Damaged: {"before": {"score": 20}, }', None),
+        ('{"score": 5}, no: {"sco', None),
     ],
 )
 def test_the_answer_to_a_pattern_may_be_in_a_sentence(text: str, read: Any) -> None:

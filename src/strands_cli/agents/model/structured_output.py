@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,8 @@ from strands_cli.tools.schema import first_problem, problem_of_text
 ANSWER = "answer"
 TOOL = "final_answer"
 _OPENING = re.compile(r"[{[]")
+# What begins as JSON does, and a word in brackets does not.
+_BEGUN = re.compile(r'\{\s*"|\[\s*[\[{"]')
 # In how many places of a text JSON may begin.
 _PLACES = 100
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL)
@@ -131,17 +133,20 @@ def _fitting(value: Any, schema: Mapping[str, Any]) -> Any:
     return None
 
 
-def _values_in(text: str) -> Iterator[Any]:
-    """Yield the outermost objects and lists of JSON in a text."""
-    decoder, end = json.JSONDecoder(), 0
+def _values_in(text: str) -> list[Any]:
+    """Return the outermost objects and lists of JSON in a text; none where one of them is cut off or damaged."""
+    decoder, end, found = json.JSONDecoder(), 0, list[Any]()
     for opening in islice(_OPENING.finditer(text), _PLACES):
         if opening.start() < end:
             continue
         try:
             value, end = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
+            if _BEGUN.match(text, opening.start()):
+                return []
             continue
-        yield value
+        found.append(value)
+    return found
 
 
 async def answered_in_text(events: AsyncIterator[Any], schema: Mapping[str, Any], key: str) -> AsyncIterator[Any]:
