@@ -12,7 +12,7 @@ import pytest
 from strands_cli import Workflow
 from strands_cli.agents.model.client_errors import causes_of
 from strands_cli.agents.model.models import build_model, close_model
-from strands_cli.errors import RunFailed
+from strands_cli.errors import Denied, RunFailed
 from strands_cli.providers import ModelSettings
 from tests.fakes.raw_server import LINES, RawServer, Reply, chat, line
 
@@ -55,6 +55,19 @@ def test_a_public_name_of_others_that_leads_to_this_machine_gets_nothing(provide
         assert not any("allow_private" in str(one) for one in causes_of(raised.value))
         assert server.paths == []
         assert "well" in asyncio.run(ask(provider, host, of_others=False))
+
+
+@pytest.mark.parametrize("host", ["http://models.example.com:9", "https://models.example.com", "models.example.com"])
+def test_a_client_of_its_own_is_not_made_for_a_public_name_that_leads_to_this_machine(host: str) -> None:
+    settings = ModelSettings("bedrock", "m", host=host, region="us-east-1")
+    with pytest.raises(Denied) as raised:
+        build_model(settings, of_others=True)
+    assert "--host" in str(raised.value.fix)
+
+
+@pytest.mark.parametrize(("host", "of_others"), [("http://models.example.com:9", False), ("http://127.0.0.1:9", True)])
+def test_a_client_of_its_own_is_made_for_a_host_that_a_person_knows(host: str, of_others: bool) -> None:
+    assert build_model(ModelSettings("bedrock", "m", host=host, region="us-east-1"), of_others=of_others) is not None
 
 
 @pytest.mark.parametrize("provider", sorted(REPLIES))

@@ -17,6 +17,7 @@ from strands_cli.engine.run_start.run_facts import run_facts
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError, UsageError
 from strands_cli.planning import RunRequest
+from strands_cli.planning.data_flow import Trust
 from strands_cli.planning.plan import Plan
 from strands_cli.queues import Ticket
 from strands_cli.workers import stranded_runs
@@ -79,6 +80,22 @@ def test_a_workflow_is_the_same_where_none_of_its_files_is(planned: tuple[Plan, 
     assert moved.digest == plan.digest
     assert [found for found in moved.findings if found.severity == "error"] == []
     assert moved.base_dir == elsewhere
+
+
+@pytest.mark.parametrize(("submitted_in", "is_of_others"), [(".", False), ("flows/parts", True)])
+def test_whose_a_workflow_is_was_decided_where_it_was_submitted(
+    planned: tuple[Plan, RunRequest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    submitted_in: str,
+    is_of_others: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path / submitted_in)
+    facts = Facts({**facts_of(*planned), **facts_to_move(*planned)})
+    for folder in ("/", str(tmp_path / "flows" / "parts")):
+        monkeypatch.chdir(folder)
+        moved = app.plan(moved_workflow(facts, tmp_path / "there"), moved_request(facts, tmp_path / "there", {}))
+        assert Trust.of(moved).is_of_others is is_of_others
 
 
 def test_plans_of_rows_and_of_other_folders_of_artifacts_have_one_key(planned: tuple[Plan, RunRequest]) -> None:

@@ -128,6 +128,7 @@ def resolve_plan(
         variables=variables,
         packaged=snapshot.packaged,
         host_is_typed=bool(request.host),
+        of_others=snapshot.of_others,
     )
     plan, rest = _with_what_tools_hold(plan)
     plan, unpriced = _priced(plan, document, environ)

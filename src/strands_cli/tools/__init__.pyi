@@ -1,6 +1,7 @@
 from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
 from strands_cli.tools.pinned_transport import UnopenedPlace as UnopenedPlace
 from strands_cli.tools.pinned_transport import pinned_connections as pinned_connections
+from strands_cli.tools.pinned_transport import require_admitted_now as require_admitted_now
 from strands_cli.tools.property_names import PropertyNames as PropertyNames
 from strands_cli.tools.schema_for_provider import offered_schema as offered_schema
 from strands_cli.tools.schema_for_provider import offered_specs as offered_specs

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from strands_cli.addresses import OpenNetwork, admitted
 from strands_cli.daemon_threads import DaemonThreads
@@ -37,6 +38,27 @@ async def addresses_of(written: str, host: str, port: int, opened: Iterable[Open
         entries = await asyncio.get_running_loop().run_in_executor(_LOOKUPS, look_up)
     except UnicodeError as error:
         raise OSError(f"{host} cannot be looked up: {error}") from error
+    return _admitted(written, host, port, entries, opened)
+
+
+def require_admitted_now(written: str) -> None:
+    """Check where an address leads now, for a client that looks it up itself; one that leads nowhere is its matter.
+
+    Raises:
+        UnopenedPlace: As for `addresses_of`.
+    """
+    parts = urlsplit(written if "://" in written else f"//{written}")
+    host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
+    try:
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return
+    _admitted(written, host, port, entries, None)
+
+
+def _admitted(
+    written: str, host: str, port: int, entries: Iterable[Any], opened: Iterable[OpenNetwork] | None
+) -> list[str]:
     found = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for problem in admitted(written, found, port, opened):
         raise UnopenedPlace(f"{host} leads to a place that no one was asked about: {problem}")

@@ -35,6 +35,7 @@ _KEEP_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     if hasattr(socket, name)
 ]
 
+NAME_IT = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
 # The address of the models that are made now, if its place is checked when it is connected to.
 _HELD_TO: ContextVar[str] = ContextVar("held_to", default="")
 
@@ -163,8 +164,7 @@ def _transport_class(library: str) -> Any:
 def _require_opened(error: Exception) -> None:
     """Raise for a connection that was not made since the workflow may not reach its place."""
     if isinstance(error.__cause__, UnopenedPlace):
-        fix = "if it is meant: name it with --host, or allow the workflow with --allow workflow:FILE"
-        raise AnswerFault(str(error.__cause__), fix) from error
+        raise AnswerFault(str(error.__cause__), NAME_IT) from error
 
 
 def _unheard(_reason: str) -> None:

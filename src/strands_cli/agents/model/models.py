@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.model.checked_clients import use_checked_client, use_checked_connections
-from strands_cli.agents.model.checked_transport import held_to
-from strands_cli.errors import InvalidInput, NotEquipped, suggest
+from strands_cli.agents.model.checked_transport import NAME_IT, held_to
+from strands_cli.errors import Denied, InvalidInput, NotEquipped, suggest
 from strands_cli.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
+from strands_cli.tools import UnopenedPlace, require_admitted_now
 
 if TYPE_CHECKING:
     from strands.models import Model
 
 # Clients of OpenAI-compatible servers raise without a key, even if the server needs none.
+# Providers whose clients make connections that no transport of ours is in.
+_CLIENTS_OF_THEIR_OWN = ("bedrock", "sagemaker", "litellm")
 STAND_IN_KEY = "not-needed"
 
 
@@ -33,6 +36,7 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
 
     Raises:
         NotEquipped: The provider's client is not installed or cannot be imported.
+        Denied: The host of others leads to a place that is not public.
         InvalidInput: The class or its client refuses a setting.
         ValueError: The provider is unknown, or is `replay`, whose models come from a recording.
     """
@@ -45,8 +49,11 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
     model_class = _load(provider, provider.model_class)
     arguments = model_arguments(settings, os.environ if environ is None else environ)
     _require_client_arguments(provider, arguments)
+    written = (of_others and written_host(provider, settings)) or ""
+    if written and provider.name in _CLIENTS_OF_THEIR_OWN:
+        _require_admitted(written)
     try:
-        with held_to((of_others and written_host(provider, settings)) or ""):
+        with held_to(written):
             return _made(provider, model_class, arguments)
     # Third-party constructors raise anything: ValueError, TypeError, botocore and openai errors.
     except Exception as error:
@@ -54,6 +61,14 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
             f"provider '{provider.name}' refused its settings: {error}",
             fix="correct `runtime` or its `options`; `strands plan SPEC` shows them",
         ) from error
+
+
+def _require_admitted(written: str) -> None:
+    """Check the place of a client whose connections are not ours: only as it is now, since it looks it up again."""
+    try:
+        require_admitted_now(written)
+    except UnopenedPlace as error:
+        raise Denied(str(error), fix=NAME_IT) from error
 
 
 def _made(provider: Provider, model_class: Callable[..., Any], arguments: dict[str, Any]) -> Model:

@@ -57,8 +57,11 @@ class Trust:
     def is_of_others(self) -> bool:
         """Return whether others wrote the workflow and neither a rule nor a required lock vouches for it.
 
-        What a person has answered is about the addresses as they are written, not about where a name leads.
+        What a person has answered is about the addresses as they are written, not about where a name leads. A worker
+        has other folders than the person who submitted the workflow, so that it is decided there.
         """
+        if self.plan.of_others is not None and not self.plan.packaged:
+            return self.plan.of_others
         return bool(foreign_reason(self.plan, self.authority.digest)) and not self._is_vouched_for
 
     @property

@@ -206,6 +206,7 @@ class Plan:
     of secrets without links, by the path as written: a link that is moved later leads nowhere else.
     `variables` are the environment variables that `runtime` names. `packaged` is the name `DIST/NAME` of a workflow
     that an installed distribution brings. `host_is_typed` says that the command line names the host of the models.
+    `of_others` says whether others wrote the workflow, as it was where it was submitted; None where it runs there.
     `rows` plans the workflow with other inputs; a workflow that is a tool of another has none.
     """
 
@@ -234,6 +235,7 @@ class Plan:
     variables: Mapping[str, str] = field(default_factory=dict)
     packaged: str = ""
     host_is_typed: bool = False
+    of_others: bool | None = None
     rows: Rows | None = field(default=None, compare=False, repr=False)
 
     @property

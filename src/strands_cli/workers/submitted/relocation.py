@@ -11,6 +11,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.engine.run_start import stored_request
 from strands_cli.errors import RunRecordError
 from strands_cli.lock.format import lock_file
+from strands_cli.planning.data_flow import Trust
 from strands_cli.workflow import load_spec
 from strands_cli.workflow.yaml import FileSnapshot, read_document
 
@@ -35,8 +36,10 @@ def facts_to_move(planned: Plan, request: RunRequest) -> dict[str, Any]:
     lock = lock_file(planned.project)
     text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
     options = {name: value for name, value in request.to_stored().items() if name != "out_dir"}
-    whole = [planned.file, planned.text, dict(planned.files), options, planned.packaged, text]
-    return {"folder": os.path.realpath(planned.base_dir), "lock": text, "plan_key": digest_of(whole)}
+    of_others = Trust.of(planned).is_of_others
+    whole = [planned.file, planned.text, dict(planned.files), options, planned.packaged, text, of_others]
+    folder = os.path.realpath(planned.base_dir)
+    return {"folder": folder, "lock": text, "of_others": of_others, "plan_key": digest_of(whole)}
 
 
 def moved_request(facts: Facts, folder: Path, changes: Mapping[str, Any]) -> RunRequest:
@@ -59,7 +62,8 @@ def moved_workflow(facts: Facts, base: Path) -> Loaded:
     folder = Path(facts.get("base_dir"))
     if not packaged:
         texts, folder = _moved(texts, facts.get("folder") or str(folder), base), base
-    return load_spec(read_document(file, text), FileSnapshot(folder, texts, is_all=True, packaged=packaged))
+    snapshot = FileSnapshot(folder, texts, is_all=True, packaged=packaged, of_others=facts.get("of_others"))
+    return load_spec(read_document(file, text), snapshot)
 
 
 def _moved(texts: Mapping[str, str], before: str, base: Path) -> dict[str, str]:

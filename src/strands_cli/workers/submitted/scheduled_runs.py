@@ -18,7 +18,7 @@ SCHEDULED: RunStatus = "scheduled"
 COPIED = (
     *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
     *("plan_digest", "packaged", "places", "variables", "meaning", "secret_variables", "does_all_tasks"),
-    *("folder", "lock", "plan_key"),
+    *("folder", "lock", "of_others", "plan_key"),
 )
 
 

@@ -31,12 +31,14 @@ class FileSnapshot:
         is_all: Whether other files must not be read; one that is named is then a warning.
         packaged: The name `DIST/NAME` of a workflow or an agent that an installed distribution brings; it reads the
             files of its own folder only. Empty for any other.
+        of_others: Whether others wrote the workflow, as it was decided on another machine; None where it is not one.
     """
 
     folder: Path | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     is_all: bool = False
     packaged: str = ""
+    of_others: bool | None = None
 
     def read(self, path: Path, shown: Path | None = None) -> Document:
         """Return a file as a document; `shown` is its name in findings. Raises as `read_document` does."""
