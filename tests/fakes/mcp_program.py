@@ -8,6 +8,7 @@ happens: its start with its environment and folder, and each call with its argum
     stderr, stdout: lines to say at the start
     stubborn: end neither at the end of stdin nor when asked to
     child: start a process that sleeps, and write down its id
+    cursor: what `tools/list` answers as the cursor of the next page
     endless: answer `tools/list` with one page after another
     version: the version of the protocol
 """
@@ -80,7 +81,8 @@ class Program:
 
     def list_tools(self, params: dict[str, Any]) -> dict[str, Any]:
         if not self.script.get("endless"):
-            return {"tools": self.tools} if self.tools != "silent" else {}
+            cursor = {"nextCursor": self.script["cursor"]} if "cursor" in self.script else {}
+            return {"tools": self.tools, **cursor} if self.tools != "silent" else {}
         page = int(params.get("cursor") or 0)
         tools = [{**tool, "name": f"{tool['name']}_{page}"} for tool in self.tools]
         return {"tools": tools, "nextCursor": str(page + 1)}

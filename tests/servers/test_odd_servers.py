@@ -93,6 +93,14 @@ def test_what_a_tool_says_beside_its_schema_never_costs_it(site: Site, more: dic
     assert "odd done" in site.results()[0]
 
 
+@pytest.mark.parametrize("cursor", ["", None, False, 0])
+def test_a_cursor_that_is_empty_leads_to_no_further_page(site: Site, cursor: Any) -> None:
+    site.add(cursor=cursor)
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert site.world.tools(0) == ["read", "write"]
+
+
 # The content of an answer, and what the model's request has of it.
 ANSWERS: list[tuple[Any, list[str]]] = [
     ([{"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"}], ["image/svg+xml, 6 bytes", "<svg/>"]),

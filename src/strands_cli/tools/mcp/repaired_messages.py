@@ -94,7 +94,10 @@ class RepairedStream:
     def _result(self, result: dict[str, Any]) -> dict[str, Any]:
         if "tools" in result and "capabilities" not in result:
             self._changes.list()
-            return {**result, "tools": usable_tools(result["tools"], self._version, self._tell)}
+            rest = {word: part for word, part in result.items() if word != "nextCursor"}
+            cursor = result.get("nextCursor")  # an empty one asks for the first page for ever
+            more = {"nextCursor": str(cursor)} if cursor and isinstance(cursor, (str, int)) else {}
+            return {**rest, **more, "tools": usable_tools(result["tools"], self._version, self._tell)}
         if "protocolVersion" in result:
             return _introduction(result)
         if any(word in result for word in _OF_ANSWERS):

@@ -99,7 +99,8 @@ def import_servers(
     if as_json:
         print_json(found.sections)
     else:
-        print_result(yaml.safe_dump(dict(found.sections), sort_keys=False, allow_unicode=True))
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # for files with thousands of servers
+        print_result(yaml.dump(dict(found.sections), Dumper=dumper, sort_keys=False, allow_unicode=True))
     for name, place in found.hidden.items():
         say(one_line(f"warning: {place} looks like a secret and is not copied; ${{secrets.{name}}} takes its place"))
     for secret in found.sections.get("env", {}).get("secrets", ()):
