@@ -261,5 +261,41 @@ def test_arguments_of_ollama_that_are_no_object_are_named() -> None:
     assert (len(call.requests), "cannot be read" in call.reason) == (2, True)
 
 
+FUNCTION = {"type": "function_call", "id": "f", "call_id": "c", "name": "add"}
+BEGUN = response("output_item.added", output_index=0, item={**FUNCTION, "arguments": ""})
+ENDED = response("output_item.done", output_index=0, item={**FUNCTION, "arguments": '{"a": 1}'})
+PIECE = response("function_call_arguments.delta", item_id="f", output_index=0, delta='{"a": 1}')
+
+
+def test_a_call_or_a_text_that_came_in_no_piece_is_whole() -> None:
+    assert call_of("openai_responses", BEGUN, ENDED, COMPLETED).calls == [("add", {"a": 1})]
+    assert call_of("openai_responses", BEGUN, PIECE, ENDED, COMPLETED).calls == [("add", {"a": 1})]
+    done = response("output_text.done", item_id="i", output_index=0, content_index=0, text="well")
+    assert call_of("openai_responses", done, COMPLETED).text == "well"
+    assert call_of("openai_responses", text_piece("well"), done, COMPLETED).text == "well"
+
+
+@pytest.mark.parametrize("content", [{"type": "text", "text": "well"}, ["we", {"text": "ll"}], [{"text": "well"}, 5]])
+def test_a_text_in_an_object_or_a_list_is_a_text(content: Any) -> None:
+    assert call_of("openai", chunk({"content": content}), chunk({}, "stop"), DONE).text == "well"
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai_responses", "llamacpp"])
+@pytest.mark.parametrize("life", [b"event: keepalive\n\n", b"event: ping\ndata: ping\n\n", b": ping\n\n"])
+def test_a_sign_of_life_is_not_a_part_of_the_answer(provider: str, life: bytes) -> None:
+    first, *rest = WELL[provider].parts
+    assert call_of(provider, life, first, life, *rest).text == "well"
+
+
+def test_an_error_of_ollama_that_is_an_object_has_its_words() -> None:
+    call = call_of("ollama", b'{"error": {"message": "busy", "code": 503}}\n')
+    assert ("busy (503)" in call.reason, len(call.requests)) == (True, 2)
+
+
+def test_one_call_of_ollama_without_a_list_is_a_call() -> None:
+    call = {"function": {"name": "add", "arguments": {"a": 1}}}
+    assert call_of("ollama", line({"tool_calls": call}, done=True)).calls == [("add", {"a": 1})]
+
+
 def test_nothing_of_a_responses_answer_changes() -> None:
     assert call_of("openai_responses", text_piece("well"), COMPLETED).text == "well"

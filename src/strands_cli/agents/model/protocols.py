@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any
 
 from strands_cli.agents.model.answer_faults import (
@@ -18,6 +19,7 @@ from strands_cli.agents.model.answer_faults import (
 from strands_cli.agents.model.call_parts import CallParts, json_in
 from strands_cli.agents.model.message_blocks import MessageBlocks
 from strands_cli.agents.model.plain_events import PLAIN_CHAT
+from strands_cli.agents.model.response_pieces import ResponsePieces
 from strands_cli.canonical_json import json_object
 
 Object = Mapping[str, Any]
@@ -202,9 +204,10 @@ class Responses(Protocol):
     def __init__(self) -> None:
         super().__init__()
         self._refusal = ""
+        self._pieces = ResponsePieces()
 
     def read(self, event: Object) -> Sequence[Object]:
-        """Take an event."""
+        """Take an event; what came in no piece is sent as one before its end, since the client reads pieces."""
         kind = str(event.get("type") or "")
         self.is_known = self.is_known or kind.startswith("response.") or kind == "error"
         if kind == "response.refusal.delta":
@@ -215,7 +218,7 @@ class Responses(Protocol):
                 self.fault = refused(self._refusal)
             elif kind in ("response.cancelled", "response.incomplete"):
                 self._break_off(kind, json_object(json_object(event.get("response")).get("incomplete_details")))
-        return (event,)
+        return (*self._pieces.before(kind, event), event)
 
     def _break_off(self, kind: str, details: Object) -> None:
         """Take the end of an answer that is not whole; the client knows two reasons, and takes it as whole else."""
@@ -297,7 +300,8 @@ class Ollama(Protocol):
     @staticmethod
     def _message(message: Object) -> Object:
         message = {"role": "assistant", **message, "content": message.get("content") or ""}
-        if isinstance(calls := message.get("tool_calls"), list):
+        calls = message.get("tool_calls")
+        if isinstance(calls := [calls] if isinstance(calls, Mapping) else calls, list):
             message["tool_calls"] = [_with_arguments(json_object(call), "function", "arguments") for call in calls]
         return message
 
@@ -363,10 +367,13 @@ def _as_chunk(event: Object) -> Object:
     delta, reason = choice.get("delta"), choice.get("finish_reason")
     # Some servers send a whole completion as the only event, or the text of the older interface.
     changed = dict(delta if isinstance(delta, Mapping) else json_object(choice.get("message")))
+    if isinstance(delta, str):
+        changed["content"] = delta
     if not changed and isinstance(choice.get("text"), str):
         changed["content"] = choice["text"]
-    if isinstance(changed.get("content"), list):
-        texts = (json_object(part).get("text") for part in changed["content"])
+    if not isinstance(content := changed.get("content"), (str, NoneType)):
+        parts = content if isinstance(content, list) else [content]
+        texts = (part if isinstance(part, str) else json_object(part).get("text") for part in parts)
         changed["content"] = "".join(text for text in texts if isinstance(text, str))
     if isinstance(call := changed.pop("function_call", None), Mapping):  # the older form of calls
         changed["tool_calls"] = [{"index": 0, "function": call}]

@@ -23,6 +23,8 @@ from strands_cli.joined_halves import as_private, has_halves, whole
 
 # A field of a server-sent event, or a comment. https://html.spec.whatwg.org/multipage/server-sent-events.html
 _FIELD = re.compile(rb"(data|event|id|retry)?:")
+# Words under another name are a sign of life.
+_OF_ANSWERS = ("", "message", "error")
 # So much of a server's words is in a message.
 _MOST_SHOWN = 200
 # Texts that a person reads; in other places half a character is replaced at once.
@@ -135,8 +137,9 @@ class ReadAnswer:
         if not lines:
             return b""
         texts = [one[5:].removeprefix(b" ") for one in lines if one.startswith(b"data:")]
-        if not texts:
-            return b"\n".join(lines) + b"\n\n"
+        if not texts:  # no event: a comment, or a name without data
+            rest = [one for one in lines if not one.startswith(b"event:")]
+            return b"\n".join(rest) + b"\n\n" if rest else b""
         others = [one for one in lines if not one.startswith(b"data:")]
         payload = b"\n".join(texts)
         if len(texts) > 1 and _parsed(payload) is None:  # no blank lines between the events
@@ -155,7 +158,8 @@ class ReadAnswer:
             return b""
         value = _parsed(plain)
         if not isinstance(value, Mapping):
-            return b"data: " + self._unread(plain) + b"\n\n"
+            is_ping = plain[:1] != b"{" and name not in _OF_ANSWERS
+            return b"" if is_ping else b"data: " + self._unread(plain) + b"\n\n"
         read = self._read(value, is_error=name == "error" != value.get("type"))
         if len(read) != 1 or (self._protocol.names_events and name != read[0].get("type")):
             return b"".join(map(self._written_event, read))
@@ -185,9 +189,12 @@ class ReadAnswer:
         read = self._protocol.read(self._whole_texts(value))
         if self._protocol.fault is not None:
             raise self._protocol.fault
-        if value.get("error") and not value.get("choices") and self._protocol.raises_errors:
+        error = value.get("error")
+        raises = error and self._protocol.raises_errors and not (self._protocol.in_lines and isinstance(error, Mapping))
+        if raises and not value.get("choices"):
             self._protocol.is_known = self._protocol.has_ended = True
-        elif not value.get("choices") and (is_error or not self._protocol.is_known) and is_error_of(value, is_error):
+        is_none = not value.get("choices") and (error or is_error or not self._protocol.is_known)
+        if is_none and not raises and is_error_of(value, is_error):
             raise self._reported(value)
         return read
 
