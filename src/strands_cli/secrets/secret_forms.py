@@ -27,6 +27,8 @@ _CUT_BYTES = re.compile(r"[ \t:,\r\n\\x0a-z%&#;-]*\Z")
 _FIRST = 5
 # The longest tail in which an escape can be cut.
 _TAIL = 64
+# So many different escapes are remembered.
+_MOST_KNOWN = 4096
 # One escape: of a byte in URLs or mail, of a character in HTML, of either or of any other character in strings.
 _ESCAPE = re.compile(
     r"%(?P<nested>25)?(?:25){0,6}(?P<url>[0-9a-fA-F]{2})|=(?P<mail>[0-9a-fA-F]{2})"
@@ -92,16 +94,25 @@ class FormFinder:
             for key in {key for char in form.plain(0) + form.parts[0] for key in _first_keys(char)}:
                 self._by_first.setdefault(key, []).append(form)
         self._search = re.compile(_starts(forms)).search
+        self._by_escape: dict[str, tuple[Form, ...]] = {}
+        self._heads: dict[int, re.Pattern[str]] = {}  # by form, made where one may begin
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
         """Return where the first form begins and ends."""
         while (found := self._search(text, start)) is not None:
             start = found.start()
-            ends = [end for form in self._at(text, start) if (end := _end_of(form, text, start)) > 0]
+            ends = [end for form in self._at(text, start) if (end := self._end_of(form, text, start)) > 0]
             if ends:
                 return start, max(ends)
             start += 1
         return None
+
+    def _end_of(self, form: Form, text: str, start: int) -> int:
+        """Return `_end_of`, which is only called where the first two characters are there."""
+        head = self._heads.get(id(form))
+        if head is None:
+            head = self._heads[id(form)] = re.compile(_head(form))
+        return _end_of(form, text, start) if head.match(text, start) is not None else -1
 
     def replace(self, text: str, by: str) -> str:
         """Return the text with each form replaced."""
@@ -136,9 +147,16 @@ class FormFinder:
         plain = self._plain.get(text[place], [])
         if text[place] not in "%&=\\":
             return plain
-        keys = _keys_of_escape(text, place)
-        found = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
-        return {id(form): form for form in (*plain, *found)}.values()
+        escape = _ESCAPE.match(text, place)
+        written = text[place] if escape is None else escape[0]
+        known = self._by_escape.get(written)
+        if known is None:
+            keys = None if escape is None else _keys_of(escape)
+            found = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
+            known = tuple({id(form): form for form in (*plain, *found)}.values())
+            if len(self._by_escape) < _MOST_KNOWN:
+                self._by_escape[written] = known
+        return known
 
 
 def _starts(forms: list[Form]) -> str:
@@ -181,12 +199,9 @@ def _first_keys(char: str) -> Iterator[tuple[str, int]]:
     yield from (("byte", encoded[0]) for encoded in _encodings(char))
 
 
-def _keys_of_escape(text: str, place: int) -> list[tuple[str, int]] | None:
-    """Return what the escape at a place may begin with; None where that may be any character."""
-    found = _ESCAPE.match(text, place)
-    if found is None:
-        return None
-    of = found.groupdict()
+def _keys_of(escape: re.Match[str]) -> list[tuple[str, int]] | None:
+    """Return what an escape may begin with; None where that may be any character."""
+    of = escape.groupdict()
     keys: list[tuple[str, int]] = []
     if of["char"]:
         keys.append(("code", ord(of["char"][0])))
@@ -248,6 +263,12 @@ def _walk(form: Form, text: str, start: int) -> Iterator[tuple[int, int]]:
                 if (found := way.match(text, begin)) and (state := (index + 1, found.end())) not in seen:
                     seen.add(state)
                     pending.append(state)
+
+
+def _head(form: Form) -> str:
+    """Return an expression that begins each text of a form: its first two characters in every way."""
+    ways = ("|".join(way.pattern for way in _ways(part, part + form.variants.get(part, ""))) for part in form.parts[:2])
+    return f"(?:{form.between.pattern})?".join(f"(?:{way})" for way in ways)
 
 
 def _parts(text: str) -> tuple[str, ...]:
