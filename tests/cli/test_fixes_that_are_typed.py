@@ -128,7 +128,7 @@ def test_a_journal_that_is_gone(shell: Shell, tmp_path: Path) -> None:
         (["agent"], "strands atomic"),
         (["rnu"], "'run'"),
         (["new", "flow", "--model", "m"], "--provider NAME"),
-        (["plan", "."], "file in it"),
+        (["plan", "."], "none in YAML"),
         (["validate", "."], "another folder"),
     ],
 )
