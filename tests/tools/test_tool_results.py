@@ -27,6 +27,8 @@ from tests.agents.kit import error, text
 from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent
+# How pictures begin.
+JPEG, PNG = b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n"
 
 
 def ok(*content: Any) -> dict[str, Any]:
@@ -204,13 +206,14 @@ def test_the_reference_page_says_when_each_code_occurs() -> None:
     ("block", "seen"),
     [
         (
-            {"image": {"format": "jpg", "source": {"bytes": b"x"}}},
-            {"image": {"format": "jpeg", "source": {"bytes": b"x"}}},
+            {"image": {"format": "jpg", "source": {"bytes": JPEG}}},
+            {"image": {"format": "jpeg", "source": {"bytes": JPEG}}},
         ),
         (
-            {"image": {"format": "image/PNG", "source": {"bytes": b"x"}}},
-            {"image": {"format": "png", "source": {"bytes": b"x"}}},
+            {"image": {"format": "image/PNG", "source": {"bytes": PNG}}},
+            {"image": {"format": "png", "source": {"bytes": PNG}}},
         ),
+        ({"image": {"format": "png", "source": {"bytes": b"no picture"}}}, "image/png, 10 bytes"),
         ({"image": {"format": "bmp", "source": {"bytes": b"BMx"}}}, "image/bmp, 3 bytes"),
         ({"image": {"format": "svg", "source": {"bytes": b"<svg/>"}}}, "<svg/>"),
         ({"document": {"format": "odt", "name": "a", "source": {"bytes": b"xy"}}}, "application/odt, 2 bytes"),
