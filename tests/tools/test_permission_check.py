@@ -450,7 +450,7 @@ def test_a_tool_cannot_change_what_the_gate_holds(site: Site) -> None:
 
 
 AWKWARD = (
-    "image = {'format': 'png', 'source': {'bytes': b'\\x00\\xff'}}\n"
+    "image = {'format': 'jpeg', 'source': {'bytes': b'\\xff\\xd8\\xff\\x00'}}\n"
     "content = [{'text': '\\udcff'}, {'json': {'$bytes': 'x', 1: (2,)}}, {'image': image}]\n"
     "return {'status': 'success', 'content': content}"
 )
@@ -464,7 +464,7 @@ def test_a_recorded_call_is_not_made_again_and_its_result_is_equal(site: Site, t
     second = calling(planned, {"text": "hi"}, host=again)
     journal.close()
     assert second == first
-    assert first["content"][2]["image"]["source"]["bytes"] == b"\x00\xff"
+    assert first["content"][2]["image"]["source"]["bytes"] == b"\xff\xd8\xff\x00"
     assert len(calls()) == 1
     assert [event.replayed for event in host.of(ToolCallFinished) + again.of(ToolCallFinished)] == [False, True]
     assert again.of(ToolCallDecided) == []

@@ -93,8 +93,8 @@ def test_a_shape_that_is_not_a_result_becomes_an_error(answer: Any, wording: Wor
         ([{"json": {1: (2, 3), "x": "\ud800"}}], [{"json": {"1": [2, 3], "x": "?"}}]),
         ([{"json": {"$bytes": "no base64"}}], [{"json": {"$bytes": "no base64"}}]),
         (
-            [{"image": {"format": "png", "source": {"bytes": b"\x00\xff"}}}],
-            [{"image": {"format": "png", "source": {"bytes": b"\x00\xff"}}}],
+            [{"image": {"format": "png", "source": {"bytes": PNG}}}],
+            [{"image": {"format": "png", "source": {"bytes": PNG}}}],
         ),
     ],
 )
@@ -160,9 +160,9 @@ def test_a_structured_error_stays_whole_and_small() -> None:
 
 
 def test_images_have_a_limit_of_their_own() -> None:
-    image = {"image": {"format": "png", "source": {"bytes": b"x" * 100_000}}}
+    image = {"image": {"format": "png", "source": {"bytes": PNG + b"x" * 100_000}}}
     assert capped(well_formed(ok(image), "t1"), 10)["content"] == [image]
-    huge = {"image": {"format": "png", "source": {"bytes": b"x" * (MEDIA_BYTES + 1)}}}
+    huge = {"image": {"format": "png", "source": {"bytes": PNG + b"x" * MEDIA_BYTES}}}
     assert capped(well_formed(ok(huge), "t1"), 10)["content"][-1]["json"]["truncated"] is True
 
 
@@ -214,6 +214,11 @@ def test_the_reference_page_says_when_each_code_occurs() -> None:
             {"image": {"format": "png", "source": {"bytes": PNG}}},
         ),
         ({"image": {"format": "png", "source": {"bytes": b"no picture"}}}, "image/png, 10 bytes"),
+        ({"image": {"format": "gif", "source": {"bytes": b""}}}, "image/gif, 0 bytes"),
+        (
+            {"image": {"format": "gif", "source": {"bytes": JPEG}}},
+            {"image": {"format": "jpeg", "source": {"bytes": JPEG}}},
+        ),
         ({"image": {"format": "bmp", "source": {"bytes": b"BMx"}}}, "image/bmp, 3 bytes"),
         ({"image": {"format": "svg", "source": {"bytes": b"<svg/>"}}}, "<svg/>"),
         ({"document": {"format": "odt", "name": "a", "source": {"bytes": b"xy"}}}, "application/odt, 2 bytes"),

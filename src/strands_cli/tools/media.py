@@ -42,7 +42,7 @@ def blocks_of_bytes(data: bytes, mime_type: str, name: str = "") -> list[Block]:
     """
     mime_type = mime_type.partition(";")[0].strip().lower()
     kind, _, subtype = mime_type.partition("/")
-    seen = _picture(data)
+    seen = picture_in(data)
     picture = seen or (_SAME.get(subtype, subtype) if kind == "image" else "")
     if seen in IMAGES and (kind in ("image", "") or mime_type == "application/octet-stream"):
         return [{"image": {"format": picture, "source": {"bytes": data}}}]
@@ -75,7 +75,7 @@ def decoded(text: str) -> bytes | None:
         return None
 
 
-def _picture(data: bytes) -> str:
+def picture_in(data: bytes) -> str:
     """Return the format of a picture as its first bytes say it: services refuse one that says another."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "webp"

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.phrases import short_json, shortened
 from strands_cli.secrets import Redactor
-from strands_cli.tools.media import DOCUMENTS, IMAGES, blocks_of_bytes, decoded
+from strands_cli.tools.media import DOCUMENTS, IMAGES, blocks_of_bytes, decoded, picture_in
 from strands_cli.tools.messages import decode, encode, without_repetition
 
 Result = dict[str, Any]
@@ -129,10 +129,15 @@ def _named(block: Any) -> Iterable[Block]:
 
 
 def _shown(kind: str, value: Any) -> Iterable[Block] | None:
-    """Return what represents a picture or document of a format that the SDK does not have; None for the others."""
+    """Return what represents a picture or document of a format that the SDK does not have, or that only claims one.
+
+    None for the others.
+    """
     data = _bytes_of(value)
     form = value.get("format") if isinstance(value, Mapping) else None
-    if data is None or kind == "video" or not isinstance(form, str) or form in (IMAGES, DOCUMENTS)[kind == "document"]:
+    if data is None or kind == "video" or not isinstance(form, str):
+        return None
+    if form in DOCUMENTS if kind == "document" else form == picture_in(data) in IMAGES:
         return None
     mime = form if "/" in form else f"{'image' if kind == 'image' else 'application'}/{form.lower()}"
     return blocks_of_bytes(data, mime, str(value.get("name") or ""))
