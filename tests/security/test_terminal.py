@@ -51,7 +51,7 @@ def hostile(folder: Folder) -> Folder:
         description=HOSTILE,
         input_schema=schema,
         annotations=spec["annotations"],
-        requires={"env": ["LANG"]},
+        requires={"env": ["PATH"]},
         deprecated={"since": HOSTILE, "replacement": HOSTILE},
         family=HOSTILE,
         strands_cli=spec["strands_cli"],
@@ -81,7 +81,7 @@ def write(folder: Folder, said: str) -> Path:
     ["list-tools --source", "tools show sly", "plan flow.yaml", "doctor"],
 )
 def test_a_command_that_shows_text_of_others_escapes_it(hostile: Folder, words: str) -> None:
-    done = hostile.strands(*words.split(), LANG="C.UTF-8")
+    done = hostile.strands(*words.split())
     require_harmless(done.out + done.err)
 
 
