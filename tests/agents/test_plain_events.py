@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.agents.model.answer_faults import AnswerFault
+from strands_cli.agents.model.checked_transport import _stream_class
 from strands_cli.agents.model.plain_events import PLAIN_CHAT
 from strands_cli.agents.model.protocols import Chat
 from strands_cli.agents.model.read_answer import ReadAnswer
@@ -86,6 +90,32 @@ def test_a_stream_reads_the_same_whether_its_plain_pieces_are_known_or_not(
     body = b"".join(map(event, values)) + (b"data: [DONE]\n\n" if is_done else b"")
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=6))
     assert passed_on(body, cuts, is_plain_known=True) == passed_on(body, cuts, is_plain_known=False)
+
+
+class Body(httpx.AsyncByteStream):
+    """A body of the HTTP library that tells whether it was closed."""
+
+    is_closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"<html>"
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+def test_the_connection_of_another_body_is_closed_at_once() -> None:
+    body = Body()
+    response = httpx.Response(200, stream=body, request=httpx.Request("POST", ADDRESS))
+    checked = _stream_class("httpx")(response, ReadAnswer("openai", ADDRESS, "text/html"))
+
+    async def read() -> None:
+        async for _ in checked:
+            pass
+
+    with pytest.raises(AnswerFault):
+        asyncio.run(read())
+    assert body.is_closed
 
 
 def test_most_of_a_long_answer_is_passed_on_without_being_read() -> None:

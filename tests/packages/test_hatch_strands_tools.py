@@ -248,7 +248,7 @@ def test_a_wrong_option_is_reported(options: str, words: str, project: Project) 
 def test_a_project_that_cannot_be_read_is_reported(project: Project) -> None:
     project.write(name="words")
     said = project.build("wheel", code=1)
-    assert "error[bad-plugin]" in said
+    assert "error[manifest-untrue]" in said
     assert "'words'" in said
     assert "'count_words'" in said
     (project.package / "__init__.py").write_text("def (")

@@ -86,11 +86,15 @@ def _stream_class(library: str) -> Any:
             body: Any = self._response.stream
             if "content-encoding" in self._response.headers:
                 body = self._response.aiter_bytes()  # decoded
-            async for chunk in body:
-                if piece := self._reader.feed(chunk):
+            try:
+                async for chunk in body:
+                    if piece := self._reader.feed(chunk):
+                        yield piece
+                if piece := self._reader.end():
                     yield piece
-            if piece := self._reader.end():
-                yield piece
+            except AnswerFault:
+                await self._response.aclose()  # older clients leave the connection to the garbage collector
+                raise
 
         async def aclose(self) -> None:
             await self._response.aclose()
