@@ -331,7 +331,8 @@ class JournaledModel(Model):
 
         async for event in stream:
             if (text := only_text(event)) is not None and text.isascii() and not joined.waits:
-                events.append(encode(event))  # most events
+                # As `encode` writes it: most events are of this kind.
+                events.append({"contentBlockDelta": {"delta": {"text": text}}})
                 show(text)
                 continue
             for one in joined.events(event):

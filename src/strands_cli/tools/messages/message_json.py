@@ -50,10 +50,14 @@ def _texts_of(
     """
     pieces: dict[tuple[int, str], list[tuple[dict[str, Any], str]]] = {}
     block = 0
+    texts: list[tuple[dict[str, Any], str]] | None = None
     for event in events:
         if only_text(event) is not None:
-            pieces.setdefault((block, "text"), []).append((event["contentBlockDelta"]["delta"], "text"))
+            if texts is None:
+                texts = pieces.setdefault((block, "text"), [])
+            texts.append((event["contentBlockDelta"]["delta"], "text"))
             continue
+        texts = None
         if others is not None:
             others.append(event)
         block += "contentBlockStop" in event
