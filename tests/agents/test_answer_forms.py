@@ -116,6 +116,8 @@ WITHOUT: dict[str, tuple[Sequence[bytes], str]] = {
 }
 
 
+# The client of Gemini warns of a reason that it does not know.
+@pytest.mark.filterwarnings("ignore:.* is not a valid FinishReason:UserWarning")
 @pytest.mark.parametrize(("provider", "case"), per_provider(WITHOUT))
 def test_an_end_that_no_answer_has_is_named_with_the_servers_own_reason(
     provider: str, case: tuple[Sequence[bytes], str]

@@ -123,3 +123,14 @@ def test_most_of_a_long_answer_is_passed_on_without_being_read() -> None:
     reader.feed(event(PLAIN[1]))
     with patch.object(Chat, "read", side_effect=AssertionError):
         assert reader.feed(event(PLAIN[0]) * 3) == event(PLAIN[0]) * 3
+
+
+def test_an_event_of_gemini_that_needs_no_change_is_passed_as_it_came() -> None:
+    reader = ReadAnswer("gemini", "http://127.0.0.1:9/v1beta/models/m:streamGenerateContent", "text/event-stream")
+    body = event({"candidates": [{"content": {"parts": [{"text": "Hi"}], "role": "model"}}]}, is_narrow=False)
+    body += event({"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}}]}}]}, is_narrow=True)
+    first, second = reader.feed(body).split(b"\n\n")[:2]
+    assert body.startswith(first + b"\n\n")
+    assert (
+        json.loads(second.removeprefix(b"data: "))["candidates"][0]["content"]["parts"][0]["functionCall"]["args"] == {}
+    )

@@ -21,6 +21,16 @@ pytestmark = pytest.mark.hostile
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 20).decode()
 
 
+def results_at_once(site: Site, raw: str, *others: str) -> list[str]:
+    """Return the results of a call that a server answers with these bytes, and of calls of other tools after it."""
+    began = time.monotonic()
+    site.add(calls={"read": {"raw": raw}})
+    ran = site.run(("read", {}), *((name, {}) for name in others))
+    assert ran.error is None, ran.error
+    assert time.monotonic() - began < 60
+    return site.results()
+
+
 def warnings(ran: Ran) -> str:
     return "\n".join(event.message for event in ran.events if isinstance(event, RunWarning))
 
@@ -196,11 +206,9 @@ def test_half_a_character_costs_one_character(site: Site, text: str, seen: str) 
     ],
 )
 def test_an_answer_in_another_frame_is_read(site: Site, line: str) -> None:
-    site.add(calls={"read": {"raw": line}})
-    ran = site.run(("read", {}))
-    assert ran.error is None, ran.error
-    assert "words" in site.results()[0]
-    assert "validation error" not in site.results()[0]
+    (result,) = results_at_once(site, line)
+    assert "words" in result
+    assert "validation error" not in result
 
 
 @pytest.mark.parametrize(
@@ -214,12 +222,7 @@ def test_an_answer_in_another_frame_is_read(site: Site, line: str) -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read_fails_the_call_at_once(site: Site, line: str) -> None:
-    began = time.monotonic()
-    site.add(calls={"read": {"raw": line}})
-    ran = site.run(("read", {}))
-    assert ran.error is None, ran.error
-    assert time.monotonic() - began < 60
-    assert "cannot be read" in site.results()[0]
+    assert "cannot be read" in results_at_once(site, line)[0]
 
 
 @pytest.mark.parametrize(
@@ -235,22 +238,16 @@ def test_an_answer_that_cannot_be_read_fails_the_call_at_once(site: Site, line: 
     ],
 )
 def test_an_error_of_any_form_fails_its_call_at_once_in_the_servers_words(site: Site, error: str) -> None:
-    began = time.monotonic()
-    site.add(calls={"read": {"raw": '{"jsonrpc":"2.0",' + error + "}"}})
-    ran = site.run(("read", {}), ("write", {}))
-    assert ran.error is None, ran.error
-    assert time.monotonic() - began < 60
-    assert "out of paper" in site.results()[0]
-    assert "write done" in site.results()[1], "the server still works"
+    results = results_at_once(site, '{"jsonrpc":"2.0",' + error + "}", "write")
+    assert "out of paper" in results[0]
+    assert "write done" in results[1], "the server still works"
     assert len(site.started()) == 1
 
 
 def test_an_answer_to_what_was_not_asked_is_named_at_once(site: Site) -> None:
-    site.add(calls={"read": {"raw": '{"jsonrpc":"2.0","id":98765,"result":{"content":[]}}'}})
-    ran = site.run(("read", {}), ("write", {}))
-    assert ran.error is None, ran.error
-    assert "98765" in site.results()[0]
-    assert "write done" in site.results()[1]
+    results = results_at_once(site, '{"jsonrpc":"2.0","id":98765,"result":{"content":[]}}', "write")
+    assert "98765" in results[0]
+    assert "write done" in results[1]
 
 
 BYTES = list(base64.b64decode(PIXEL))

@@ -139,11 +139,8 @@ class _Builder:
     def _moduleless(self, record: ToolRecord, where: Where) -> ToolRecord:
         top = record.module.partition(".")[0]
         fix = read_origin(self.distribution.record).how_to_repair(record.distribution)
-        fault = no_module(record.name, record.distribution, record.module, where, fix)
-        if os.path.exists(top) or os.path.exists(f"{top}.py"):
-            here = "is only in the current directory, which is never searched"
-            message = fault.message.replace("does not exist", here)
-            fault = replace(fault, message=message, fix="run from another directory")
+        is_here = os.path.exists(top) or os.path.exists(f"{top}.py")
+        fault = no_module(record.name, record.distribution, record.module, where, fix, is_here=is_here)
         return self._faulty(record, fault)
 
     def _has_module(self, package: Package, module: str) -> bool:

@@ -86,17 +86,14 @@ def _stream_class(library: str) -> Any:
             body: Any = self._response.stream
             if "content-encoding" in self._response.headers:
                 body = self._response.aiter_bytes()  # decoded
-            # Closed here: some clients leave a connection to the garbage collector.
             try:
                 async for chunk in body:
                     if piece := self._reader.feed(chunk):
                         yield piece
+            finally:  # some clients leave a connection to the garbage collector
                 await self._response.aclose()
-                if piece := self._reader.end():
-                    yield piece
-            except AnswerFault:
-                await self._response.aclose()
-                raise
+            if piece := self._reader.end():
+                yield piece
 
         async def aclose(self) -> None:
             await self._response.aclose()

@@ -55,10 +55,13 @@ def bad_value(name: str, distribution: str, value: str, where: Where) -> Finding
     return Finding(BAD_ENTRY_POINT, message, where)
 
 
-def no_module(name: str, distribution: str, module: str, where: Where, fix: str | None = None) -> Finding:
-    """Report a module that does not exist."""
-    message = f"the entry point '{name}' of '{distribution}' names the module '{module}', which does not exist"
-    return Finding(MISSING_MODULE, message, where, fix)
+def no_module(
+    name: str, distribution: str, module: str, where: Where, fix: str | None = None, *, is_here: bool = False
+) -> Finding:
+    """Report a module that does not exist; `is_here` if it is in the current directory."""
+    lacks = "is only in the current directory, which is never searched" if is_here else "does not exist"
+    message = f"the entry point '{name}' of '{distribution}' names the module '{module}', which {lacks}"
+    return Finding(MISSING_MODULE, message, where, "run from another directory" if is_here else fix)
 
 
 def other_name(name: str, called: str | None, where: Where) -> Finding:

@@ -1,8 +1,8 @@
 from strands_cli.engine.denials import tool_of as tool_of
 from strands_cli.engine.waiting.allowed_calls import store_permissions as store_permissions
-from strands_cli.engine.waiting.denied_calls import allowing_options as allowing_options
 from strands_cli.engine.waiting.denied_calls import explain_stop as explain_stop
 from strands_cli.engine.waiting.denied_calls import redo_denied as redo_denied
+from strands_cli.engine.waiting.denied_calls import tools_to_allow as tools_to_allow
 from strands_cli.engine.waiting.no_person import MOST_WAIT_S as MOST_WAIT_S
 from strands_cli.engine.waiting.no_person import NoPerson as NoPerson
 from strands_cli.engine.waiting.sendable_questions import CUT_OFF as CUT_OFF

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from strands_cli.engine.decisions import rows_before
@@ -34,11 +34,11 @@ def way_after_denial(journal: StoredJournal) -> str:
     A step whose model, or what follows it, has read that the call was denied is done in a new run.
     """
     denied, refused = _denied_calls(journal)
-    unasked = [row for row in denied if row.detail.get(NO_PERSON)]
-    options = allowing_options(journal)
+    unasked = _unasked(denied)
+    options = [word for name in _allowed_by(unasked) for word in ("--allow", name)]
     if any(ALLOWED_BY not in row.detail for row in unasked):  # a person alone can answer, now or later
         options = [*options, "--detach"]
-    words = [*_continuation(journal), *options]
+    words = [*_continuation(journal, unasked or denied or refused), *options]
     first = "" if unasked else "change the rule that denies it, then: "
     if refused:
         fixes = dict.fromkeys(failure.fix for failure in map(failure_in, refused) if failure and failure.fix)
@@ -46,18 +46,17 @@ def way_after_denial(journal: StoredJournal) -> str:
     return first + portable_command(*words, store=journal.place)
 
 
-def allowing_options(journal: StoredJournal) -> list[str]:
-    """Return the options that allow the calls which a run was denied without a person."""
-    unasked = [row for row in _denied_calls(journal)[0] if row.detail.get(NO_PERSON)]
-    names = dict.fromkeys(row.detail.get(ALLOWED_BY) for row in unasked)
-    return [word for name in names if name for word in ("--allow", name)]
+def tools_to_allow(journal: StoredJournal) -> list[str]:
+    """Return what `--allow` must name for the calls which a run was denied without a person."""
+    return _allowed_by(_unasked(_denied_calls(journal)[0]))
 
 
 async def redo_denied(journal: StoredJournal) -> None:
     """Record of a run that has failed since calls were denied that it does their step again, and all that follows."""
     if journal.get("status") != "failed" or journal.get("exit_code") != int(ExitCode.DENIED):
         return
-    if (key := _step_in_new_run(journal)) is None:
+    denied, refused = _denied_calls(journal)
+    if (key := _step_in_new_run(journal, _unasked(denied) or denied or refused)) is None:
         return
     before = {row.key for row in rows_before(journal, key)}
     for row in [row for row in journal.rows() if row.status == "done" and row.key not in before]:
@@ -71,8 +70,16 @@ def _denied_calls(journal: StoredJournal) -> tuple[list[Row], list[Row]]:
     return denied, [row for row in journal.rows("tool") if is_refusal(failure_in(row))] if not denied else []
 
 
-def _continuation(journal: StoredJournal) -> Iterator[str]:
-    if (key := _step_in_new_run(journal)) is None:
+def _unasked(denied: Sequence[Row]) -> list[Row]:
+    return [row for row in denied if row.detail.get(NO_PERSON)]
+
+
+def _allowed_by(unasked: Sequence[Row]) -> list[str]:
+    return [name for name in dict.fromkeys(row.detail.get(ALLOWED_BY) for row in unasked) if name]
+
+
+def _continuation(journal: StoredJournal, calls: Sequence[Row]) -> Iterator[str]:
+    if (key := _step_in_new_run(journal, calls)) is None:
         yield from ("resume", journal.run_id)
         return
     yield from ("rerun", journal.run_id, "--from", key)
@@ -80,10 +87,8 @@ def _continuation(journal: StoredJournal) -> Iterator[str]:
         yield "--force"
 
 
-def _step_in_new_run(journal: StoredJournal) -> str | None:
-    """Return the first step with a denied call, unless a resumed run asks about all of them again."""
-    denied, refused = _denied_calls(journal)
-    calls = [row for row in denied if row.detail.get(NO_PERSON)] or denied or refused
+def _step_in_new_run(journal: StoredJournal, calls: Sequence[Row]) -> str | None:
+    """Return the first step with one of these calls, unless a resumed run asks about all of them again."""
     steps = {row.key.partition("/")[0] for row in calls}
     first = next((row.key for row in journal.rows("step") if row.key in steps), None)
     return first if any(_is_known(journal, row) for row in calls) else None

@@ -83,9 +83,7 @@ class ReadEvents:
         lines, self._event = self._event, []
         kept = [one for one in lines if one.startswith(_KEPT)]
         texts = [one[5:].removeprefix(b" ") for one in lines if one.startswith(b"data:")]
-        self._others += b"\n".join(
-            one for one in lines if not one.startswith((b"id:", b"retry:", b":", b"event:", b"data:"))
-        )
+        self._others += b"\n".join(one for one in lines if not one.startswith(_FIELDS))
         payload = b"\n".join(texts)
         if not payload.strip():
             return b"\n".join([*kept, *([b"data:"] if texts else []), b""]) + b"\n"

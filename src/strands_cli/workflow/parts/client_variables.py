@@ -36,7 +36,6 @@ _FOLDERS = frozenset(
 )
 _HOMES = frozenset({"userHome", "HOME", "USERPROFILE", "homedir"})
 _SEPARATORS = frozenset({"pathSeparator", "/"})
-_OF_ENVIRONMENT = re.compile(r"(?!file|relativeFile|selectedText|lineNumber)[\w.-]+")
 _IS_SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|\bpat\b", re.IGNORECASE)
 # What is of the machine and no secret: it is filled in where it is set, as in a command line.
 _OF_MACHINE = re.compile(

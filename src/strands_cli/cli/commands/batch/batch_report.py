@@ -132,7 +132,7 @@ def next_lines(
 def _allowing(tally: BatchTally, place: StorePlace) -> list[str]:
     """Return the options that allow the calls without which rows have failed."""
     from strands_cli.engine.stored_runs import journals_of, store_at
-    from strands_cli.engine.waiting import allowing_options
+    from strands_cli.engine.waiting import tools_to_allow
 
     if ExitCode.DENIED not in tally.exit_codes:
         return []
@@ -141,7 +141,7 @@ def _allowing(tally: BatchTally, place: StorePlace) -> list[str]:
         for journal in journals_of(store, [one.runs[0] for one in tally.failures.values()]):
             if not isinstance(journal, RunRecordError):
                 with contextlib.closing(journal):
-                    names |= dict.fromkeys(allowing_options(journal)[1::2])
+                    names |= dict.fromkeys(tools_to_allow(journal))
     return [word for name in names for word in ("--allow", name)]
 
 
