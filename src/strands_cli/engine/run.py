@@ -21,7 +21,7 @@ from strands_cli.engine.effects import (
     StepScope,
     run_jobs,
 )
-from strands_cli.engine.journal import Row, RowKind
+from strands_cli.engine.journal import Answer, Row, RowKind
 from strands_cli.engine.ports import UNTRACED, Ports, traced_step
 from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
 from strands_cli.engine.step_results import StepResult, describe
@@ -270,6 +270,12 @@ class Run:
     def rows_below(self, key: str, kind: RowKind | None = None) -> Iterator[Row]:
         """Return the rows of what a step or a call was made of; all of the run without a key."""
         return self.ports.journal.rows(kind, key)
+
+    def offered_answer(self, key: str) -> Answer | None:
+        """Return the answer that another process has stored for a question which this one waits for."""
+        from strands_cli.engine.waiting import offered_answer
+
+        return offered_answer(self.ports.journal, key)
 
     def unless_inputs(self, **names: Any) -> dict[str, Any]:
         """Return names of the runtime without those of inputs, which templates mean then."""

@@ -114,6 +114,10 @@ class StandaloneRun:
     def count_step(self) -> None:
         """Count a step, of which nothing limits the number."""
 
+    def offered_answer(self, key: str) -> Answer | None:
+        """Return nothing: no other process sees these questions."""
+        return None
+
     def rows_below(self, key: str, kind: RowKind | None = None) -> list[Row]:
         """Return nothing: outside a run no tool consists of others."""
         return []

@@ -1,3 +1,4 @@
+from strands_cli.engine.effects.asked_questions import STAYS_UNTIL as STAYS_UNTIL
 from strands_cli.engine.effects.budget import REUSED as REUSED
 from strands_cli.engine.effects.budget import Budget as Budget
 from strands_cli.engine.effects.budget import Spender as Spender

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal import Answer, Question
+from strands_cli.engine.journal import Answer, Question, misfit
 from strands_cli.errors import RunFailed
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects.run_context import RunContext
+
+# In the detail of a question that waits: until when the process that works on the run waits for its default.
+STAYS_UNTIL = "stays_until"
+# How often a run that waits for a default looks whether another process has stored an answer.
+_LOOK_EACH_S = 0.25
+
+
+async def answer_or_default(question: Question, run: RunContext) -> Answer:
+    """Wait as long as a question may wait; return the answer that another process stores meanwhile, or the default."""
+    until = run.clock.monotonic() + (question.timeout_s or 0.0)
+    while (left := until - run.clock.monotonic()) > 0:
+        await run.clock.sleep(min(left, _LOOK_EACH_S))
+        answer = run.offered_answer(question.key)
+        if answer is not None and (answer.reason is not None or misfit(answer.text, question) is None):
+            return answer
+    return Answer("answered", question.default or "", by="default")
 
 
 def recorded_answer(question: Question, answer: Answer) -> Answer:

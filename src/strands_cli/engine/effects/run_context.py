@@ -10,7 +10,7 @@ from strands_cli.events import Event
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
-    from strands_cli.engine.journal import Clock, Human, Row, RowKind
+    from strands_cli.engine.journal import Answer, Clock, Human, Row, RowKind
     from strands_cli.engine.turns import ProviderLimits
 
 
@@ -34,6 +34,9 @@ class RunContext(Protocol):
     @property
     def grants(self) -> set[str]:
         """The tools that a person has allowed for all calls of the run."""
+
+    def offered_answer(self, key: str) -> Answer | None:
+        """Return the answer that another process has stored for a question which this one waits for."""
 
     def rows_below(self, key: str, kind: RowKind | None = None) -> Iterable[Row]:
         """Return the rows of what a step or a call was made of; all of the run without a key."""

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects.asked_questions import default_if_late, detail_of, recorded_answer, with_time_left
+from strands_cli.engine.effects.asked_questions import (
+    STAYS_UNTIL,
+    answer_or_default,
+    default_if_late,
+    detail_of,
+    recorded_answer,
+    with_time_left,
+)
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
 from strands_cli.engine.effects.run_context import Changes, RunContext
@@ -358,11 +365,17 @@ class StepScope:
         effect.keep(kind=question.kind, prompt=question.prompt)
         if self.before_asking is not None:
             await self.before_asking()
-        answer = default_if_late(question, effect.waiting_since, self.now())
+        answer = self._run.offered_answer(question.key) if effect.waiting_since is not None else None
+        answer = answer or default_if_late(question, effect.waiting_since, self.now())
         asked_at = self.now()
         if answer is None:
             self.emit(HumanAsked(self.now(), question.key, question.prompt))
-            answer = await self._fitting_answer(with_time_left(question, effect.waiting_since, self.now()))
+            asked = with_time_left(question, effect.waiting_since, self.now())
+            answer = await self._fitting_answer(asked)
+            if answer.outcome == "stays":
+                await effect.start()
+                await effect.wait(detail_of(question) | {STAYS_UNTIL: self.now() + (asked.timeout_s or 0.0)})
+                answer = await answer_or_default(asked, self._run)
         if answer.outcome == "waiting" and not question.may_wait:
             return Answer("nobody", by="")
         if answer.outcome == "nobody" and effect.waiting_since is not None and question.kind == "approval":
@@ -377,7 +390,7 @@ class StepScope:
             await effect.finish(answer.stored())
             self._run.grants.update({answer.grants} - {""})
             self.emit(HumanAnswered(self.now(), question.key, answer.text, answer.by))
-        return answer
+        return recorded_answer(question, answer)
 
     async def _fitting_answer(self, question: Question) -> Answer:
         """Ask until the answer is one that the question accepts."""

@@ -222,10 +222,10 @@ class Answer:
     An answer with a `reason` rejects: the step of a gate then fails, and a tool call is denied. `is_typed` says that a
     person typed it at a terminal, which a call needs if a managed policy file asks. `grants` is the `call.grant` of the
     question where the answer is meant for every call of that tool in the run. Where no person is asked, `by` is what
-    denies the call in their place, `--deny`, or empty.
+    denies the call in their place, `--deny`, or empty. With `stays` the run itself waits for the default.
     """
 
-    outcome: Literal["answered", "waiting", "nobody"]
+    outcome: Literal["answered", "waiting", "nobody", "stays"]
     text: str = ""
     by: str = "person"
     reason: str | None = None

@@ -227,6 +227,13 @@ class SqliteJournal:
             rows = list(texts.items())
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
 
+    def offer(self, **facts: Any) -> None:
+        """Store facts for the process that holds the run, which reads each fact when it is asked for."""
+        with contextlib.ExitStack() as stack, StorageErrors(self.directory):
+            texts = [(name, json_text(self.redactor.json(value))) for name, value in facts.items()]
+            connection = _connect(self.directory, stack)
+            connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", texts)
+
     async def store(self, **facts: Any) -> None:
         """Store facts about the run; this journal waits for no other process."""
         self.put(**facts)

@@ -5,6 +5,9 @@ from strands_cli.engine.waiting.denied_calls import redo_denied as redo_denied
 from strands_cli.engine.waiting.denied_calls import tools_to_allow as tools_to_allow
 from strands_cli.engine.waiting.no_person import MOST_WAIT_S as MOST_WAIT_S
 from strands_cli.engine.waiting.no_person import NoPerson as NoPerson
+from strands_cli.engine.waiting.offered_answers import offer_answer as offer_answer
+from strands_cli.engine.waiting.offered_answers import offered_answer as offered_answer
+from strands_cli.engine.waiting.offered_answers import stays_until as stays_until
 from strands_cli.engine.waiting.sendable_questions import CUT_OFF as CUT_OFF
 from strands_cli.engine.waiting.sendable_questions import portable_command as portable_command
 from strands_cli.engine.waiting.sendable_questions import sendable as sendable

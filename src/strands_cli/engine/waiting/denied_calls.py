@@ -34,12 +34,12 @@ def way_after_denial(journal: StoredJournal) -> str:
     A step whose model, or what follows it, has read that the call was denied is done in a new run.
     """
     denied, refused = _denied_calls(journal)
-    unasked = _unasked(denied)
-    options = [word for name in _allowed_by(unasked) for word in ("--allow", name)]
-    if any(ALLOWED_BY not in row.detail for row in unasked):  # a person alone can answer, now or later
+    alone = _without_person(denied)
+    options = [word for name in _allowed_by(alone) for word in ("--allow", name)]
+    if any(ALLOWED_BY not in row.detail for row in alone):  # a person alone can answer, now or later
         options = [*options, "--detach"]
-    words = [*_continuation(journal, unasked or denied or refused), *options]
-    first = "" if unasked else "change the rule that denies it, then: "
+    words = [*_continuation(journal, alone or denied or refused), *options]
+    first = "" if alone else "change the rule that denies it, then: "
     if refused:
         fixes = dict.fromkeys(failure.fix for failure in map(failure_in, refused) if failure and failure.fix)
         first = f"{'; '.join(fixes) or 'change what the tool refuses'}; then: "
@@ -48,7 +48,7 @@ def way_after_denial(journal: StoredJournal) -> str:
 
 def tools_to_allow(journal: StoredJournal) -> list[str]:
     """Return what `--allow` must name for the calls which a run was denied without a person."""
-    return _allowed_by(_unasked(_denied_calls(journal)[0]))
+    return _allowed_by(_without_person(_denied_calls(journal)[0]))
 
 
 async def redo_denied(journal: StoredJournal) -> None:
@@ -56,7 +56,7 @@ async def redo_denied(journal: StoredJournal) -> None:
     if journal.get("status") != "failed" or journal.get("exit_code") != int(ExitCode.DENIED):
         return
     denied, refused = _denied_calls(journal)
-    if (key := _step_in_new_run(journal, _unasked(denied) or denied or refused)) is None:
+    if (key := _step_in_new_run(journal, _without_person(denied) or denied or refused)) is None:
         return
     before = {row.key for row in rows_before(journal, key)}
     for row in [row for row in journal.rows() if row.status == "done" and row.key not in before]:
@@ -70,12 +70,12 @@ def _denied_calls(journal: StoredJournal) -> tuple[list[Row], list[Row]]:
     return denied, [row for row in journal.rows("tool") if is_refusal(failure_in(row))] if not denied else []
 
 
-def _unasked(denied: Sequence[Row]) -> list[Row]:
+def _without_person(denied: Sequence[Row]) -> list[Row]:
     return [row for row in denied if row.detail.get(NO_PERSON)]
 
 
-def _allowed_by(unasked: Sequence[Row]) -> list[str]:
-    return [name for name in dict.fromkeys(row.detail.get(ALLOWED_BY) for row in unasked) if name]
+def _allowed_by(alone: Sequence[Row]) -> list[str]:
+    return [name for name in dict.fromkeys(row.detail.get(ALLOWED_BY) for row in alone) if name]
 
 
 def _continuation(journal: StoredJournal, calls: Sequence[Row]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from strands_cli.cli.commands.running.run_execution import (
     json_on_failure,
     print_outcome,
 )
+from strands_cli.cli.commands.running.waiting_elsewhere import answered_elsewhere
 from strands_cli.cli.output import print_json, say
 from strands_cli.errors import ExitCode, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 
@@ -51,8 +52,6 @@ def continue_run(
     from strands_cli import app
     from strands_cli.cli.commands.running.correct_run import correct_run, name_of
     from strands_cli.cli.commands.running.queued_continuation import is_of_workers, wait_for_worker
-    from strands_cli.engine.run_start import stored_request
-    from strands_cli.engine.waiting import store_permissions
 
     changes, flags = chosen.changes(), flags.placed()
     place = place_of(changes)
@@ -62,6 +61,12 @@ def continue_run(
         flags.require_one_result()
         if change.answers is not None:
             require_unanswered(run, change.answers, place)
+        if (
+            change.decide is not None
+            and not chosen.permits
+            and answered_elsewhere(run, place, change.decide, known, flags)
+        ):
+            return ExitCode.OK
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(contextlib.closing(_held(run, place)))
             known["run"] = journal.run_id
@@ -69,12 +74,7 @@ def continue_run(
                 return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
             if ends:  # what is only stored needs nothing of the machine where the run was started
                 act_on(journal, act, known)
-                store_permissions(journal, stored_request(journal, changes))
-                if not flags.quiet:
-                    _say_next(journal)
-                if flags.as_json:
-                    print_json(known)
-                return ExitCode.OK
+                return _left_there(journal, changes, known, flags)
             stack.enter_context(in_directory_of(journal, quiet=flags.quiet))
             if change.spec is not None:
                 correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
@@ -88,6 +88,21 @@ def continue_run(
                 lambda human, emit, _: app.resume(planned, journal, request, human, emit),
             )
         print_outcome(planned, outcome, flags)
+    return ExitCode.OK
+
+
+def _left_there(
+    journal: StoredJournal, changes: Mapping[str, Any], known: Mapping[str, Any], flags: RunFlags
+) -> ExitCode:
+    """Store what a run may do that does not continue now, and say how it does."""
+    from strands_cli.engine.run_start import stored_request
+    from strands_cli.engine.waiting import store_permissions
+
+    store_permissions(journal, stored_request(journal, changes))
+    if not flags.quiet:
+        _say_next(journal)
+    if flags.as_json:
+        print_json(known)
     return ExitCode.OK
 
 

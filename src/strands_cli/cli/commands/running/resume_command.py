@@ -15,9 +15,8 @@ from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with
 from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
 from strands_cli.cli.commands.input_options import read_limits
 from strands_cli.cli.commands.running.continuation import Act, continue_run, rerun_from
-from strands_cli.cli.commands.running.run_change import Change
-from strands_cli.cli.output import say
-from strands_cli.cli.question_layout import question_lines
+from strands_cli.cli.commands.running.run_change import Change, Decide
+from strands_cli.cli.commands.running.waiting_elsewhere import say_answer
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
@@ -127,8 +126,8 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
-    act = answering(key, answer, flags, alone=then.no_resume or chosen.permits)
-    change = Change(answers=key, here=then.here)
+    act = answering(approval(key, answer), flags, alone=then.no_resume or chosen.permits)
+    change = Change(answers=key, here=then.here, decide=approval(key, answer))
     return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
 
 
@@ -150,20 +149,16 @@ def reject(
     """
     why = given_text("--reason", reason)
 
-    async def refuse(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions import chosen_question, give_answer
-        from strands_cli.engine.ports import SystemClock
+    async def refusal(journal: StoredJournal) -> tuple[Row, Answer]:
+        from strands_cli.engine.decisions import chosen_question
+        from strands_cli.engine.journal import Answer
 
         question = chosen_question(journal, key)
-        text = "no" if question.detail.get("kind") == "approval" else ""
-        await give_answer(journal, SystemClock(), question, text, why)
-        if not flags.quiet:
-            say(f"{question.key}: rejected")
-        if not (then.no_resume or chosen.permits):
-            _require_all_answered(journal)
+        return question, Answer("answered", "no" if question.detail.get("kind") == "approval" else "", reason=why)
 
-    change = Change(answers=key, here=then.here)
-    return continue_run(run, chosen, flags, refuse, change=change, ends=then.no_resume)
+    act = answering(refusal, flags, alone=then.no_resume or chosen.permits)
+    change = Change(answers=key, here=then.here, decide=refusal)
+    return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
 
 
 @with_run_options(again=True)
@@ -190,23 +185,36 @@ def rerun(
     return rerun_from(run, from_key, var, chosen, flags)
 
 
-def answering(key: str | None, answer: str | None, flags: RunFlags, *, alone: bool = False) -> Act:
-    """Return what `approve` does: store an answer; the run continues unless other questions wait.
+def approval(key: str | None, answer: str | None) -> Decide:
+    """Return what finds out the answer that `approve` gives."""
+
+    async def decide(journal: StoredJournal) -> tuple[Row, Answer]:
+        from strands_cli.engine.decisions import approving_text, chosen_question
+        from strands_cli.engine.journal import Answer
+
+        question = chosen_question(journal, key)
+        text = approving_text(question, answer)
+        typed = await typed_answer(question, text)
+        return question, dataclasses.replace(typed or Answer("answered"), text=text)
+
+    return decide
+
+
+def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
+    """Return what stores an answer; the run continues unless other questions wait.
 
     Args:
         alone: Whether other questions do not matter: the run does not continue, or what it may do answers some of them.
     """
 
     async def act(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions import approving_text, chosen_question, give_answer
+        from strands_cli.engine.decisions import give_answer
         from strands_cli.engine.ports import SystemClock
 
-        question = chosen_question(journal, key)
-        text = approving_text(question, answer)
-        typed = await typed_answer(question, text)
-        await give_answer(journal, SystemClock(), question, text, typed=typed)
+        question, answer = await decide(journal)
+        await give_answer(journal, SystemClock(), question, answer.text, answer.reason, typed=answer)
         if not flags.quiet:
-            _report(question, text, is_seen=typed is not None)
+            say_answer(question, answer)
         if not alone:
             _require_all_answered(journal)
 
@@ -219,15 +227,6 @@ def _require_all_answered(journal: StoredJournal) -> None:
     if waiting := open_questions(journal):
         listed = ", ".join(row.key for row in waiting)
         raise WaitingForPerson(f"the run {journal.run_id} waits for {len(waiting)} more: {listed}")
-
-
-def _report(question: Row, text: str, *, is_seen: bool) -> None:
-    """Say which question has which answer; who typed it has read the question."""
-    from strands_cli.engine.decisions import unknown_answer
-
-    unknown = unknown_answer(question, text)
-    lines = [*([] if is_seen else question_lines(question.detail)), *([unknown] if unknown else [])]
-    say("\n".join([f"{question.key}: {text}", *(f"  {line}" for line in lines)]))
 
 
 async def typed_answer(question: Row, text: str) -> Answer | None:
@@ -270,7 +269,7 @@ def resume_as_before(spec: str | None, run: str, response: str | None, chosen: C
     async def do_nothing(journal: StoredJournal) -> None:
         """Leave the journal as it is."""
 
-    act = do_nothing if response is None else answering(None, response, flags)
+    act = do_nothing if response is None else answering(approval(None, response), flags)
     return continue_run(run, chosen, flags, act)
 
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strands_cli.engine.journal import Answer, Row
+    from strands_cli.engine.ports import StoredJournal
+
+# Finds out which question of a run a command answers, and with what.
+Decide = Callable[["StoredJournal"], Coroutine[Any, Any, tuple["Row", "Answer"]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +20,12 @@ class Change:
 
     Attributes:
         answers: The key of the question that is answered; None where none is, or the only one.
+        decide: Finds out the answer; None where none is given.
         here: Whether a run that was submitted continues in this process, and not at a worker.
     """
 
     budgets: Mapping[str, str] | None = None
     spec: str | None = None
     answers: str | None = None
+    decide: Decide | None = None
     here: bool = False

@@ -1,0 +1,93 @@
+"""An answer for a run that another process works on, and that waits there for the default of a question."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.cli.output import print_json, say
+from strands_cli.cli.question_layout import question_lines
+from strands_cli.errors import RunRecordError
+
+if TYPE_CHECKING:
+    from strands_cli.cli.commands.command_options import RunFlags
+    from strands_cli.cli.commands.running.run_change import Decide
+    from strands_cli.engine.journal import Answer, Row
+    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.store_place import StorePlace
+
+# How long the process that waits may take to use an answer; it looks several times a second.
+TAKES_S = 5.0
+
+
+def answered_elsewhere(run: str, place: StorePlace, decide: Decide, known: dict[str, Any], flags: RunFlags) -> bool:
+    """Give an answer to the process that waits for it; return whether there is one.
+
+    Raises:
+        UsageError: The question does not wait, or that process has just taken the default.
+        RunRecordError: The store cannot pass the answer on, or the process does not take it.
+    """
+    from strands_cli import app
+    from strands_cli.engine.decisions import chosen_question, open_questions
+    from strands_cli.engine.stored_runs import stored_redactor
+    from strands_cli.engine.waiting import offer_answer, stays_until
+    from strands_cli.run_views import with_run
+
+    with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
+        awaited = [row.key for row in open_questions(journal) if stays_until(row) is not None]
+        if not awaited or journal.get("status") != "running" or not journal.is_held():
+            return False
+        journal.redactor = stored_redactor(journal)
+        question, answer = asyncio.run(decide(journal))
+        if question.key not in awaited:
+            return False
+        if not offer_answer(journal, question, answer):
+            raise _not_passed_on(journal, question)
+        if _taker(journal, question.key) != answer.by:
+            chosen_question(journal, question.key)  # raises: the default was taken
+            fix = with_run("it is used when the run goes on: strands resume RUN", journal.run_id, journal.place)
+            raise RunRecordError(f"{question.key} is answered, and the process of the run does not go on", fix=fix)
+        if not flags.quiet:
+            say_answer(question, answer)
+            say("  the process that works on the run has it, and goes on")
+        known |= {"run": journal.run_id, "status": "running"}
+    if flags.as_json:
+        print_json(known)
+    return True
+
+
+def say_answer(question: Row, answer: Answer) -> None:
+    """Say which question has which answer; who typed it has read the question."""
+    from strands_cli.engine.decisions import unknown_answer
+
+    if answer.reason is not None:
+        say(f"{question.key}: rejected")
+        return
+    unknown = unknown_answer(question, answer.text)
+    lines = [*([] if answer.is_typed else question_lines(question.detail)), *([unknown] if unknown else [])]
+    say("\n".join([f"{question.key}: {answer.text}", *(f"  {line}" for line in lines)]))
+
+
+def _taker(journal: StoredJournal, key: str) -> str | None:
+    """Return who has answered a question; None where it waits still after a short time."""
+    until = time.monotonic() + TAKES_S
+    while time.monotonic() < until:
+        row = journal.row(key)
+        if row is not None and row.status == "done":
+            return str(row.output.get("by"))
+        time.sleep(0.05)
+    return None
+
+
+def _not_passed_on(journal: StoredJournal, question: Row) -> RunRecordError:
+    from strands_cli.engine.waiting import stays_until
+    from strands_cli.run_views import command
+
+    when = time.strftime("%H:%M:%S", time.localtime(stays_until(question)))
+    default = question.detail.get("default")
+    cancel = command("runs", "cancel", journal.run_id, store=journal.place)
+    again = command("rerun", journal.run_id, "--from", question.key, "--detach", store=journal.place)
+    message = f"another process waits for {question.key} until {when}, and then goes on with the default: {default}"
+    return RunRecordError(message, fix=f"to answer otherwise: {cancel}; then {again}")

@@ -1,0 +1,31 @@
+"""Answers that one process stores for another, which works on the run and waits for the default of a question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strands_cli.engine.effects import STAYS_UNTIL
+from strands_cli.engine.journal import Answer, Journal, Row
+
+# The fact of a run that is the answer to the question with the key behind it.
+_OFFERED = "offered_answer:"
+
+
+def stays_until(question: Row) -> float | None:
+    """Return until when a process waits for the default of a question; None where none does."""
+    until: float | None = question.detail.get(STAYS_UNTIL)
+    return until
+
+
+def offer_answer(journal: Any, question: Row, answer: Answer) -> bool:
+    """Store an answer for the process that holds the run; return whether the journal's store can do that."""
+    offer = getattr(journal, "offer", None)
+    if offer is not None:
+        offer(**{f"{_OFFERED}{question.key}": answer.stored()})
+    return offer is not None
+
+
+def offered_answer(journal: Journal, key: str) -> Answer | None:
+    """Return the answer that another process has stored for a question."""
+    stored = journal.get(f"{_OFFERED}{key}")
+    return None if stored is None else Answer("answered", **stored)
