@@ -6,14 +6,21 @@ from hypothesis import settings
 
 from tests.postgres.fixtures import database, make_postgres, postgres_server, store_address
 from tests.sandboxes import pytest_runtest_makereport, pytest_sessionfinish, pytest_terminal_summary
-from tests.sessions import pytest_collection, pytest_configure
+from tests.sessions import (
+    pytest_collection,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_ignore_collect,
+)
 
 __all__ = [
     "database",
     "make_postgres",
     "postgres_server",
     "pytest_collection",
+    "pytest_collection_modifyitems",
     "pytest_configure",
+    "pytest_ignore_collect",
     "pytest_runtest_makereport",
     "pytest_sessionfinish",
     "pytest_terminal_summary",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sessions import OWN_SESSIONS
+from tests.sessions import OWN_SESSIONS, WITHOUT_THEM
 
 # It reads every source.
 pytestmark = pytest.mark.docs
@@ -61,3 +62,53 @@ def test_each_mark_has_a_session_that_ci_runs() -> None:
 def test_only_a_run_that_names_nothing_leaves_them_out(run: str, collected: dict[str, list[str]]) -> None:
     _, marked, others = RUNS[run]
     assert ("test_notes_killed.py" in collected[run], "test_trace.py" in collected[run]) == (marked, others)
+
+
+HOOKS = ("pytest_collection", "pytest_collection_modifyitems", "pytest_configure", "pytest_ignore_collect")
+MARKERS = "\n  ".join(OWN_SESSIONS)
+FOLDER = {
+    "conftest.py": f"from tests.sessions import {', '.join(HOOKS)}\n",
+    "pytest.ini": f"[pytest]\naddopts = --import-mode=importlib\nmarkers =\n  {MARKERS}\n",
+    "test_all.py": "import pytest\n\npytestmark = [\n    pytest.mark.kills,\n]\n\n\ndef test_it():\n    pass\n",
+    "test_one.py": "import pytest\n\n\n@pytest.mark.kills\ndef test_it():\n    pass\n\n\ndef test_other():\n    pass\n",
+    "test_none.py": "def test_it():\n    pass\n",
+}
+
+
+def collected_in(folder: Path, files: dict[str, str], *arguments: str) -> tuple[list[str], str]:
+    """Return the tests that a run in a folder has, and what it writes; nothing else there may write byte code."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", *arguments]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(CLONE)}
+    ran = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return [line for line in ran.stdout.splitlines() if "::" in line], ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tests", "files"),
+    [
+        (["-m", "kills"], ["test_all.py::test_it", "test_one.py::test_it"], {"all", "one"}),
+        (["-m", WITHOUT_THEM], ["test_none.py::test_it", "test_one.py::test_other"], {"none", "one"}),
+        (["-m", "kills", "test_none.py"], [], {"none"}),
+        (["-m", "kills or hostile"], ["test_all.py::test_it", "test_one.py::test_it"], {"all", "none", "one"}),
+    ],
+)
+def test_only_files_with_tests_of_the_run_are_imported_and_their_byte_code_is_kept(
+    arguments: list[str], tests: list[str], files: set[str], tmp_path: Path
+) -> None:
+    assert collected_in(tmp_path, FOLDER, *arguments)[0] == tests
+    kept = {path.name.partition(".")[0] for path in (tmp_path / "__pycache__").glob("test_*.pyc")}
+    assert kept == {f"test_{name}" for name in files}
+
+
+def test_a_mark_from_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "marked.py").write_text(
+        "import pytest\n\n\n@pytest.mark.kills\nclass Marked:\n    def test_it(self):\n        pass\n"
+    )
+    derived = "import sys\n\nsys.path.insert(0, '.')\nfrom marked import Marked\n\n\nclass TestIt(Marked):\n    pass\n"
+    _, output = collected_in(tmp_path, {**FOLDER, "test_derived.py": derived})
+    assert "INTERNALERROR" not in output
+    assert "test_derived.py::TestIt::test_it has the mark 'kills' from another file" in output
+    tests, _ = collected_in(tmp_path, {"test_derived.py": f"# pytest.mark.kills\n{derived}"}, "-m", "kills")
+    assert "test_derived.py::TestIt::test_it" in tests

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ from strands_cli.cli.program import run_program
 from tests.cli.strands import EXAMPLES, Folder, Ran
 
 
+@cache
+def document(path: Path) -> Any:
+    """Return what a file of YAML says, read by the library's parser in C, in a tenth of the time."""
+    return yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def is_workflow(path: Path) -> bool:
-    document = yaml.safe_load(path.read_text("utf-8"))
-    return isinstance(document, dict) and bool(document.keys() & {"agents", "pattern"})
+    return isinstance(document(path), dict) and bool(document(path).keys() & {"agents", "pattern"})
 
 
 WORKFLOWS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*.yaml") if is_workflow(path))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from strands_cli.workflow.parts.agent_file import is_agent_file
 from tests.cli.strands import EXAMPLES, Folder
+from tests.examples.kit import document
 
 AGENTS = sorted(
     f"examples/{path.relative_to(EXAMPLES).as_posix()}"
     for path in EXAMPLES.rglob("*.yaml")
-    if is_agent_file(yaml.safe_load(path.read_text("utf-8")))
+    if is_agent_file(document(path))
 )
 
 

@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.cli.strands import EXAMPLES
 from tests.covers.kit import pointers_of_format
-from tests.examples.kit import WORKFLOWS
+from tests.examples.kit import WORKFLOWS, document
 
-DOCUMENTS = [yaml.safe_load((EXAMPLES / name).read_text("utf-8")) for name in WORKFLOWS]
+DOCUMENTS = [document(EXAMPLES / name) for name in WORKFLOWS]
 # A step has the same fields at every place, so one example of each field is enough, and one of each place.
 PLACES = (
     "steps/*",
@@ -72,7 +71,7 @@ def occurs(node: Any, tokens: list[str]) -> bool:
 
 
 def is_shown(pointer: str) -> bool:
-    return any(occurs(document, pointer.strip("/").split("/")) for document in DOCUMENTS)
+    return any(occurs(one, pointer.strip("/").split("/")) for one in DOCUMENTS)
 
 
 def missing(pointers: set[str]) -> list[str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,16 +17,10 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
+from tests.cli.strands import EXAMPLES
+from tests.examples.kit import WORKFLOWS as EXAMPLE_FILES
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-def is_workflow(path: Path) -> bool:
-    document = yaml.safe_load(path.read_text("utf-8"))
-    return isinstance(document, dict) and bool(document.keys() & {"agents", "pattern"})
-
-
-WORKFLOWS = [path for path in sorted(EXAMPLES.rglob("*.yaml")) if is_workflow(path)]
+WORKFLOWS = [EXAMPLES / name for name in EXAMPLE_FILES]
 OF_TYPE: dict[str, list[Any]] = {
     "string": ["bees", "two words\nand a line", "{{ not a template }}", "", 7],
     "integer": [3, "4", "many", 2.5],
