@@ -220,6 +220,8 @@ def test_the_printed_command_does_what_was_denied_in_failed_rows_and_what_follow
         ran = rows.batch(*options)
         assert (ran.code, rows.responses()) == (21, [None, None]), ran.err
         line = re.findall(r"strands (batch retry .*)", ran.err)[-1].split()
+        for row in rows.lines():
+            assert row["error"]["fix"].split("strands ")[1].split()[: len(line)] == line, "one advice everywhere"
         if asked:
             assert rows.strands("batch", "retry", "last", "--failed").code == 21, "nothing new is allowed"
         else:
@@ -228,6 +230,19 @@ def test_the_printed_command_does_what_was_denied_in_failed_rows_and_what_follow
     assert (fixed.code, rows.responses()) == (0, ["noted", "noted"]), fixed.err
     assert len(list((rows.folder.work / "artifacts").glob("*/a.txt"))) == 2
     assert rows.lines()[0]["model_calls"] == (9 if asked else 6), "what was paid for before counts"
+
+
+def test_a_row_that_a_person_has_refused_asks_again_when_failed_rows_are_run_again(rows: Rows) -> None:
+    rows.flow([{"type": "hitl", "prompt": "About {{ topic }}?"}])
+    rows.csv("bees")
+    assert rows.batch().code == 19
+    (run,) = [line["run"] for line in rows.lines()]
+    refused = rows.strands("reject", run, "--json")
+    assert (refused.code, refused.document["status"]) == (10, "failed")
+    retried = rows.strands(*re.findall(r"strands (batch retry .*)", rows.batch().err)[-1].split())
+    assert (retried.code, rows.lines()[0]["status"]) == (19, "waiting"), retried.err
+    assert rows.strands("approve", run).code == 0
+    assert (rows.batch().code, rows.responses()) == (0, ["approved"])
 
 
 def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:

@@ -6,7 +6,10 @@ import json
 
 import pytest
 
+from strands_cli.engine.decisions.questions import chosen_question
+from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.waiting.offered_answers import offer_answer
 from tests.cli.strands import Folder, Started
 
 # Longer than any command here takes, and as long as a run may stay.
@@ -67,7 +70,7 @@ def test_an_answer_that_no_process_has_taken_is_used_when_the_run_goes_on(folder
     run.end()
     (directory,) = folder.runs.iterdir()
     journal = SqliteJournal.open(directory)
-    journal.offer(**{"offered_answer:steps.0": {"text": "feature", "by": "person"}})
+    assert offer_answer(journal, chosen_question(journal, None), Answer("answered", "feature"))
     journal.close()
     ran = folder.strands("resume", "last", "--json")
     assert json.loads(ran.out)["response"] == "feature"

@@ -192,7 +192,9 @@ def test_a_rejected_gate_fails_the_run_with_the_reason_and_stays_rejected(folder
     assert re.search(r"^steps\.0 .*: old figures$", folder.record()["reason"])
     assert f"strands rerun {run_id(folder)} --from steps.0" in ran.err
     assert "strands resume" not in ran.err
-    assert folder.strands("resume", run_id(folder)).code == 10
+    again = folder.strands("resume", run_id(folder), "--json")
+    assert (again.code, again.document["status"], again.document["error"]["exit_code"]) == (10, "failed", 10)
+    assert f"strands rerun {run_id(folder)} --from steps.0" in again.document["error"]["fix"]
     assert folder.strands("approve", run_id(folder), "steps.0").code == 2
     late = folder.strands("approve", run_id(folder))
     assert (late.code, "strands resume" in late.err) == (2, False)

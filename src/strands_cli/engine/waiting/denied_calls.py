@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.decisions import rows_before
+from strands_cli.batch_ids import batch_of
+from strands_cli.engine.decisions import final_refusal, rows_before
 from strands_cli.engine.denials import failure_in, is_refusal
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import StoredJournal
@@ -31,14 +32,19 @@ async def explain_stop(error: StrandsCliError, planned: Plan, journal: StoredJou
 def way_after_denial(journal: StoredJournal) -> str:
     """Return the command that does what was denied; where only a rule denies it, after a change of that rule.
 
-    A step whose model, or what follows it, has read that the call was denied is done in a new run.
+    A step whose model, or what follows it, has read that the call was denied is done in a new run; a row of a batch is
+    run again by its batch, which asks wherever no option decides.
     """
     denied, refused = _denied_calls(journal)
     alone = _without_person(denied)
     options = [word for name in _allowed_by(alone) for word in ("--allow", name)]
-    if any(ALLOWED_BY not in row.detail for row in alone):  # a person alone can answer, now or later
+    batch = batch_of(journal.run_id)
+    if batch is None and any(ALLOWED_BY not in row.detail for row in alone):  # a person alone can answer, now or later
         options = [*options, "--detach"]
-    words = [*_continuation(journal, alone or denied or refused), *options]
+    before = (
+        _continuation(journal, alone or denied or refused) if batch is None else ("batch", "retry", batch, "--failed")
+    )
+    words = [*before, *options]
     first = "" if alone else "change the rule that denies it, then: "
     if refused:
         fixes = dict.fromkeys(failure.fix for failure in map(failure_in, refused) if failure and failure.fix)
@@ -52,15 +58,19 @@ def tools_to_allow(journal: StoredJournal) -> list[str]:
 
 
 async def redo_denied(journal: StoredJournal) -> None:
-    """Record of a run that has failed since calls were denied that it does their step again, and all that follows."""
-    if journal.get("status") != "failed" or journal.get("exit_code") != int(ExitCode.DENIED):
-        return
-    denied, refused = _denied_calls(journal)
-    if (key := _step_in_new_run(journal, _without_person(denied) or denied or refused)) is None:
+    """Record that a run which failed since something was denied, or refused by a person, begins there again.
+
+    So a person is asked again, and all that follows is done again.
+    """
+    key = final_refusal(journal)
+    if key is None and journal.get("status") == "failed" and journal.get("exit_code") == int(ExitCode.DENIED):
+        denied, refused = _denied_calls(journal)
+        key = _step_in_new_run(journal, _without_person(denied) or denied or refused)
+    if key is None:
         return
     before = {row.key for row in rows_before(journal, key)}
     for row in [row for row in journal.rows() if row.status == "done" and row.key not in before]:
-        detail = {**row.detail, **row.as_replaced(), "error": "done again, since a call was denied"}
+        detail = {**row.detail, **row.as_replaced(), "error": "done again, since it was denied or refused"}
         await journal.write(dataclasses.replace(row, status="failed", detail=detail))
 
 

@@ -21,11 +21,13 @@ def offer_answer(journal: Any, question: Row, answer: Answer) -> bool:
     """Store an answer for the process that holds the run; return whether the journal's store can do that."""
     offer = getattr(journal, "offer", None)
     if offer is not None:
-        offer(**{f"{_OFFERED}{question.key}": answer.stored()})
+        offer(**{f"{_OFFERED}{question.key}": {"asked_at": question.started_at, "answer": answer.stored()}})
     return offer is not None
 
 
 def offered_answer(journal: Journal, key: str) -> Answer | None:
-    """Return the answer that another process has stored for a question."""
-    stored = journal.get(f"{_OFFERED}{key}")
-    return None if stored is None else Answer("answered", **stored)
+    """Return the answer that another process has stored for a question since it waits."""
+    stored, row = journal.get(f"{_OFFERED}{key}"), journal.row(key)
+    if stored is None or row is None or row.status != "waiting" or row.started_at != stored["asked_at"]:
+        return None
+    return Answer("answered", **stored["answer"])

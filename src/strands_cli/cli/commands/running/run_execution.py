@@ -156,7 +156,7 @@ def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
 def explain_stop(
     error: StrandsCliError, view: View, place: StorePlace, begun: str, *, is_resumed: bool
 ) -> dict[str, Any]:
-    """Print where the journal of an unfinished run is and how the run continues; return its open questions."""
+    """Say where the journal of an unfinished run is and how the run continues; return its open questions."""
     from strands_cli.cli.commands.next_commands import (
         explain_ending,
         how_to_continue,
@@ -175,7 +175,10 @@ def explain_stop(
     # The fix of a spent budget, or of denied calls, is the one command that works. What was cancelled is not continued.
     has_own_fix = isinstance(error, (BudgetExceeded, CallDenied)) or (isinstance(error, HoldLost) and error.is_asked)
     if view.ended in ("failed", "interrupted", None) and not has_own_fix:
-        for way in how_to_continue(error, view.run_id, place, is_resumed=is_resumed):
+        ways = how_to_continue(error, view.run_id, place, is_resumed=is_resumed)
+        if error.fix is None:  # the JSON of the error has it too
+            error.fix, ways = "\n       ".join(ways), []
+        for way in ways:
             view.line(way)
     error.brief = view.brief(error.message) or error.brief
     error.fix = with_run(error.fix, view.run_id, place)
