@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects import Effect, NeedsDecision, StepScope, combined
-from strands_cli.errors import StrandsCliError
+from strands_cli.errors import StrandsCliError, WaitingForPerson
 from strands_cli.policy.claims import Touched, touched
 from strands_cli.tools.messages import tool_name
 
@@ -91,9 +91,19 @@ class Turn:
         self._finished = 0
 
     def reason_before(self, place: int) -> StrandsCliError | None:
-        """Return why no call at this place may begin any more, if an earlier one has stopped the run."""
-        earlier = min((other for other in self.reasons if other < place), default=None)
+        """Return why no call at this place may begin any more, if an earlier one has stopped the run.
+
+        One that waits for a person does so only for calls that conflict with it: the others are put to the person too.
+        """
+        touched = self.calls[place].touched
+        before = sorted(other for other in self.reasons if other < place)
+        stops = (one for one in before if not self._waits(one) or self.calls[one].touched.conflicts(touched))
+        earlier = next(stops, None)
         return self.step.stopped if earlier is None else self.reasons[earlier]
+
+    def _waits(self, place: int) -> bool:
+        reason = self.reasons[place]
+        return isinstance(reason, WaitingForPerson) and not isinstance(reason, NeedsDecision)
 
     def note_finished(self) -> None:
         """Note which calls are over with all before them; after the last one the run may be stopped.
@@ -108,10 +118,12 @@ class Turn:
             self.step.stop(self._reason())
 
     def _reason(self) -> StrandsCliError:
-        """Return the reason that the calls one after another would have met; what is undecided is named as a whole."""
-        reasons = [self.reasons[place] for place in sorted(self.reasons)]
-        undecided = [reason for reason in dict.fromkeys(reasons) if isinstance(reason, NeedsDecision)]
-        return combined(list(undecided)) if isinstance(reasons[0], NeedsDecision) else reasons[0]
+        """Return the reason that the calls one after another would have met; what waits is named as a whole."""
+        first, *_ = places = sorted(self.reasons)
+        if not isinstance(self.reasons[first], WaitingForPerson):
+            return self.reasons[first]
+        alike = (self.reasons[one] for one in places if self._waits(one) == self._waits(first))
+        return combined([reason for reason in dict.fromkeys(alike) if isinstance(reason, WaitingForPerson)])
 
 
 class CallScope(StepScope):
