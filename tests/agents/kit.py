@@ -24,6 +24,7 @@ from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.engine.turns.provider_limits import UNLIMITED
+from strands_cli.engine.waiting.offered_answers import offered_answer
 from strands_cli.events import Event
 from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
 from strands_cli.planning.resolve.resolve_context import ResolveContext
@@ -171,6 +172,9 @@ class RunContext:
         if effect.recorded is None:
             self.budget.require(spec.kind)
         return effect
+
+    def offered_answer(self, key: str) -> Answer | None:
+        return offered_answer(self.journal, key)
 
     def rows_below(self, key: str, kind: RowKind | None = None) -> list[Row]:
         return list(self.journal.rows(kind, key))
