@@ -20,10 +20,16 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 def foreign_reason(plan: Plan, digest: str) -> str:
     """Return why a workflow is not the person's own, as a clause after "it"; empty for their own.
 
-    Their own are those in the project folder: the working directory and below, or the git work tree around it.
-
     Args:
         digest: That of what the workflow uses, which a lock has.
+    """
+    return foreign_place(plan) or ("uses other things than its lock has" if _differs_from_lock(plan, digest) else "")
+
+
+def foreign_place(plan: Plan) -> str:
+    """Return why the place of a workflow is not the person's own, as a clause after "it"; empty for their own.
+
+    Their own are those in the project folder: the working directory and below, or the git work tree around it.
     """
     if plan.packaged:
         return f"is the file of a package, {plan.packaged}"
@@ -32,9 +38,12 @@ def foreign_reason(plan: Plan, digest: str) -> str:
     root = project_root(Path.cwd())
     if not place.is_relative_to(root):
         return f"is outside the project folder {root}"
-    if not _INSTALLED.isdisjoint(place.relative_to(root).parts):
-        return "is in a folder of installed packages"
-    return "uses other things than its lock has" if _differs_from_lock(plan, digest) else ""
+    return "is in a folder of installed packages" if is_installed(place.relative_to(root)) else ""
+
+
+def is_installed(file: Path) -> bool:
+    """Return whether a file is where installers write."""
+    return not _INSTALLED.isdisjoint(file.parts)
 
 
 def _differs_from_lock(plan: Plan, digest: str) -> bool:

@@ -12,7 +12,7 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.planning.data_flow.authority import OF_MODELS, Use, is_outside, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
 from strands_cli.planning.data_flow.exposure import PRIVATE_DATA_SENT
-from strands_cli.planning.data_flow.foreign_workflows import foreign_reason
+from strands_cli.planning.data_flow.foreign_workflows import foreign_place, foreign_reason
 from strands_cli.planning.data_flow.injection_paths import RISKY_COMBINATION
 from strands_cli.planning.data_flow.local_code import code_named_in
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
@@ -30,7 +30,7 @@ class Authority:
     say of this, and of where links lead; it is the same on every machine and in every folder. `places` are the files
     and folders that are meant on this one. `foreign` says why the workflow is not the person's own, so that they are
     asked about all that it uses, and `whole` is the digest of that; both are empty for their own. Of their own with a
-    packaged workflow as a tool, that is so for what the tool uses.
+    workflow of others as a tool, that is so for what the tool uses.
     """
 
     uses: tuple[Use, ...]
@@ -75,10 +75,10 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     # Of a person's own workflow it is a warning.
     sent = [(part, use) for part in parts for use in _sending(part)]
     foreign, of_all = foreign_reason(plan, digest) if named or sent else "", ""
-    # Of a person's own workflow those parts are asked about whole that are files of packages.
-    strange = [part for part, _ in (*named, *sent) if foreign or part.packaged]
+    # Of a person's own workflow those parts are asked about whole that others wrote.
+    strange = [part for part, _ in (*named, *sent) if foreign or foreign_place(part)]
     if strange:
-        foreign = foreign or f"has the workflow of a package, {strange[0].packaged}, as a tool"
+        foreign = foreign or _strange_part(strange[0])
         files = {part.file for part in strange}
         planned = [(part, _asked(use, part) if part.file in files else use) for part, use in planned]
         planned += [(part, _asked(use, part)) for part, use in sent if part.file in files]
@@ -90,6 +90,12 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
         of_all = f"sha256:{digest_of(every)}"
     uses = tuple(dict.fromkeys(use for _, use in planned))
     return Authority(uses, outgoing, find_writers(plan), digest, places, foreign, of_all)
+
+
+def _strange_part(part: Plan) -> str:
+    if part.packaged:
+        return f"has the workflow of a package, {part.packaged}, as a tool"
+    return f"has a workflow as a tool that {foreign_place(part)}, {part.file}"
 
 
 def _sending(plan: Plan) -> Iterator[Use]:

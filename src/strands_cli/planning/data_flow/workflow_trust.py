@@ -13,10 +13,10 @@ from strands_cli.atomic_file import write_atomically
 from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
-from strands_cli.planning.data_flow.foreign_workflows import foreign_reason
+from strands_cli.planning.data_flow.foreign_workflows import foreign_place, foreign_reason, is_installed
 from strands_cli.planning.data_flow.planned_authority import Authority, authority_of
 from strands_cli.planning.planned_tools import PythonTool, request_of
-from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
 from strands_cli.policy import grant_of
 
 if TYPE_CHECKING:
@@ -44,6 +44,13 @@ class Trust:
         """Return the trust in a plan; with `whole` also in what no step of it uses."""
         return cls(plan, authority_of(plan, whole=whole))
 
+    @staticmethod
+    def is_about_packages(plan: Plan) -> bool:
+        """Return whether a plan has what an upgrade changes: a packaged workflow, or one's own with such a tool."""
+        parts = list(all_workflows_in(plan))
+        is_mixed = not foreign_place(plan) and any(map(foreign_place, parts))
+        return is_mixed or any(part.packaged for part in (plan, *parts))
+
     @property
     def standing(self) -> Standing:
         """Return whether the workflow may start and open what it does; a rule that denies beats an answer."""
@@ -58,9 +65,10 @@ class Trust:
         """Return whether others wrote the workflow and neither a rule nor a required lock vouches for it.
 
         What a person has answered is about the addresses as they are written, not about where a name leads. A worker
-        has other folders than the person who submitted the workflow, so that it is decided there.
+        has other folders than the person who submitted the workflow, so that it is decided there; but what a package
+        has is that of others wherever it runs.
         """
-        if self.plan.of_others is not None and not self.plan.packaged:
+        if self.plan.of_others is not None and not (self.plan.packaged or is_installed(Path(self.plan.file))):
             return self.plan.of_others
         return bool(foreign_reason(self.plan, self.authority.digest)) and not self._is_vouched_for
 

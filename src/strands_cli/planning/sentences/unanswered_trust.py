@@ -23,15 +23,15 @@ UNTRUSTED_WORKFLOW = Code(
 def require_trust_in_package(plan: Plan) -> None:
     """Refuse a packaged workflow, or one with such a tool, of which a person has not allowed what it uses.
 
-    A program that names a file has read it; what a package has changes with an upgrade.
+    A program that names a file has read it; what a package has changes with an upgrade. A workflow of others that the
+    person's own has as a tool is refused as well.
 
     Raises:
         Denied: It uses something, and no person has allowed that, or a rule denies it.
     """
     from strands_cli.planning.data_flow import Trust
-    from strands_cli.planning.workflow_tools import all_workflows_in
 
-    if not any(part.packaged for part in (plan, *all_workflows_in(plan))):
+    if not Trust.is_about_packages(plan):
         return
     found = Trust.of(plan)
     if found.authority.foreign and found.standing != "allowed":
