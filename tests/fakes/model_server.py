@@ -16,10 +16,12 @@ import argparse
 import asyncio
 import contextlib
 import json
+import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TextIO
@@ -112,11 +114,14 @@ class ModelServer:
         # A loop of its own thread, so that the server also works inside a test's running loop.
         self._loop = asyncio.new_event_loop()
         self._open: set[asyncio.Task[None]] = set()
+        self._transports: set[asyncio.Transport] = set()
+        self._connecting: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-server", daemon=True)
         self._thread.start()
-        start = asyncio.start_server(self._accept, "127.0.0.1", self._port)
-        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result(LIMIT_S)
-        self._port = self._server.sockets[0].getsockname()[1]
+        self._listening = socket.create_server(("127.0.0.1", self._port))
+        self._listening.setblocking(False)
+        self._port = self._listening.getsockname()[1]
+        self._loop.call_soon_threadsafe(self._loop.add_reader, self._listening, self._connect)
         if self._record_to is not None:
             self._record_file = self._record_to.open("a", encoding="utf-8")
         return self
@@ -129,12 +134,27 @@ class ModelServer:
         if self._record_file is not None:
             self._record_file.close()
 
+    def _connect(self) -> None:
+        """Take a connection; a server of asyncio's own leaves those open that come while it closes."""
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            accepted, _ = self._listening.accept()
+            accepted.setblocking(False)
+            connection = partial(_Connection, self._accept, self._loop, self._transports)
+            connecting = self._loop.create_task(self._loop.connect_accepted_socket(connection, accepted))
+            self._connecting.add(connecting)
+            connecting.add_done_callback(self._connecting.discard)
+
     async def _stop(self) -> None:
-        self._server.close()
-        connections = list(self._open)
-        for connection in connections:
-            connection.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
+        """End every connection, also one of which nothing was read and one whose client has not read its answer."""
+        self._loop.remove_reader(self._listening)
+        self._listening.close()
+        this = asyncio.current_task()
+        while self._transports or asyncio.all_tasks() - {this}:
+            for transport in list(self._transports):
+                transport.abort()
+            for connection in list(self._open):
+                connection.cancel()
+            await asyncio.sleep(0.001)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -210,6 +230,31 @@ class ModelServer:
             await _send_json(writer, 200, '{"id": "cut' if turn.malformed else answer.whole(), turn.headers)
         else:
             await _send_stream(writer, answer.chunks(), turn)
+
+
+class _Connection(asyncio.StreamReaderProtocol):
+    """A connection whose transport is known as soon as there is one, before a task reads from it."""
+
+    def __init__(
+        self,
+        accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+        loop: asyncio.AbstractEventLoop,
+        transports: set[asyncio.Transport],
+    ) -> None:
+        super().__init__(asyncio.StreamReader(loop=loop), accept, loop=loop)
+        self._transports = transports
+        self._own: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._own = transport
+        self._transports.add(transport)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._own is not None:
+            self._transports.discard(self._own)
+        super().connection_lost(exc)
 
 
 class _DroppedError(Exception):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import socket
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Iterator
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
@@ -223,3 +227,30 @@ def test_a_server_of_its_own_process_ends_when_its_time_is_up() -> None:
     command = [sys.executable, "-m", "tests.fakes.model_server", "--max-seconds", "0.1"]
     with subprocess.Popen(command, cwd=CLONE, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert process.wait(timeout=120) == 0
+
+
+def connected_to(server: ModelServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(server.host.rpartition(":")[2])))
+
+
+def test_a_server_leaves_no_late_connection_and_no_unread_answer_open() -> None:
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        for _ in range(10):
+            with ModelServer() as server:
+                clients = [connected_to(server) for _ in range(8)]
+            for client in clients:
+                client.close()
+        body = b'{"messages": []}'
+        asked = threading.Event()
+
+        def large(_: dict[str, Any]) -> Turn:
+            asked.set()
+            return Turn("x" * 9_000_000)
+
+        with ModelServer(large) as server, connected_to(server) as client:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+            assert asked.wait(60)
+            client.recv(1)
+        gc.collect()
+    assert [one.message for one in left if issubclass(one.category, ResourceWarning)] == []
