@@ -269,7 +269,9 @@ def test_hook_plugins_add_their_lines_and_a_missing_one_fails(sane: Folder) -> N
     assert (line["plugin"], line["fix"]) == ("strands-hooks-audit", "rm audit.log")
     assert "[strands-hooks-audit]" in sane.strands("doctor", "--no-engines", **here).out
     file.write_text("version: 1\nhooks: [{name: strands-hooks-gone, required: true}]\n")
-    (line,) = lines_of(sane, 18, **here)["hook plugins"]
+    lines = lines_of(sane, 18, **here)
+    (line,) = lines["hook plugins"]
+    assert not [one for one in lines["tools"] if "strands-hooks-gone" in one["message"]], "it is said once"
     assert (line["status"], "strands-hooks-gone" in line["message"]) == ("failed", True)
     file.write_text("version: 1\nhooks: [strands-hooks-gone, strands-hooks-audit]\n")
     absent, there = lines_of(sane, **here)["hook plugins"]

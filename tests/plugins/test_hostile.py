@@ -91,7 +91,7 @@ def test_a_plugin_that_takes_the_signals_and_hangs_is_stopped_by_ctrl_c(folder: 
     run = folder.start("run", "flow.yaml")
     run.wait_for("hanging")
     run.send(signal.SIGINT)
-    run.wait_for("stopping; press again to end at once")
+    run.wait_for("stopping; a second SIGINT ends it at once")
     if place == "import":
         run.send(signal.SIGINT)
     assert run.end().code == 130

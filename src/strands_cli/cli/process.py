@@ -88,11 +88,19 @@ def _stop(number: int, stopped: list[int], on_stop: list[Callable[[], Any]], bef
     stopped.append(number)
     # Not `say`: the signal may have come in the middle of another write to the same stream.
     with contextlib.suppress(OSError, ValueError):
-        os.write(real_stderr().fileno(), before() + b"stopping; press again to end at once\n")
+        stderr = real_stderr().fileno()
+        os.write(stderr, before() + _notice(number, stderr).encode())
     for cancel in on_stop:
         with contextlib.suppress(RuntimeError):  # the loop is closed: the work has just ended
             cancel()
     _end_later(128 + number)
+
+
+def _notice(number: int, stderr: int) -> str:
+    """Return the line about the first signal: another one hastens the end only where it is that of Ctrl-C."""
+    if number != signal.SIGINT:
+        return f"stopping, within {STOP_GRACE_S:g} s\n"
+    return f"stopping; {'press again to end' if os.isatty(stderr) else 'a second SIGINT ends it'} at once\n"
 
 
 def _end_later(code: int) -> None:

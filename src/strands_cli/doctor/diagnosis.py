@@ -57,7 +57,7 @@ class CoreChecks:
             ("dependencies", lambda: machine.check_dependencies(catalog.seen)),
             ("providers", lambda: setup.check_providers(environ)),
             ("secrets", lambda: setup.check_short_keys(environ, folder)),
-            ("tools", lambda: setup.check_tools(catalog)),
+            ("tools", lambda: setup.check_tools(catalog, self._hooks.findings)),
             ("engines", lambda: self._test_engines(catalog, context.rules)),
             ("policy", lambda: setup.check_policies(settings, folder, catalog)),
             ("lock", lambda: setup.check_lock(folder, catalog, settings)),

@@ -70,8 +70,8 @@ def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
     return Check(name, "ok", f"client installed, no key ({' or '.join(provider.keys) or 'AWS credentials'})")
 
 
-def check_tools(catalog: Catalog) -> Iterator[Check]:
-    """Report the installed tools that cannot be used, with the reasons."""
+def check_tools(catalog: Catalog, of_hooks: Sequence[Finding] = ()) -> Iterator[Check]:
+    """Report the installed tools that cannot be used, with the reasons; findings of hooks have a line of their own."""
     bad = [record for record in catalog.tools if not record.usable]
     for record in bad:
         message = f"'{record.name}' of {record.distribution}: {record.status}, {record.reason}"
@@ -85,7 +85,7 @@ def check_tools(catalog: Catalog) -> Iterator[Check]:
         yield Check("tools", "warning", "no tool is installed", "pip install 'strands-cli[tools]'")
     reasons = {record.reason for record in bad}
     for finding in catalog.findings:
-        if finding.code not in (TOOL_CONFLICT,) and finding.message not in reasons:
+        if finding.code not in (TOOL_CONFLICT,) and finding.message not in reasons and finding not in of_hooks:
             yield _found("tools", finding)
 
 
