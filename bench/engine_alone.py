@@ -33,7 +33,7 @@ from strands import Agent
 from strands.models import Model
 from strands.models.openai import OpenAIModel
 
-from bench.measure import spread_of
+from bench.measure import collect_as_the_command_does, spread_of
 from strands_cli import app
 from strands_cli.agents import shared_runs
 from strands_cli.config import load_settings
@@ -162,6 +162,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("model", choices=["in-process", *REFERENCES])
     parser.add_argument("--pairs", type=int, default=9)
     chosen = parser.parse_args(arguments)
+    collect_as_the_command_does()
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
     url = os.environ["BENCH_URL"]
     in_process = chosen.model == "in-process"

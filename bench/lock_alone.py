@@ -9,7 +9,6 @@ what the whole check adds to the first plan of a process, imports included, agai
 from __future__ import annotations
 
 import argparse
-import gc
 import hashlib
 import json
 import statistics
@@ -20,6 +19,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bench.measure import collect_as_the_command_does
 from bench.rows import made_manifest
 
 TOOLS = ("first", "second", "third")
@@ -62,7 +62,7 @@ def spent() -> Spent:
     from strands_cli.catalog import discover_catalog
     from strands_cli.planning.machine import lock_check as lock
 
-    gc.set_threshold(200_000, 20, 20)  # as the command does (cli/__init__.py)
+    collect_as_the_command_does()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lay_out(folder)

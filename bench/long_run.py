@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from bench.measure import collect_as_the_command_does
 from strands_cli import app
 from strands_cli.agents.agent_runner import SdkAgentRunner
 from strands_cli.config import load_settings
@@ -129,6 +130,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("what", choices=["resume"])
     parser.add_argument("--pairs", type=int, default=9)
     chosen = parser.parse_args(arguments)
+    collect_as_the_command_does()
     with tempfile.TemporaryDirectory() as folder:
         runs_dir = Path(folder) / "runs"
         runs_dir.mkdir()

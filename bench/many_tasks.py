@@ -26,6 +26,7 @@ from unittest.mock import patch
 from strands import Agent
 
 from bench.engine_alone import SYSTEM, FixedModel, NoPerson
+from bench.measure import collect_as_the_command_does
 from strands_cli import app
 from strands_cli.agents import shared_runs
 from strands_cli.config import load_settings
@@ -97,7 +98,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--pairs", type=int, default=9)
     chosen = parser.parse_args(arguments)
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
-    gc.set_threshold(200_000, 20, 20)  # as the command does (cli/__init__.py); it counts for the bare SDK too
+    collect_as_the_command_does()
     with tempfile.TemporaryDirectory() as folder, patch.object(shared_runs, "model_of", lambda *_: SlowModel()):
         times = asyncio.run(measure(chosen.tasks, chosen.pairs, Path(folder)))
     figure = {"ms": statistics.median(t for t, _ in times) * 1000, "ratio": statistics.median(a / b for a, b in times)}

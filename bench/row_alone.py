@@ -26,7 +26,7 @@ from openai import AsyncOpenAI
 from strands import Agent
 from strands.models.openai import OpenAIModel
 
-from bench.measure import spread_of
+from bench.measure import collect_as_the_command_does, spread_of
 from strands_cli import app
 from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.engine.journal.journal_rows import Answer, Question
@@ -121,6 +121,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("what", choices=["paragraph", "word"])
     parser.add_argument("--pairs", type=int, default=9)
     chosen = parser.parse_args(arguments)
+    collect_as_the_command_does()
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, contextlib.chdir(folder):
         figure = asyncio.run(measured(os.environ["BENCH_URL"], Path(folder), chosen.what, chosen.pairs))

@@ -318,11 +318,10 @@ class SqliteJournal:
     def _read_lazily(self, found: Sequence[Sequence[Any]]) -> Iterator[Row]:
         """Yield rows whose output is decoded when it is first read."""
         is_tolerant = self._is_tolerant
-        for columns in found:
-            read = functools.partial(self._read_output, columns[5], columns[6])
-            with StorageErrors(self.directory):
-                row = row_of(columns, read, is_tolerant=is_tolerant, is_lazy=True)
-            yield row
+        with StorageErrors(self.directory):
+            for columns in found:
+                read = functools.partial(self._read_output, columns[5], columns[6])
+                yield row_of(columns, read, is_tolerant=is_tolerant, is_lazy=True)
 
     def _read_output(self, text: str | None, file: str | None) -> Any:
         with StorageErrors(self.directory):

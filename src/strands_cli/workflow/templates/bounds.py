@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, operators
@@ -16,6 +15,8 @@ from strands_cli.workflow.templates.template_errors import TemplateError
 
 if TYPE_CHECKING:
     from jinja2.compiler import Frame, MacroRef
+
+Result = TypeVar("Result")
 
 # About as many as an interpreter takes in a few seconds.
 MAX_STEPS = 2_000_000
@@ -55,12 +56,11 @@ _PASSING_ON = frozenset({"attr", "d", "default", "first", "last", "max", "min", 
 _left: ContextVar[list[int]] = ContextVar("steps left")
 
 
-@contextmanager
-def counted() -> Iterator[None]:
-    """Bound what is rendered inside."""
+def counted(work: Callable[[], Result]) -> Result:
+    """Return what a rendering returns, which may take so much work and not more."""
     token = _left.set([MAX_STEPS])
     try:
-        yield
+        return work()
     finally:
         _left.reset(token)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 from types import BuiltinMethodType, MethodType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import jinja2
 from jinja2 import nodes
@@ -50,6 +49,8 @@ from strands_cli.workflow.templates.filters import (
 )
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
 from strands_cli.workflow.templates.template_paths import Read, every_read, paths_of
+
+Result = TypeVar("Result")
 
 # In the expressions of one template: to check so many words and signs takes a second or two.
 MAX_TOKENS = 100_000
@@ -147,24 +148,30 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def render(self, text: str, names: Mapping[str, Any]) -> str:
         """Render a template; raises `TemplateError`."""
         template = self.template(text)
-        pieces: list[str] = []
-        size = 0
-        with _errors_of(template), counted():
+
+        def rendered() -> str:
+            pieces: list[str] = []
+            size = 0
             for piece in template.root_render_func(template.new_context(dict(names))):
                 size += len(piece)
                 if size > MAX_OUTPUT:
                     raise TemplateError(f"the output is longer than {MAX_OUTPUT:,} characters")
                 pieces.append(piece)
-        return "".join(pieces)
+            return "".join(pieces)
+
+        return _with_lines(template, rendered)
 
     def value(self, expression: str, names: Mapping[str, Any]) -> Any:
         """Return the value of an expression as JSON can hold it; raises `TemplateError`."""
         template = self.expression(expression)
-        with _errors_of(template), counted():
+
+        def value() -> Any:
             context = template.new_context(dict(names))
             for _ in template.root_render_func(context):
                 pass
             return plain(context.vars["result"])
+
+        return _with_lines(template, value)
 
     def _paths(self, text: str) -> frozenset[Path]:
         """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
@@ -303,11 +310,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError("the template is too large or nested too deeply") from None
 
 
-@contextmanager
-def _errors_of(template: jinja2.Template) -> Iterator[None]:
-    """Turn every error of a rendering into a `TemplateError` with its line."""
+def _with_lines(template: jinja2.Template, work: Callable[[], Result]) -> Result:
+    """Return what a rendering returns, within its bounds; every error of it is a `TemplateError` with its line.
+
+    A function, since a context manager costs as much as a short rendering.
+    """
     try:
-        yield
+        return counted(work)
     except TemplateError as error:
         error.line = error.line or _line_of(template, error)
         raise
