@@ -83,6 +83,43 @@ def test_both_make_the_same_of_a_class(options: dict[str, Any]) -> None:
     assert facts(quick_dataclass.dataclass, options) == facts(dataclasses.dataclass, options)
 
 
+def changeable(dataclass: Decorator, options: dict[str, Any]) -> dict[str, Any]:
+    @dataclass(**options)
+    class Seen:
+        """What was seen; a part of it is not given."""
+
+        a: int
+        b: list[int] = field(default_factory=list)
+        c: dict[str, int] = field(init=False, default_factory=dict)
+        d: str = field(init=False, repr=False, compare=False)
+
+        def __post_init__(self) -> None:
+            self.d = f"<{self.a}>"
+
+    one, same, other = Seen(a=1), Seen(a=1), Seen(a=2)
+    one.b.append(3)
+    one.c["x"] = 1
+    one.a = 5
+    return {
+        "signature": str(inspect.signature(Seen)),
+        "repr": [repr(one), repr(same)],
+        "equal": [same == Seen(a=1), one == same, same == other, same == 3],
+        "own": [same.b, same.c, one.d],
+        "hash": refusal(lambda: hash(one)),
+        "replaced": refusal(lambda: dataclasses.replace(one, c={})),
+        "as dict": dataclasses.asdict(one),
+        "copied": [copy.copy(one) == one, copy.deepcopy(one).b],
+        "match": Seen.__match_args__,  # type: ignore[attr-defined]
+        "dict": hasattr(one, "__dict__"),
+        "missing": refusal(Seen),
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"slots": True}, {"slots": True, "kw_only": True}], ids=str)
+def test_both_make_the_same_of_a_class_whose_objects_change(options: dict[str, Any]) -> None:
+    assert changeable(quick_dataclass.dataclass, options) == changeable(dataclasses.dataclass, options)
+
+
 @pytest.mark.parametrize("dataclass", MAKERS.values(), ids=MAKERS)
 def test_a_class_without_fields(dataclass: Decorator) -> None:
     @dataclass(frozen=True)

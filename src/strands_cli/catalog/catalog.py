@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from strands_cli.catalog.adoption_files import adoption_files, without_claimed
 from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, scan_installed
-from strands_cli.catalog.record_builder import build_records
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Finding, Where
 from strands_cli.quick_dataclass import dataclass
@@ -64,6 +63,8 @@ def join_records(records: Iterable[ToolRecord], seen: Scan) -> Catalog:
 
 
 def _records(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
+    from strands_cli.catalog.record_builder import build_records  # a workflow without tools looks at none
+
     try:
         return build_records(distribution, seen)
     except Exception as error:  # noqa: BLE001 - a fault of one distribution must not hide the others

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.patterns import OrchestratorConfig
 from strands_cli.workflow.placed_steps import strings_in
 from strands_cli.workflow.steps import question_to
 from strands_cli.workflow.templates import Templates
 
+if TYPE_CHECKING:
+    from strands_cli.workflow.patterns import OrchestratorConfig
+
 
 def unread_inputs(spec: WorkflowSpec) -> list[str]:
     """Return the inputs of a workflow whose orchestrator's message and prompt read none of them."""
-    config = spec.pattern.config
-    if not isinstance(config, OrchestratorConfig):
+    config = _config_of(spec)
+    if config is None:
         return []
     names, step, templates = [*spec.inputs.values, *spec.inputs.declared()], config.orchestrator, Templates()
     agent = spec.agents.get(step.agent)
@@ -24,14 +28,19 @@ def unread_inputs(spec: WorkflowSpec) -> list[str]:
 
 def with_inputs(spec: WorkflowSpec) -> WorkflowSpec:
     """Return a workflow whose orchestrator gets the inputs after its message, where it reads none of them."""
-    names, config = unread_inputs(spec), spec.pattern.config
-    if not names or not isinstance(config, OrchestratorConfig):
+    names, config = unread_inputs(spec), _config_of(spec)
+    if not names or config is None:
         return spec
     step, agent = config.orchestrator, spec.agents.get(config.orchestrator.agent)
     message = question_to(step, (agent.prompt if agent is not None else None) or "")
     step = step.model_copy(update={"input": message + _listed(spec, names)})
     pattern = spec.pattern.model_copy(update={"config": config.model_copy(update={"orchestrator": step})})
     return spec.model_copy(update={"pattern": pattern})
+
+
+def _config_of(spec: WorkflowSpec) -> OrchestratorConfig | None:
+    """Return the config of a workflow with an orchestrator; no other pattern is imported to see that."""
+    return cast("OrchestratorConfig", spec.pattern.config) if spec.pattern.type == "orchestrator_workers" else None
 
 
 def _listed(spec: WorkflowSpec, names: list[str]) -> str:

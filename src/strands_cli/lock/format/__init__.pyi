@@ -5,8 +5,8 @@ from strands_cli.lock.format.lock_model import LockedModule as LockedModule
 from strands_cli.lock.format.lock_model import LockedServer as LockedServer
 from strands_cli.lock.format.lock_model import LockedTool as LockedTool
 from strands_cli.lock.format.lock_model import LockedWorkflow as LockedWorkflow
+from strands_cli.lock.format.lock_model import lock_file as lock_file
 from strands_cli.lock.format.lock_reader import LOCK_BROKEN as LOCK_BROKEN
-from strands_cli.lock.format.lock_reader import lock_file as lock_file
 from strands_cli.lock.format.lock_reader import read_lock as read_lock
 from strands_cli.lock.format.lock_writer import line_of as line_of
 from strands_cli.lock.format.lock_writer import render_lock as render_lock

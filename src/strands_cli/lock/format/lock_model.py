@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,6 +13,12 @@ from strands_cli.publishers import Publisher
 FILE_NAME = "strands.lock"
 VERSION = 1
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def lock_file(folder: Path) -> Path:
+    """Return the path of the lock for the workflows of a folder."""
+    return folder / FILE_NAME
+
 
 # Named tuples: defining five dataclasses takes two milliseconds in each command that reads a lock.
 

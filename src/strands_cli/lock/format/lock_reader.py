@@ -41,11 +41,6 @@ class _Fault(Exception):
     """Why a lock cannot be trusted; `read_lock` adds the file."""
 
 
-def lock_file(folder: Path) -> Path:
-    """Return the path of the lock for the workflows of a folder."""
-    return folder / FILE_NAME
-
-
 def read_lock(file: Path) -> Lock | None:
     """Read a lock; None if the file does not exist.
 

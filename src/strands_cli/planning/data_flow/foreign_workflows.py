@@ -47,11 +47,13 @@ def is_installed(file: Path) -> bool:
 
 
 def _differs_from_lock(plan: Plan, digest: str) -> bool:
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.lock.format import lock_file
 
     file = lock_file(plan.project)
     if not file.is_file():
         return False
+    from strands_cli.lock.format import read_lock
+
     with suppress(StrandsCliError):  # a broken lock is reported where it is compared
         lock = read_lock(file)
         known = lock.workflows.get(Path(plan.file).name) if lock is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
@@ -23,8 +23,6 @@ from strands_cli.planning.resolve.custom_source import (
     tool_in,
     tools_in,
 )
-from strands_cli.planning.resolve.http_executors import planned_executors
-from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
 from strands_cli.planning.resolve.planned_skills import planned_skills, renamed_skill
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext, Surroundings
@@ -38,6 +36,7 @@ from strands_cli.planning.resolve.single_tool import (
     with_place,
 )
 from strands_cli.planning.resolve.tool_families import family_of
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError, with_prefix_corrected
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.steps import ToolEntry
@@ -100,8 +99,16 @@ class ToolResolver:
         planners = PartPlanners(self.call_tool, lambda agent_id: self.plan_agent(agent_id, self), self.plan_workflow)
         self.composed = ComposedTools(self.context, planners)
         objects = self._all_objects()
-        self._executors = planned_executors(self.context)
-        self._servers = planned_servers(self.context)
+        declared = self.context.spec.tools
+        # What few workflows have is imported for those.
+        if declared.http_executors:
+            from strands_cli.planning.resolve.http_executors import planned_executors
+
+            self._executors = planned_executors(self.context)
+        if declared.mcp:
+            from strands_cli.planning.resolve.mcp_servers import planned_servers
+
+            self._servers = planned_servers(self.context)
         self._skill = planned_skills(self.context)
         made: tuple[PlannedTool | None, ...] = (*self._executors.values(), *self._servers.values(), self._skill)
         self.workflow_tools = (*objects, *(tool for tool in made if tool is not None))
@@ -229,6 +236,8 @@ class ToolResolver:
         return tuple(tool for one in each for tool in self._from_catalog(ToolRef.parse(one.tool), one, where))
 
     def _server_tool(self, ref: tuple[str, str], entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        from strands_cli.planning.resolve.mcp_servers import resolve_server_tool
+
         return resolve_server_tool(ref, entry, where, self._servers, self.context)
 
     def call_tool(self, ref: str, pointer: str, key: str) -> PlannedTool | None:

@@ -100,7 +100,6 @@ class EvaluatorOptimizer(PatternModel):
     purpose = "Drafts are judged and revised until one is good enough."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset({*REVIEW, "final_score"})
     earlier_at_end = ("history", "last_evaluation", "min_score", "max_iters")
 
     type: Literal["evaluator_optimizer"] = Field(description="The pattern's name.")

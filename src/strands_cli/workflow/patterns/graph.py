@@ -141,7 +141,6 @@ class Graph(PatternModel):
     purpose = "Nodes joined by edges with conditions, cycles allowed; the first node is the entry."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset({"nodes", "terminal_node"})
     earlier_at_end = ("iteration_counts", "execution_path")
     joins_any = True
 

@@ -105,7 +105,6 @@ class OrchestratorWorkers(PatternModel):
     purpose = "An orchestrator hands out tasks, workers do them side by side."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset({*WORK, "reduce_response"})
 
     type: Literal["orchestrator_workers"] = Field(description="The pattern's name.")
     config: OrchestratorConfig = Field(description="Orchestrator and workers.")

@@ -84,7 +84,6 @@ class Parallel(PatternModel):
     purpose = "Branches side by side, then an optional step that joins their answers."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset({"branches"})
     is_bounded = True
 
     type: Literal["parallel"] = Field(description="The pattern's name.")

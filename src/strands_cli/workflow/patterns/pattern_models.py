@@ -1,42 +1,86 @@
-"""The patterns of the format by name; each file here is one pattern."""
+"""The patterns of the format by name; each other file here is one pattern, which is imported where it is asked for."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Union
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, NamedTuple, Union, cast
 
-from pydantic import Discriminator, GetCoreSchemaHandler, Tag
-from pydantic_core import CoreSchema
+from pydantic import Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, Tag, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.patterns.chain import Chain
-from strands_cli.workflow.patterns.evaluator_optimizer import EvaluatorOptimizer
-from strands_cli.workflow.patterns.graph import Graph
-from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorWorkers
-from strands_cli.workflow.patterns.parallel import Parallel
-from strands_cli.workflow.patterns.routing import Routing
-from strands_cli.workflow.patterns.workflow import WorkflowPattern
 from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
 
-PATTERNS: dict[str, type[PatternModel]] = {
-    "chain": Chain,
-    "workflow": WorkflowPattern,
-    "routing": Routing,
-    "parallel": Parallel,
-    "evaluator_optimizer": EvaluatorOptimizer,
-    "orchestrator_workers": OrchestratorWorkers,
-    "graph": Graph,
+
+class _Place(NamedTuple):
+    """Where the model of a pattern is: its module here and its class.
+
+    Attributes:
+        reserved: Names that its templates may use and that inputs should not have.
+    """
+
+    module: str
+    model: str
+    reserved: tuple[str, ...] = ()
+
+
+_REVIEW = ("draft", "current_draft", "evaluation", "current_evaluation", "iteration", "iteration_index", "iterations")
+_WORK = ("orchestrator_response", "subtasks", "task_count", "round_count", "workers", "num_workers", "worker_count")
+_PLACES = {
+    "chain": _Place("chain", "Chain"),
+    "workflow": _Place("workflow", "WorkflowPattern", ("tasks",)),
+    "routing": _Place("routing", "Routing", ("router", "chosen_route")),
+    "parallel": _Place("parallel", "Parallel", ("branches",)),
+    "evaluator_optimizer": _Place("evaluator_optimizer", "EvaluatorOptimizer", (*_REVIEW, "final_score")),
+    "orchestrator_workers": _Place("orchestrator_workers", "OrchestratorWorkers", (*_WORK, "reduce_response")),
+    "graph": _Place("graph", "Graph", ("nodes", "terminal_node")),
 }
+
+
+class _Patterns(Mapping[str, type[PatternModel]]):
+    """The models of patterns by name; a workflow has one, and a model takes a hundredth of a cold command."""
+
+    def __getitem__(self, name: str) -> type[PatternModel]:
+        place = _PLACES[name]
+        module = importlib.import_module(f"strands_cli.workflow.patterns.{place.module}")
+        return cast("type[PatternModel]", getattr(module, place.model))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+PATTERNS: Mapping[str, type[PatternModel]] = _Patterns()
 
 
 class _OneOfPatterns:
     """Validates a pattern as the model that `PATTERNS` has for its `type`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        # Not their schemas, which would build the validators of all of them.
+        choices: dict[Any, Any] = {
+            tag_of(name): core_schema.with_info_plain_validator_function(_reader_of(name)) for name in PATTERNS
+        }
+        return core_schema.tagged_union_schema(choices, _tag)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         tagged = tuple(Annotated[model, Tag(tag_of(name))] for name, model in PATTERNS.items())
-        return handler.generate_schema(Annotated[Union[tagged], Discriminator(_tag)])  # noqa: UP007
+        union: Any = Annotated[Union[tagged], Discriminator(_tag)]  # noqa: UP007
+        return handler(TypeAdapter[Any](union).core_schema)
 
 
 Pattern = Annotated[PatternModel, _OneOfPatterns()]
+
+
+def _reader_of(name: str) -> Callable[[Any, core_schema.ValidationInfo[Any]], PatternModel]:
+    def read(value: Any, info: core_schema.ValidationInfo[Any]) -> PatternModel:
+        return PATTERNS[name].model_validate(value, context=info.context)
+
+    return read
 
 
 def tag_of(name: str) -> str:
@@ -46,12 +90,12 @@ def tag_of(name: str) -> str:
 
 def _tag(value: Any) -> str | None:
     name = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return tag_of(name) if isinstance(name, str) and name in PATTERNS else None
+    return tag_of(name) if isinstance(name, str) and name in _PLACES else None
 
 
 def reserved_names() -> frozenset[str]:
     """Return the names that templates give a meaning somewhere, so that an input should not have them."""
-    return COMMON_NAMES.union(YIELDING, *(model.reserved for model in PATTERNS.values()))
+    return COMMON_NAMES.union(YIELDING, *(place.reserved for place in _PLACES.values()))
 
 
 def hiding_names() -> frozenset[str]:

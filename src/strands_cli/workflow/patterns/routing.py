@@ -91,7 +91,6 @@ class Routing(PatternModel):
     purpose = "A router chooses one of the routes; only that one runs."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset(ROUTER)
     earlier_at_end = ("router_agent",)
 
     type: Literal["routing"] = Field(description="The pattern's name.")

@@ -134,7 +134,6 @@ class WorkflowPattern(PatternModel):
     purpose = "Tasks with dependencies; each starts when its own are done."
     starter = STARTER
     recording = RECORDING
-    reserved = frozenset({"tasks"})
     is_bounded = True
 
     type: Literal["workflow"] = Field(description="The pattern's name.")

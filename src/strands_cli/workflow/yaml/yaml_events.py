@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import yaml
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.phrases import shortened
+from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.yaml.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
 from strands_cli.workflow.yaml.json_spelling import json_as_yaml
 from strands_cli.workflow.yaml.syntax_errors import syntax_error
