@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 IDENTIFIER = r"^[A-Za-z0-9._:-]+$"
 NOTE_PREFIX = "x-"
@@ -25,6 +36,26 @@ def without_notes(value: Any) -> Any:
 
 # A mapping whose keys are names that the author gives to parts of the workflow: agents, nodes, routes, inputs.
 Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
+
+
+class ReadByItself:
+    """The mark of a section that most files do not have: its validator is built when one has it, not with the root's.
+
+    The locations of errors and the JSON Schema are those of the model itself.
+    """
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: Any, info: ValidationInfo) -> Any:
+            return self._model.model_validate(value, context=info.context)
+
+        return core_schema.with_info_plain_validator_function(read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        # Inside another schema it stays one of the definitions, and is not written out at each place.
+        return handler(core_schema.definitions_schema(TypeAdapter[Any](self._model).core_schema, []))
 
 
 class FormatModel(BaseModel):

@@ -6,12 +6,12 @@ import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
-from strands_cli.workflow.base_model import FormatModel, Named
+from strands_cli.workflow.base_model import FormatModel, Named, ReadByItself
 from strands_cli.workflow.meaning import is_earlier
 from strands_cli.workflow.patterns import Chain, Pattern
 from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
@@ -44,21 +44,27 @@ class WorkflowSpec(FormatModel):
         default_factory=Runtime.model_construct, description="The default model, and the limits of a run."
     )
     inputs: Inputs = Field(default_factory=Inputs.model_construct, description="The variables a run takes.")
-    env: Env = Field(default_factory=Env.model_construct, description="Secrets and directories of the machine.")
-    telemetry: Telemetry = Field(
+    env: Annotated[Env, ReadByItself(Env)] = Field(
+        default_factory=Env.model_construct, description="Secrets and directories of the machine."
+    )
+    telemetry: Annotated[Telemetry, ReadByItself(Telemetry)] = Field(
         default_factory=Telemetry.model_construct, description="Where traces go, and what they omit."
     )
-    context_policy: ContextPolicy = Field(
+    context_policy: Annotated[ContextPolicy, ReadByItself(ContextPolicy)] = Field(
         default_factory=ContextPolicy.model_construct, description="How context stays small."
     )
-    skills: tuple[Skill, ...] = Field(default=(), description="Folders of instructions, loaded on demand.")
-    tools: Tools = Field(default_factory=Tools.model_construct, description="The tools of the workflow.")
+    skills: tuple[Annotated[Skill, ReadByItself(Skill)], ...] = Field(
+        default=(), description="Folders of instructions, loaded on demand."
+    )
+    tools: Annotated[Tools, ReadByItself(Tools)] = Field(
+        default_factory=Tools.model_construct, description="The tools of the workflow."
+    )
     agents: Named[AgentSpec] = Field(
         default_factory=dict, description="The agents, by id; steps that only call tools need none."
     )
     pattern: Pattern = Field(description="How the agents work together.")
     outputs: Outputs = Field(default_factory=Outputs.model_construct, description="Files the run writes.")
-    security: Security = Field(
+    security: Annotated[Security, ReadByItself(Security)] = Field(
         default_factory=Security.model_construct, description="Restrictions on the workflow's tools."
     )
 
