@@ -65,7 +65,8 @@ class _OneOfPatterns:
         choices: dict[Any, Any] = {
             tag_of(name): core_schema.with_info_plain_validator_function(_reader_of(name)) for name in PATTERNS
         }
-        return core_schema.tagged_union_schema(choices, _tag)
+        # A union would look for the model that fits a value again, and take what a model has worked out for a field.
+        return core_schema.tagged_union_schema(choices, _tag, serialization=core_schema.simple_ser_schema("any"))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         tagged = tuple(Annotated[model, Tag(tag_of(name))] for name, model in PATTERNS.items())
