@@ -94,6 +94,7 @@ class FormFinder:
             for key in {key for char in form.plain(0) + form.parts[0] for key in _first_keys(char)}:
                 self._by_first.setdefault(key, []).append(form)
         self._search = re.compile(_starts(forms)).search
+        self._search_end = re.compile("|".join((*_plain_starts(forms, "|\\Z"), r"[%&=\\]"))).search
         self._by_escape: dict[str, tuple[Form, ...]] = {}
         self._heads: dict[int, re.Pattern[str]] = {}  # by form, made where one may begin
 
@@ -134,12 +135,15 @@ class FormFinder:
             places.append(found.start())
             place = found.start() + 1
         begun = [place for place in places if any(_may_go_on(one, text, place) for one in self._at(text, place))]
-        # An escape near the end may have been cut, so that it could be that of any character.
-        for place in range(tail, len(text)):
+        place = tail
+        while (found := self._search_end(text, place)) is not None:
+            place = found.start()
             plain = self._plain.get(text[place], [])
+            # An escape near the end may have been cut, so that it could be that of any character.
             forms = [*plain, *self._escaped] if text[place] in "%&=\\" else plain
             if any(_may_go_on(one, text, place) for one in forms):
                 begun.append(place)
+            place += 1
         return begun
 
     def _at(self, text: str, place: int) -> Collection[Form]:
@@ -164,11 +168,6 @@ def _starts(forms: list[Form]) -> str:
 
     Each of its alternatives begins with one character, not a repeat of it: for such ones the library looks quickly.
     """
-    following: dict[str, dict[str, None]] = {}
-    for form in forms:
-        for lead in form.plain(0):
-            following.setdefault(lead, {})[_after(form, 1)] = None
-    plain = [f"{re.escape(lead)}(?:{'|'.join(rests)})" for lead, rests in following.items()]
     leads = {char for form in forms if form.between is _WRAP for char in form.plain(0)}
     first = "|".join(sorted({f"{byte:02x}" for char in leads for one in _encodings(char) for byte in one[:1]} | {"5c"}))
     octal = "|".join(sorted({f"{byte:03o}" for char in leads for one in _encodings(char) for byte in one[:1]}))
@@ -181,15 +180,24 @@ def _starts(forms: list[Form]) -> str:
         f"=(?i:{first})",
         f"\\\\\\\\{{0,15}}(?:{strings})",
     ]
-    return "|".join((*plain, *escaped))
+    return "|".join((*_plain_starts(forms), *escaped))
 
 
-def _after(form: Form, index: int) -> str:
+def _plain_starts(forms: list[Form], end: str = "") -> list[str]:
+    """Return the expressions for the first characters of forms as they are; `end` is what may be instead of more."""
+    following: dict[str, dict[str, None]] = {}
+    for form in forms:
+        for lead in form.plain(0):
+            following.setdefault(lead, {})[_after(form, 1, end)] = None
+    return [f"{re.escape(lead)}(?:{'|'.join(rests)})" for lead, rests in following.items()]
+
+
+def _after(form: Form, index: int, end: str = "") -> str:
     """Return the expression for what follows the characters of a form before an index: more of them, or an escape."""
     if index == min(_FIRST, len(form.parts)):
         return ""
     apart = "%&=+'\"\\\r\n\0" + ("" if form.between is _WRAP else " \t:,-0")
-    return f"(?:[{_class(form.plain(index))}]{_after(form, index + 1)}|[{_class(apart)}])"
+    return f"(?:[{_class(form.plain(index))}]{_after(form, index + 1, end)}|[{_class(apart)}]{end})"
 
 
 def _first_keys(char: str) -> Iterator[tuple[str, int]]:
