@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import Catalog, ToolRecord, discover_catalog
-from strands_cli.catalog import catalog as catalog_module
+from strands_cli.catalog import Catalog, ToolRecord, discover_catalog, record_builder
 from strands_cli.catalog.distributions.entry_points import Distribution, Scan
 from tests.distributions import (
     SCHEMA,
@@ -316,14 +315,14 @@ def test_whatever_one_distribution_provokes_the_others_are_listed(
 ) -> None:
     sound(tmp_path, "good")
     sound(tmp_path, "worse")
-    build = catalog_module.build_records
+    build = record_builder.build_records
 
     def fail_on_one(distribution: Distribution, seen: Scan) -> list[ToolRecord]:
         if distribution.name == "strands-tool-worse":
             raise RuntimeError("nobody foresaw this")
         return build(distribution, seen)
 
-    monkeypatch.setattr(catalog_module, "build_records", fail_on_one)
+    monkeypatch.setattr(record_builder, "build_records", fail_on_one)
     found = catalog(tmp_path)
     assert [record.name for record in found.tools] == ["good"]
     assert "nobody foresaw this" in found.findings[0].message

@@ -23,6 +23,8 @@ from strands_cli.planning.resolve.custom_source import (
     tool_in,
     tools_in,
 )
+from strands_cli.planning.resolve.http_executors import planned_executors
+from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
 from strands_cli.planning.resolve.planned_skills import planned_skills, renamed_skill
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext, Surroundings
@@ -99,16 +101,8 @@ class ToolResolver:
         planners = PartPlanners(self.call_tool, lambda agent_id: self.plan_agent(agent_id, self), self.plan_workflow)
         self.composed = ComposedTools(self.context, planners)
         objects = self._all_objects()
-        declared = self.context.spec.tools
-        # What few workflows have is imported for those.
-        if declared.http_executors:
-            from strands_cli.planning.resolve.http_executors import planned_executors
-
-            self._executors = planned_executors(self.context)
-        if declared.mcp:
-            from strands_cli.planning.resolve.mcp_servers import planned_servers
-
-            self._servers = planned_servers(self.context)
+        self._executors = planned_executors(self.context)
+        self._servers = planned_servers(self.context)
         self._skill = planned_skills(self.context)
         made: tuple[PlannedTool | None, ...] = (*self._executors.values(), *self._servers.values(), self._skill)
         self.workflow_tools = (*objects, *(tool for tool in made if tool is not None))
@@ -236,8 +230,6 @@ class ToolResolver:
         return tuple(tool for one in each for tool in self._from_catalog(ToolRef.parse(one.tool), one, where))
 
     def _server_tool(self, ref: tuple[str, str], entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        from strands_cli.planning.resolve.mcp_servers import resolve_server_tool
-
         return resolve_server_tool(ref, entry, where, self._servers, self.context)
 
     def call_tool(self, ref: str, pointer: str, key: str) -> PlannedTool | None:
