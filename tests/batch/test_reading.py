@@ -313,3 +313,22 @@ def test_a_format_must_be_known_and_a_file_must_be_there(tmp_path: Path) -> None
     ):
         with pytest.raises(UsageError):
             row_source.open_rows(str(source), chosen)
+
+
+@pytest.mark.parametrize("inputs", ["", "inputs: {required: {count: integer}}\n"])
+def test_the_fix_for_an_undeclared_column_lists_what_is_declared(tmp_path: Path, inputs: str) -> None:
+    flow = (
+        FLOW[: FLOW.index("inputs:")] + inputs + FLOW[FLOW.index("agents:") :].replace("{{ topic }} {{ count }}", "x")
+    )
+    (tmp_path / "rows.csv").write_text("count,zebra\n1,x\n" if inputs else "zebra\nx\n")
+    with (
+        pytest.raises(InvalidInput) as caught,
+        read_rows(
+            RowsFile(str(tmp_path / "rows.csv")), planned_flow(flow, RunRequest()), loaded_flow(flow), RunRequest()
+        ) as rows,
+    ):
+        list(rows)
+    (found, *_) = caught.value.findings
+    assert found.fix is not None
+    assert "--ignore zebra" in found.fix
+    assert found.fix.endswith("there are: count" if inputs else "--ignore zebra")

@@ -95,6 +95,38 @@ def test_servers_are_stopped_when_the_run_fails(site: Site) -> None:
     assert site.alive() == []
 
 
+@pytest.mark.parametrize(
+    "printed",
+    ["<!DOCTYPE html>", "<html><title>Sign in</title>", "HTTP/1.1 200 OK", "Traceback (most recent call last):"],
+)
+def test_a_program_that_prints_what_no_server_does_is_not_waited_for(
+    site: Site, monkeypatch: pytest.MonkeyPatch, printed: str
+) -> None:
+    monkeypatch.setattr(mcp_process, "SILENT_S", 0.1)
+    monkeypatch.setattr(mcp_process, "AFTER_TRACEBACK_S", 0.2)
+    words = f"echo started; echo {shlex.quote(printed)}; echo more; exec sleep 600"
+    site.add(settings={"startup_timeout": SECONDS, "command": "sh", "args": ["-c", words]})
+    began = time.monotonic()
+    ran = site.run()
+    assert ran.error is not None
+    assert ran.error.exit_code == ExitCode.NOT_EQUIPPED
+    assert f"{printed} more" in ran.error.message
+    assert time.monotonic() - began < SECONDS / 2
+
+
+@pytest.mark.parametrize("printed", ["Loading the model", "Traceback (most recent call last):", "<3 welcome"])
+def test_a_slow_server_may_log_before_it_answers(site: Site, monkeypatch: pytest.MonkeyPatch, printed: str) -> None:
+    monkeypatch.setattr(mcp_process, "SILENT_S", 0.1)
+    entry = site.add(calls={"read": {"text": "a page"}})
+    words = (
+        f"echo {shlex.quote(printed)}; sleep 1; echo going on; exec {shlex.join([entry['command'], *entry['args']])}"
+    )
+    entry |= {"command": "sh", "args": ["-c", words]}
+    ran = site.run(("read", {}))
+    assert ran.error is None, ran.error
+    assert "a page" in site.results()[0]
+
+
 def test_a_server_that_never_answers_is_named_with_its_last_words(site: Site) -> None:
     # A shell says its words sooner than Python starts, also on a busy machine.
     log = site.world.folder / "docs.log"

@@ -137,7 +137,7 @@ SPOILED: dict[str, tuple[str, str, int]] = {
         4,
     ),
     "default of an input that is never missing": (
-        with_line("inputs: {optional: {topic: string, tone: string}}", instead_of=INPUTS).replace(
+        with_line("inputs: {optional: {topic: {type: string, default: x}, tone: string}}", instead_of=INPUTS).replace(
             "{{ topic }}", "{{ topic }} {{ tone | default('plain') }}"
         ),
         "no-effect",
@@ -156,6 +156,11 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "boolean as Python has it": (
         with_line("inputs: {required: {topic: boolean}}", instead_of=INPUTS),
         "python-boolean",
+        10,
+    ),
+    "optional input that prints None": (
+        with_line("inputs: {optional: {topic: string}}", instead_of=INPUTS),
+        "prints-none",
         10,
     ),
     "secret in the form of a shell": (

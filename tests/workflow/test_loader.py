@@ -27,7 +27,7 @@ EXPECTED_WARNINGS = {
     "evaluator_optimizer.yaml": {"no-effect"},
     "graph_dead_end.yaml": {"no-else"},
     "oddities.yaml": {"earlier-file", "no-effect", "undeclared-variable"},
-    "everything.yaml": {"earlier-file", "no-effect", "python-boolean", "unused-agent"},
+    "everything.yaml": {"earlier-file", "no-effect", "prints-none", "python-boolean", "unused-agent"},
 }
 
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow.checks import CONCURRENT_MEMORY, LOST_CONVERSATION, UNDECLARED_VARIABLE, UNUSED_AGENT
+from strands_cli.workflow.checks import (
+    CONCURRENT_MEMORY,
+    LOST_CONVERSATION,
+    PRINTS_NONE,
+    UNDECLARED_VARIABLE,
+    UNUSED_AGENT,
+)
 from strands_cli.workflow.files import BAD_RECORDING
 from strands_cli.workflow.findings import (
     DUPLICATE_ID,
@@ -80,6 +86,7 @@ _UNTRUE = {
     r"/agents/[^/]+(/tools.*)?": (UNUSED_AGENT,),
     r"/agents/[^/]+/\$ref": (MISSING_KEY,),
     r"/inputs(/required|/optional|/values)?|/tools/composite.*|/pattern.*/vars": (UNDECLARED_VARIABLE,),
+    r"/inputs/optional.+": (PRINTS_NONE,),
     r"/env(/secrets.*)?": (NO_EFFECT, UNKNOWN_SECRET),
     r"/tools.*": (UNKNOWN_SERVER, UNUSED_AGENT),
     r"/(pattern|agents|version|context_policy).*": (LOST_CONVERSATION,),

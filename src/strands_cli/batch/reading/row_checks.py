@@ -182,8 +182,8 @@ class RowCheck:
 
     def _meant(self, name: str) -> str | None:
         """Return the fix for a name that the workflow does not declare."""
-        listed = f"declare it, or --ignore {shlex.quote(name)}; there are: {', '.join(self._names) or 'none'}"
-        return suggest(name, self._names, listed)
+        there = f"; there are: {', '.join(self._names)}" if self._names else ""
+        return suggest(name, self._names, f"declare it under `inputs`, or --ignore {shlex.quote(name)}{there}")
 
     def _without_ignoring(self, name: str) -> str | None:
         """Return the fix for an input that lacks its value since its column is ignored; None for another one."""

@@ -226,7 +226,7 @@ def _updated_one(old: Lock, now: Lock, name: str) -> Lock:
     known = dict.fromkeys((*now.names, *old.names))
     wanted = name if name in known else normalise(name)
     if wanted not in known:
-        fix = suggest(name, known, f"there are: {', '.join(known) or 'none'}")
+        fix = suggest(name, known, f"there are: {', '.join(known)}" if known else "strands lock writes one first")
         raise UsageError(f"neither the lock nor a workflow here has '{name}'", fix=fix)
     parts = {
         part: {key: one for key, one in {**getattr(old, part), wanted: getattr(now, part).get(wanted)}.items() if one}

@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 import anyio
 
+from strands_cli.phrases import shortened
 from strands_cli.subprocesses import end_group
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 from strands_cli.tools.mcp.read_lines import Requests, messages_in
@@ -48,6 +50,13 @@ INHERITED = (
     "USERPROFILE",
     "WINDIR",
 )
+# What a program prints that does not speak the protocol, before any message; other lines may be a log. And how long
+# it may be silent after that: a traceback may be one that a server has logged before it goes on.
+_NO_SERVER = re.compile(
+    rb"\s*(?:<!doctype\b|<html\b|<\?xml\b|HTTP/\d)|(Traceback \(most recent call last\):)", re.IGNORECASE
+)
+SILENT_S, AFTER_TRACEBACK_S = 3.0, 10.0
+_SHOWN = 200
 # How long a server has to end after its stdin is closed, and then after the signal to end.
 END_S, TERM_S = 2.0, 1.0
 _LOOK_S = 0.01
@@ -116,11 +125,17 @@ def _tied(command: list[str]) -> list[str]:
 
 async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: Requests, link: Link) -> None:
     """Hand on each message of the server, until it ends or sends what is too large."""
-    stdout = _pipe(process.stdout)
+    stdout, patience_s, answers = _pipe(process.stdout), None, False
+    printed = b""
     async with to_session:
         while True:
             try:
-                line = await stdout.readline()
+                line = await asyncio.wait_for(stdout.readline(), patience_s)
+            except TimeoutError:
+                what = " ".join(printed.decode("utf-8", "replace").split())
+                link.fault = f"it does not speak MCP on its stdout, where it printed: {shortened(what, _SHOWN)}"
+                end_group(process.pid)
+                break
             except ValueError:
                 link.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES:,} bytes"
                 end_group(process.pid)
@@ -133,6 +148,11 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: 
                 break
             if not messages:
                 link.remember(line)  # many a program prints a greeting
+            answers = answers or bool(messages)
+            if not answers and (found := _NO_SERVER.match(line)) is not None:
+                patience_s = max(patience_s or 0.0, AFTER_TRACEBACK_S if found[1] else SILENT_S)
+            patience_s = None if answers else patience_s
+            printed = (printed + line)[:_SHOWN] if patience_s else b""
             for message in messages:
                 with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await to_session.send(message)

@@ -174,7 +174,11 @@ class _Group:
             return [loaded for tool, raw in each if (loaded := self._sound(tool, raw)) is not None]
         if planned.member not in self._raw:
             known = list(self.server.tools)
-            fix = suggest(planned.member, known, f"it has: {', '.join(known[:_SHOWN]) or 'none'}")
+            fix = suggest(
+                planned.member,
+                known,
+                f"it has: {', '.join(known[:_SHOWN])}" if known else "it offers no tools; check its own settings",
+            )
             raise NotEquipped(f"the MCP server '{self.server.settings.id}' has no tool '{planned.member}'", fix=fix)
         raw = self._raw[planned.member]
         if problem := _oversize(raw):

@@ -1,3 +1,4 @@
+from strands_cli.workflow.checks.check_comparisons import PRINTS_NONE as PRINTS_NONE
 from strands_cli.workflow.checks.check_memory import CONCURRENT_MEMORY as CONCURRENT_MEMORY
 from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION as LOST_CONVERSATION
 from strands_cli.workflow.checks.check_pattern import UNUSED_AGENT as UNUSED_AGENT

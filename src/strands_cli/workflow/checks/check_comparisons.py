@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from strands_cli.errors import Code, Finding, suggest
@@ -29,7 +30,13 @@ PYTHON_BOOLEAN = Code(
     "A template prints a boolean input as Python has it: `True` or `False`.",
     "Write `| lower` behind it for `true` or `false`, as in version 0; or `{% if %}` for words of your own.",
 )
+PRINTS_NONE = Code(
+    "prints-none",
+    "A template prints an optional input without a default, which is the word `None` where the input has no value.",
+    "Give the input a default, or write `{{ NAME or '' }}`.",
+)
 _RESULTS = ("steps", "tasks", "nodes", "branches", "workers")
+_ARGUMENT = re.compile(r"/(input|vars)/")
 # Words of other programs for the same.
 _MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), "error": "failed"}
 
@@ -52,12 +59,27 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
         elif as_it_is and len(path) == 1 and path[0] not in site.scope and _is_python_boolean(str(path[0]), spec):
             message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
             yield Finding(PYTHON_BOOLEAN, message, where, f"write `{path[0]} | lower` for `true` or `false`", "warning")
+        elif as_it_is and len(path) == 1 and _may_print_none(str(path[0]), site, templates, spec):
+            message = f"`{path[0]}` is optional and has no default: without a value it prints as `None`"
+            fix = f"give it a `default` under `inputs`, such as '', or write `{path[0]} or ''`"
+            yield Finding(PRINTS_NONE, message, where, fix, "warning")
     for name in () if spec.is_earlier else templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
         if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
             fix = f"give it a `default` under `inputs`, or write `{name} or ...` and `if {name}`"
             yield Finding(NO_EFFECT, message, where, fix, "warning")
+
+
+def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowSpec) -> bool:
+    """Return whether a name is an input without a value or a default that a template does not ask for before."""
+    given = spec.inputs.optional.get(name)
+    if given is None or given.default is not None or spec.is_earlier:
+        return False
+    # An argument that is nothing but the input is its value, and no text.
+    is_value = _ARGUMENT.search(site.pointer) is not None and templates.is_lone(site.text)
+    elsewhere = {*site.scope, *spec.inputs.values, *spec.inputs.required}
+    return not is_value and name not in elsewhere | templates.asked_in(site.text)
 
 
 def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:

@@ -182,6 +182,19 @@ class Templates:
 
         return list(dict.fromkeys(assumed_missing(tree)))
 
+    def asked_in(self, text: str) -> frozenset[str]:
+        """Return the names that the conditions of `if` in a template use."""
+        tree = self._tree_of(text, is_condition=False) if "if" in text else None
+        if tree is None:
+            return frozenset()
+        from strands_cli.workflow.templates.template_words import asked_names
+
+        return frozenset(asked_names(tree))
+
+    def is_lone(self, text: str) -> bool:
+        """Return whether a template is one expression, whose value it has, and no text."""
+        return self._lone_expression(text) is not None
+
     def _tree_of(self, text: str, *, is_condition: bool) -> Any:
         """Return the tree of a template or condition, or None where it has none."""
         if is_condition:

@@ -43,6 +43,12 @@ def assumed_missing(tree: nodes.Template) -> Iterator[str]:
             yield test.node.name
 
 
+def asked_names(tree: nodes.Template) -> Iterator[str]:
+    """Yield each name in the condition of an `if`."""
+    for asked in tree.find_all(nodes.If):
+        yield from (one.name for one in (asked.test, *asked.test.find_all(nodes.Name)) if isinstance(one, nodes.Name))
+
+
 def printed_paths(tree: nodes.Template) -> Iterator[tuple[Path, bool]]:
     """Yield each path that is printed as it is, or as a text of other letters; and whether as it is."""
     for output in tree.find_all(nodes.Output):

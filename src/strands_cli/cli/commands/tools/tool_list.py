@@ -157,5 +157,5 @@ def _explain_empty_list(catalog: Catalog, wanted: Mapping[str, str]) -> None:
 
     for field, value in wanted.items():
         known = sorted({getattr(record, field) or "" for record in catalog.tools} - {""})
-        there = f"there are: {', '.join(known) or 'none'}"
+        there = f"there are: {', '.join(known)}" if known else f"omit --{field}: no tool here has one"
         say(f"no tool has the {field} '{value}'\n  fix: {suggest(value, known, there)}")

@@ -1,0 +1,43 @@
+"""Which templates print an optional input that may have no value."""
+
+from __future__ import annotations
+
+import pytest
+
+from strands_cli import app
+
+FLOW = """
+version: {version}
+name: flow
+inputs: {{optional: {{who: string, age: integer, place: {{type: string, default: here}}}}, values: {{known: x}}}}
+agents: {{a: {{prompt: You write., tools: []}}}}
+pattern: {{type: chain, config: {{steps: [{step}]}}}}
+"""
+AGENT = "{{agent: a, input: '{text}'}}"
+
+
+def warned(step: str, version: object = 1) -> list[str]:
+    loaded = app.load("<flow>", FLOW.format(version=version, step=step))
+    return [found.message.split("`")[1] for found in loaded.findings if found.code == "prints-none"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Hi {{ who }}", ["who"]),
+        ("{{ who }}, {{ age }} in {{ place }}", ["who", "age"]),
+        ("{% if place %}{{ who }}{% endif %}", ["who"]),
+        ("{% if who %}Hi {{ who }}{% endif %}", []),
+        ("{% if age and age > 3 %}{{ age }}{% endif %}", []),
+        ('{{ who or "you" }} {{ who | tojson }} {{ known }} {{ place }}', []),
+    ],
+)
+def test_what_a_template_prints_without_asking_for_it(text: str, names: list[str]) -> None:
+    assert warned(AGENT.format(text=text)) == names
+    assert warned(AGENT.format(text=text), version=0) == []
+
+
+def test_an_argument_that_is_an_input_has_its_value() -> None:
+    call = '{{tool: native:file_write, input: {{path: x, content: "{}"}}}}'
+    assert warned(call.format("{{ who }}")) == []
+    assert warned(call.format("Hi {{ who }}")) == ["who"]
