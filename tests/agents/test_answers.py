@@ -694,6 +694,40 @@ def test_tokens_that_are_not_reported_are_estimated_and_a_budget_of_them_stops()
     assert usage.counts()["estimated_tokens"] == usage.total_tokens
 
 
+FAILED = response(
+    "failed",
+    response={
+        "id": "r",
+        "error": {"code": "server_error", "message": "no"},
+        "usage": {"input_tokens": 7, "output_tokens": 2},
+    },
+)
+REPORTED: dict[str, tuple[Sequence[bytes], Usage]] = {
+    "openai cut after its usage": ([chunk({"content": "half "}), usage()], Usage(10, 5)),
+    "llamacpp with usage in each event": (
+        [chunk({"content": "half "}, usage={"prompt_tokens": 9, "completion_tokens": number}) for number in (1, 2)],
+        Usage(9, 2),
+    ),
+    "anthropic cut in its text": ([STARTED, *block("half ")[:2]], Usage(10, 1)),
+    "anthropic cut before its end": ([STARTED, *block("half "), stopped()[0]], Usage(10, 5)),
+    "openai_responses that failed": ([text_piece("half "), FAILED], Usage(7, 2)),
+    "openai cut without counts": ([chunk({"content": "half "})], Usage()),
+}
+
+
+@pytest.mark.parametrize("case", REPORTED)
+def test_tokens_that_a_failed_attempt_has_reported_count(case: str) -> None:
+    provider, (parts, reported) = case.partition(" ")[0], REPORTED[case]
+    whole = Call(provider, WELL[provider]).row.usage
+    call = Call(provider, Reply(parts), WELL[provider])
+    assert call.text == "well"
+    assert call.context.budget.usage == call.row.usage == whole + reported
+    assert call.context.budget.model_calls == (1 if reported.is_unknown else 2)
+    failed = Call(provider, Reply(parts))
+    assert failed.row.status == "failed"
+    assert failed.context.budget.usage == reported + reported
+
+
 PROXY = "http://user:secret@127.0.0.1:9"
 
 

@@ -12,6 +12,7 @@ from strands.models import Model
 from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, hear_reasons, is_unfinished
 from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.agents.model.reported_usage import hear_usage, reported_usage
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
 from strands_cli.agents.model.token_estimate import with_estimates
@@ -263,14 +264,18 @@ class JournaledModel(Model):
             async with scope.run.provider_limits.turn(self._settings.provider) as waited:
                 started = await self._begin(effect, waited, started, is_first=not retries.failed)
                 hear_reasons()
+                hear_usage()
+                usage = Usage()
                 try:
                     events = await self._turn(effect, ask(), request["messages"])
                     usage = self._usage_of(events, request)
                     fault = self._fault_of(events)
                     if fault is not None and not (self._may_follow(fault) and retries.is_last):
-                        self._spend(effect, usage)
                         raise fault
                 except Exception as error:
+                    usage = reported_usage() if usage.is_unknown else usage
+                    if not usage.is_unknown:  # of a stream that was cut off after its server had reported tokens, too
+                        self._spend(effect, usage)
                     reason = shortened(self._redactor.text(reason_of(error, self._settings)), MAX_REASON)
                     wait = retries.wait_after(error, scope.now())
                     if wait is None:

@@ -19,6 +19,7 @@ from strands_cli.agents.model.client_errors import (
 )
 from strands_cli.agents.model.environment_proxy import Proxy
 from strands_cli.agents.model.protocols import PROTOCOLS
+from strands_cli.agents.model.reported_usage import tell_usage
 from strands_cli.joined_halves import as_private, has_halves, whole
 
 # A field of a server-sent event, or a comment. https://html.spec.whatwg.org/multipage/server-sent-events.html
@@ -186,6 +187,7 @@ class ReadAnswer:
 
     def _read(self, value: Mapping[str, Any], *, is_error: bool = False) -> Sequence[Mapping[str, Any]]:
         """Return an event as the client can read it."""
+        tell_usage(value)
         read = self._protocol.read(self._whole_texts(value))
         if self._protocol.fault is not None:
             raise self._protocol.fault
@@ -228,6 +230,7 @@ class ReadAnswer:
             raise cut_off(self._host) if _is_cut(body) else self._other(body)
         if not value.get("choices") and is_error_of(value, True):
             raise self._reported(value)
+        tell_usage(value)
         changed = self._protocol.read_whole(value)
         if self._is_stream and self._protocol.is_known:
             raise AnswerFault(
