@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from strands_cli.agents.model.answer_faults import AnswerFault
 from strands_cli.agents.model.checked_transport import _stream_class
-from strands_cli.agents.model.plain_events import PLAIN_CHAT
+from strands_cli.agents.model.plain_events import PLAIN_CHAT, PlainPieces
 from strands_cli.agents.model.protocols import Chat
 from strands_cli.agents.model.read_answer import ReadAnswer
 
@@ -63,6 +63,23 @@ def test_a_piece_of_a_text_is_plain(value: Any, is_narrow: bool) -> None:
 @pytest.mark.parametrize("value", OTHERS)
 def test_what_has_more_to_say_is_not_plain(value: Any, is_narrow: bool) -> None:
     assert not PLAIN_CHAT.fullmatch(event(value, is_narrow=is_narrow))
+
+
+@given(
+    values=st.lists(
+        st.sampled_from([*PLAIN, *OTHERS[:6], chunk({"reasoning_content": 'its "content": "x"', "content": "y"})])
+        | st.text('ab"\\\n\x00é{}:,').map(lambda text: chunk({"content": text}))
+        | st.text('a"\\').map(lambda text: chunk({"content": text, "role": '"content": "'}, obfuscation=text)),
+        max_size=12,
+    ),
+    data=st.data(),
+)
+def test_pieces_in_a_row_are_known_as_each_by_itself(values: list[Any], data: st.DataObject) -> None:
+    pieces = PlainPieces(PLAIN_CHAT)
+    for value in values:
+        sent = event(value) * data.draw(st.integers(1, 2))
+        raw = data.draw(st.sampled_from([sent, sent.replace(b"\\", b""), sent.replace(b"ab", b'"')]))
+        assert pieces.has(raw) == (PLAIN_CHAT.fullmatch(raw) is not None)
 
 
 def passed_on(body: bytes, cuts: list[int], *, is_plain_known: bool) -> Any:

@@ -167,6 +167,9 @@ class RedactedStream:
 
     def _without_secrets(self, piece: str, finder: FormFinder) -> str:
         text, shown, done = self._unread + piece, "", 0
+        if finder.has_none_in(text):  # as most pieces
+            self._unread = ""
+            return text
         beginnings = finder.beginnings(text)
         while (found := finder.find(text, done)) is not None:
             start, end = found

@@ -127,6 +127,10 @@ class FormFinder:
             place = self.find(text, done)
         return "".join((*pieces, text[done:]))
 
+    def has_none_in(self, text: str) -> bool:
+        """Return whether it is certain that a text holds no form, and ends with the beginning of none."""
+        return self._search(text) is None and self._search_end(text, max(0, len(text) - _TAIL)) is None
+
     def beginnings(self, text: str) -> list[int]:
         """Return the places in a text from which on it may be the beginning of a form whose end is yet to come."""
         first, tail = max(0, len(text) - self.longest), max(0, len(text) - _TAIL)

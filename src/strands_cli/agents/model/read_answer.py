@@ -18,6 +18,7 @@ from strands_cli.agents.model.client_errors import (
     words_in,
 )
 from strands_cli.agents.model.environment_proxy import Proxy
+from strands_cli.agents.model.plain_events import PlainPieces
 from strands_cli.agents.model.protocols import PROTOCOLS
 from strands_cli.agents.model.reported_usage import tell_usage
 from strands_cli.joined_halves import as_private, has_halves, whole
@@ -55,6 +56,7 @@ class ReadAnswer:
         self._buffer = b""
         self._event: list[bytes] = []
         self._is_over = False
+        self._plain = None if self._protocol.plain is None else PlainPieces(self._protocol.plain)
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk; return what can be passed on.
@@ -79,10 +81,9 @@ class ReadAnswer:
 
     def _is_plain(self, chunk: bytes) -> bool:
         """Return whether a chunk continues a text, and does nothing else."""
-        plain = self._protocol.plain
-        if plain is None or self._form != "events" or self._buffer or self._event or not self._protocol.is_known:
+        if self._plain is None or self._form != "events" or self._buffer or self._event or not self._protocol.is_known:
             return False
-        return not self._protocol.has_ended and plain.fullmatch(chunk) is not None
+        return not self._protocol.has_ended and self._plain.has(chunk)
 
     def end(self) -> bytes:
         """Return the rest at the end of the body.
