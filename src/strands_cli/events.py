@@ -238,9 +238,14 @@ class HumanAnswered(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunWarning(Event):
-    """A warning that does not stop the run: a budget is nearly spent, a tool was not closed."""
+    """A warning that does not stop the run: a budget is nearly spent, a tool was not closed.
+
+    One with a `code` is among the findings of the run's JSON, with its `fix`.
+    """
 
     message: str
+    code: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +257,8 @@ class ArtifactWritten(Event):
     size: int
 
 
+# In the detail of a model turn: the reason of its end, where that is not known.
+UNKNOWN_END_OF_ROW = "unknown_end"
 # The marks in the detail of a denied call: that a person could have allowed it, and what `--allow` takes for it.
 NO_PERSON, ALLOWED_BY = "no_person", "allowed_by"
 # What denies calls in place of a person.

@@ -16,7 +16,7 @@ from strands_cli.agents.model.read_answer import ReadAnswer
 from strands_cli.engine.effects.budget import StepLimits
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Row
-from strands_cli.events import ModelRetried, ModelText, Usage
+from strands_cli.events import ModelRetried, ModelText, RunWarning, Usage
 from strands_cli.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
 from strands_cli.workflow.agent_sections import AgentLimits
@@ -726,6 +726,35 @@ def test_tokens_that_a_failed_attempt_has_reported_count(case: str) -> None:
     failed = Call(provider, Reply(parts))
     assert failed.row.status == "failed"
     assert failed.context.budget.usage == reported + reported
+
+
+ODD_ENDS: dict[str, Reply] = {
+    "openai": chat("well", "weird"),
+    "llamacpp": chat("well", "weird"),
+    "anthropic": Reply([STARTED, *block("well"), *stopped("weird")]),
+    "ollama": Reply([line({"role": "assistant", "content": "well"}, done=True, done_reason="weird")], LINES),
+    "gemini": Reply([gemini("well", "WEIRD")]),
+}
+
+
+@pytest.mark.parametrize(("provider", "reply"), per_provider(ODD_ENDS))
+def test_an_answer_with_an_unknown_end_is_used_with_a_warning(provider: str, reply: Reply) -> None:
+    call = Call(provider, reply)
+    assert call.text == "well"
+    (warning,) = call.context.of(RunWarning)
+    assert (warning.code, "weird" in warning.message.lower()) == ("unknown-end", True)
+    assert call.row.detail["unknown_end"].lower() == "weird"
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", "STOP", "eos", "model_length", "tool_calls"])
+def test_ordinary_ends_are_no_warning(reason: str) -> None:
+    assert not Call("openai", chat("well", reason)).context.of(RunWarning)
+
+
+@pytest.mark.parametrize("provider", [one for one in WELL if one != "gemini"])
+def test_finished_answers_are_without_warnings(provider: str) -> None:
+    call = Call(provider, WELL[provider])
+    assert (call.text, call.context.of(RunWarning)) == ("well", [])
 
 
 PROXY = "http://user:secret@127.0.0.1:9"

@@ -9,16 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
-from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, hear_reasons, is_unfinished
+from strands_cli.agents.model.answer_faults import (
+    EMPTY,
+    AnswerFault,
+    fault_of_turn,
+    hear_reasons,
+    is_unfinished,
+)
 from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.reported_usage import hear_usage, reported_usage
 from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
 from strands_cli.agents.model.token_estimate import with_estimates
+from strands_cli.agents.model.unknown_ends import reported_end
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
+from strands_cli.events import (
+    ModelCallFinished,
+    ModelCallStarted,
+    ModelRetried,
+    ModelText,
+    Usage,
+)
 from strands_cli.joined_halves import JoinedHalves, with_whole_arguments
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
@@ -232,6 +245,8 @@ class JournaledModel(Model):
         cost = self._cost_of(usage)
         output = {"events": events, "model_state": encode(state) if isinstance(state, Mapping) else {}}
         detail: dict[str, Any] = {"failures": failures} if failures else {}
+        if not isinstance(self._inner, ReplayModel):
+            detail |= reported_end(events, scope, self.label, self._redactor)
         if scope.changes is not None and self._name == "model":
             detail |= scope.changes.unstored
         await effect.finish(output, usage=usage, cost=cost, detail=detail)

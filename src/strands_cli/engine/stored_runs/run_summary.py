@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from strands_cli.engine.stored_runs.described_run import damaged_facts, run_of
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.engine.work_place import WorkedOn, worked_on
-from strands_cli.events import Denials, Verdict
+from strands_cli.events import UNKNOWN_END_OF_ROW, Denials, Verdict
 from strands_cli.workflow.sections import Budgets
 
 
@@ -63,6 +64,12 @@ class RunSummary:
     def denials(self) -> Sequence[Denials]:
         """The calls that were denied."""
         return self.failed_calls.denials
+
+    @property
+    def unknown_ends(self) -> Mapping[str, int]:
+        """How many answers of models ended with a reason that is not known, by the reason."""
+        found = (one.row.detail.get(UNKNOWN_END_OF_ROW) for one in self.effects if one.row.kind == "model")
+        return Counter(str(one) for one in found if one)
 
     @property
     def cut_off(self) -> int:

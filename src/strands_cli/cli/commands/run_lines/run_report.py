@@ -172,6 +172,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, Any]]:
         yield "wrote", f"{artifact['path']} ({artifact['size']} bytes)"
     for one in summary.denials:
         yield "denied", f"{one.tool} ({counted(one.denied, 'call')}): {with_fix(one.rule, one.fix)}"
+    for reason, count in summary.unknown_ends.items():
+        yield "warning", f"{counted(count, 'answer')} ended with {reason!r}, which is not known here"
     refused = {(one.tool, one.rule) for one in summary.denials}
     for failure in failed.failures:
         if failure.code != "denied" and (failure.tool, failure.reason) not in refused:

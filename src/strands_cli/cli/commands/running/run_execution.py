@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shlex
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.terminal import TerminalHuman, View
     from strands_cli.engine import RunResult
-    from strands_cli.events import RunFinished, RunStarted
+    from strands_cli.events import RunFinished, RunStarted, RunWarning
     from strands_cli.outputs import RunTrace
     from strands_cli.planning import RunRequest
     from strands_cli.planning.plan import Plan, PlannedTool
@@ -33,10 +33,30 @@ Go = Callable[["TerminalHuman", Callable[[Any], None], str], Coroutine[Any, Any,
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ended:
-    """A run that is complete, and whether its answer is on the terminal already."""
+    """A run that is complete, whether its answer is on the terminal already, and the warnings that have a code."""
 
     result: RunResult
     is_shown: bool
+    warnings: tuple[RunWarning, ...] = ()
+
+
+class Listening:
+    """Passes the events of a run on to all who listen.
+
+    Attributes:
+        warnings: Those that are findings.
+    """
+
+    def __init__(self, listeners: Sequence[Callable[[Any], None]]) -> None:
+        self._listeners = listeners
+        self.warnings: list[RunWarning] = []
+
+    def __call__(self, event: Any) -> None:
+        """Take an event."""
+        if getattr(event, "code", ""):
+            self.warnings.append(event)
+        for listener in self._listeners:
+            listener(event)
 
 
 def answer_stream(planned: Plan, flags: RunFlags, view: View, stdout: TextIO) -> AnswerStream:
@@ -95,21 +115,18 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         answer = answer_stream(planned, flags, view, streams.stdout)
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
 
-        def emit(event: Any) -> None:
-            for listener in listeners:
-                listener(event)
-
+        emit = Listening(listeners)
         begins = first_event(planned, known["run"])
         view.loading(begins)
         try:
             result = end_of(lambda: go(human, emit, begins.run_id), view)
-            return Ended(result, is_shown=answer.has_shown(result.response))
+            return Ended(result, is_shown=answer.has_shown(result.response), warnings=tuple(emit.warnings))
         except StrandsCliError as error:
             known |= explain_stop(error, answer.end(), planned.store, begins.run_id, is_resumed=not is_new)
             raise
         finally:
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
-            known |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned)}
+            known |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned, emit.warnings)}
             if view.run_id is not None:
                 notify_later(notice, planned.store, view.run_id)
             answer.end().pause()
@@ -240,7 +257,7 @@ def repeat_failed_calls(view: View, *, quiet: bool) -> None:
 def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
     """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
     if flags.as_json:
-        print_json(result_document(planned, ended.result))
+        print_json(result_document(planned, ended.result, ended.warnings))
         return
     if not flags.quiet:
         for artifact in ended.result.artifacts:
@@ -259,12 +276,16 @@ def at_end(ended: RunResult | RunFinished) -> dict[str, Any]:
     }
 
 
-def findings_of(planned: Plan) -> dict[str, Any]:
-    """Return what the JSON of a run says of its plan: the warnings that lines on stderr have."""
-    return {"findings": [finding.as_dict() for finding in planned.findings]}
+def findings_of(planned: Plan, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
+    """Return what the JSON of a run says of its plan and of the run: the warnings that lines on stderr have."""
+    places = dict.fromkeys(("file", "line", "column", "pointer"))
+    heard = [
+        {"code": one.code, "severity": "warning", "message": one.message, **places, "fix": one.fix} for one in warnings
+    ]
+    return {"findings": [*(finding.as_dict() for finding in planned.findings), *heard]}
 
 
-def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
+def result_document(planned: Plan, result: RunResult, warnings: Sequence[RunWarning] = ()) -> dict[str, Any]:
     """Return the JSON of a completed run."""
     return {
         "run": result.run_id,
@@ -278,5 +299,5 @@ def result_document(planned: Plan, result: RunResult) -> dict[str, Any]:
         "cost_usd": result.cost_usd,
         "seconds": round(result.seconds, 3),
         **at_end(result),
-        **findings_of(planned),
+        **findings_of(planned, warnings),
     }
