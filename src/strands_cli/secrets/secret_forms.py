@@ -5,37 +5,40 @@ from __future__ import annotations
 import base64
 import html.entities
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
+from strands_cli.secrets.first_escapes import BACKSLASH as _B
+from strands_cli.secrets.first_escapes import (
+    BETWEEN_BYTES,
+    CUT_BYTES,
+    ESCAPE,
+    RUN,
+    WRAP,
+    FirstEscapes,
+    Form,
+    bytes_of,
+    first_keys,
+    keys_of,
+    units_of,
+)
 from strands_cli.secrets.short_secrets import MIN_LENGTH
 
 MIN_LINE = 16
 
 # The lines around the content of a key file, which are the same for all.
 _PEM_MARK = re.compile(r"-----[A-Z0-9 ]+-----")
-# A backslash, itself escaped or not: JSON inside a URL, or inside an attribute of HTML.
-_B = r"(?:\\|%(?:25){0,6}5[cC]|&(?:amp;){0,4}(?:#92|#[xX]5[cC]|bsol);)"
-# What writers put between two characters: line ends, of quoted-printable and as escapes too; zeros of UTF-16.
-_WRAP = re.compile(rf"=?(?:\r?\n|(?:{_B}{{1,16}}r)?{_B}{{1,16}}n)[ \t]{{0,40}}|\0")
-_BETWEEN_BYTES = re.compile(rf"(?:[ \t:,-]|{_B}{{1,16}}x|0x|\r?\n|(?:{_B}{{1,16}}r)?{_B}{{1,16}}n){{1,6}}")
-# The end of a text that may be the beginning of an escape, or of what is between two characters.
-_CUT = re.compile(r"(?:[%&=\\+'\"\r\n\0][#\w;{}%&=\\+'\"\r\n \t]*)?\Z")
-_CUT_BYTES = re.compile(r"[ \t:,\r\n\\x0a-z%&#;-]*\Z")
 # So many characters that begin a form are looked for at once: fewer are too often in other words.
 _FIRST = 5
-# The longest tail in which an escape can be cut.
+# The longest character: sixteen backslashes, each escaped in a URL inside HTML, before an escape.
+_LONGEST = 400
+# The longest tail in which an escape can be cut, without backslashes before it.
 _TAIL = 64
 # So many different escapes are remembered.
 _MOST_KNOWN = 4096
-# One escape: of a byte in URLs or mail, of a character in HTML, of either or of any other character in strings.
-_ESCAPE = re.compile(
-    r"%(?P<nested>25)?(?:25){0,6}(?P<url>[0-9a-fA-F]{2})|=(?P<mail>[0-9a-fA-F]{2})"
-    r"|&(?P<amp>amp;)?(?:amp;){0,4}(?:#(?:0{0,6}(?P<code>\d{1,7})|[xX]0{0,6}(?P<hex>[0-9a-fA-F]{1,6}))|(?P<name>\w{2,6});)"
-    r"|\\{1,16}(?P<char>(?:x(?P<byte>[0-9a-fA-F]{2})|(?P<octal>[0-3][0-7]{2})|u(?P<unit>[0-9a-fA-F]{4})|[^\\%&=]))"
-)
 _FOLDED = {one: one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+# Each as escaped as it may be: what follows may look like one more escape of it, as the rest of `%25` in a secret does.
+_NESTED = {"%": [f"%{'25' * times}" for times in range(1, 5)], "&": [f"&{'amp;' * times}" for times in range(1, 5)]}
 _QUOTES = {"'": ("''", "'\"'\"'", r"'\\''"), '"': ('""',)}
 _NAMED: dict[int, list[str]] = {}
 for _name, _code in html.entities.name2codepoint.items():
@@ -43,27 +46,6 @@ for _name, _code in html.entities.name2codepoint.items():
 for _name, _text in html.entities.html5.items():
     if _name.endswith(";") and len(_text) == 1 and ord(_text) < 128:
         _NAMED.setdefault(ord(_text), []).append(_name[:-1])
-
-
-class Form(NamedTuple):
-    """A secret in one encoding.
-
-    Attributes:
-        parts: Its characters; backslashes that follow each other are one.
-        variants: How a character may be written besides: `-` for `+` in Base64, either case in Base32.
-        between: What may be between two characters.
-        cut: What the end of a text may be that ends within one.
-    """
-
-    parts: tuple[str, ...]
-    variants: Mapping[str, str] = {}
-    between: re.Pattern[str] = _WRAP
-    cut: re.Pattern[str] = _CUT
-
-    def plain(self, index: int) -> str:
-        """Return the characters that may be there without an escape."""
-        part = self.parts[index]
-        return part[0] + self.variants.get(part, "") + {" ": "+_", "\r\n": "\n", "\n": "\r"}.get(part, "")
 
 
 def forms_of(secret: str) -> list[Form]:
@@ -83,33 +65,35 @@ class FormFinder:
 
     def __init__(self, forms: Iterable[Form]) -> None:
         forms = list(forms)
-        self.longest = max((len(form.parts) for form in forms), default=0) * 16 + _TAIL
+        self.longest = max((len(form.parts) for form in forms), default=0) * _LONGEST + _TAIL
         self._plain: dict[str, list[Form]] = {}
         for form in forms:
             for lead in form.plain(0):
                 self._plain.setdefault(lead, []).append(form)
-        self._escaped = [form for form in forms if form.between is _WRAP]
+        self._escaped = [form for form in forms if form.between is WRAP]
         self._by_first: dict[tuple[str, int], list[Form]] = {}
         for form in self._escaped:
-            for key in {key for char in form.plain(0) + form.parts[0] for key in _first_keys(char)}:
+            for key in {key for char in form.plain(0) + form.parts[0] for key in first_keys(char)}:
                 self._by_first.setdefault(key, []).append(form)
         self._search = re.compile(_starts(forms)).search
         self._search_end = re.compile("|".join((*_plain_starts(forms, "|\\Z"), r"[%&=\\]"))).search
         self._by_escape: dict[str, tuple[Form, ...]] = {}
+        self._first_escapes = FirstEscapes(forms)
         self._heads: dict[int, re.Pattern[str]] = {}  # by form, made where one may begin
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
         """Return where the first form begins and ends."""
         while (found := self._search(text, start)) is not None:
-            start = found.start()
-            ends = [end for form in self._at(text, start) if (end := self._end_of(form, text, start)) > 0]
+            start = self._first_escapes.place_in_run(text, found.start())
+            forms = self._first_escapes.forms_at(text, start)
+            ends = [end for form in forms if (end := self._end_of(form, text, start)) > 0]
             if ends:
                 return start, max(ends)
             start += 1
         return None
 
     def _end_of(self, form: Form, text: str, start: int) -> int:
-        """Return `_end_of`, which is only called where the first two characters are there."""
+        """Return `_end_of`, which is only called where the first characters are there."""
         head = self._heads.get(id(form))
         if head is None:
             head = self._heads[id(form)] = re.compile(_head(form))
@@ -134,11 +118,18 @@ class FormFinder:
     def beginnings(self, text: str) -> list[int]:
         """Return the places in a text from which on it may be the beginning of a form whose end is yet to come."""
         first, tail = max(0, len(text) - self.longest), max(0, len(text) - _TAIL)
-        places, place = [], first
+        begun: list[int] = []
+        place, whole = first, tail - _LONGEST
         while (found := self._search(text, place)) is not None and found.start() < tail:
-            places.append(found.start())
-            place = found.start() + 1
-        begun = [place for place in places if any(_may_go_on(one, text, place) for one in self._at(text, place))]
+            place = found.start()
+            if place < whole:
+                place = min(self._first_escapes.place_in_run(text, place), whole)
+                forms: Collection[Form] = self._first_escapes.forms_at(text, place, whole)
+            else:
+                forms = self._at(text, place)
+            if any(_may_go_on(one, text, place) for one in forms):
+                begun.append(place)
+            place += 1
         place = tail
         while (found := self._search_end(text, place)) is not None:
             place = found.start()
@@ -155,11 +146,11 @@ class FormFinder:
         plain = self._plain.get(text[place], [])
         if text[place] not in "%&=\\":
             return plain
-        escape = _ESCAPE.match(text, place)
+        escape = ESCAPE.match(text, place)
         written = text[place] if escape is None else escape[0]
         known = self._by_escape.get(written)
         if known is None:
-            keys = None if escape is None else _keys_of(escape)
+            keys = None if escape is None else keys_of(escape)
             found = self._escaped if keys is None else [form for key in keys for form in self._by_first.get(key, [])]
             known = tuple({id(form): form for form in (*plain, *found)}.values())
             if len(self._by_escape) < _MOST_KNOWN:
@@ -172,11 +163,12 @@ def _starts(forms: list[Form]) -> str:
 
     Each of its alternatives begins with one character, not a repeat of it: for such ones the library looks quickly.
     """
-    leads = {char for form in forms if form.between is _WRAP for char in form.plain(0)}
-    first = "|".join(sorted({f"{byte:02x}" for char in leads for one in _encodings(char) for byte in one[:1]} | {"5c"}))
-    octal = "|".join(sorted({f"{byte:03o}" for char in leads for one in _encodings(char) for byte in one[:1]}))
-    units = "|".join(sorted({f"{unit:04x}" for char in leads for unit in _units(char)[:1]}))
-    odd = _class(lead for lead in leads if not lead.isalnum())
+    leads = {char for form in forms if form.between is WRAP for char in form.plain(0)}
+    first = "|".join(sorted({f"{byte:02x}" for char in leads for one in bytes_of(char) for byte in one[:1]} | {"5c"}))
+    octal = "|".join(sorted({f"{byte:03o}" for char in leads for one in bytes_of(char) for byte in one[:1]}))
+    units = "|".join(sorted({f"{unit:04x}" for char in leads for unit in units_of(char)[:1]}))
+    named = {name for lead, name in (("\n", "n"), ("\n", "r"), ("\t", "t")) if lead in leads}
+    odd = _class({lead for lead in leads if not lead.isalnum()} | named)
     strings = f"x(?i:{first})|u(?i:{units})|u\\{{|U00|{octal}" + (f"|[{odd}%&=]" if odd else "")
     escaped = [
         f"%(?:25){{0,6}}(?i:{first})",
@@ -200,41 +192,8 @@ def _after(form: Form, index: int, end: str = "") -> str:
     """Return the expression for what follows the characters of a form before an index: more of them, or an escape."""
     if index == min(_FIRST, len(form.parts)):
         return ""
-    apart = "%&=+'\"\\\r\n\0" + ("" if form.between is _WRAP else " \t:,-0")
+    apart = "%&=+'\"\\\r\n\0" + ("" if form.between is WRAP else " \t:,-0")
     return f"(?:[{_class(form.plain(index))}]{_after(form, index + 1, end)}|[{_class(apart)}]{end})"
-
-
-def _first_keys(char: str) -> Iterator[tuple[str, int]]:
-    """Yield what an escape of a character begins with: a byte, half of a pair or the character."""
-    yield "code", ord(char)
-    yield "unit", _units(char)[0]
-    yield from (("byte", encoded[0]) for encoded in _encodings(char))
-
-
-def _keys_of(escape: re.Match[str]) -> list[tuple[str, int]] | None:
-    """Return what an escape may begin with; None where that may be any character."""
-    of = escape.groupdict()
-    keys: list[tuple[str, int]] = []
-    if of["char"]:
-        keys.append(("code", ord(of["char"][0])))
-    if number := of["url"] or of["mail"] or of["byte"]:
-        keys.append(("byte", int(number, 16)))
-    elif of["octal"]:
-        keys.append(("byte", int(of["octal"], 8)))
-    elif of["unit"]:
-        keys.append(("unit", int(of["unit"], 16)))
-    elif digits := of["code"] or of["hex"]:
-        # Without a `;` it may end before a digit that is the next character.
-        base = 10 if of["code"] else 16
-        keys += [("code", int(digits[:end], base)) for end in range(1, len(digits) + 1)]
-    elif of["name"]:
-        if len(named := html.entities.html5.get(f"{of['name']};", "")) != 1:
-            return None
-        keys.append(("code", ord(named)))
-    # `%25` and `&amp;` may be the character itself, before what looks like the rest of an escape.
-    keys += [("byte", ord("%"))] if of["nested"] else [("code", ord("&"))] if of["amp"] else []
-    # An escaped backslash may precede any character, and `\\u{` begins an escape of any.
-    return None if ord("\\") in (number for _, number in keys) or of["char"] in ("u", "U") else keys
 
 
 def _class(chars: Iterable[str]) -> str:
@@ -248,12 +207,15 @@ def _end_of(form: Form, text: str, start: int) -> int:
 
 def _may_go_on(form: Form, text: str, start: int) -> bool:
     """Return whether a text ends within a form that begins at a place."""
-    near = len(text) - _TAIL
-    return any(
-        place == len(text) or (place >= near and form.cut.match(text, place) is not None)
-        for index, place in _walk(form, text, start)
-        if index < len(form.parts)
-    )
+    places = (place for index, place in _walk(form, text, start) if index < len(form.parts))
+    return any(place == len(text) or _is_cut(form, text, place) for place in places)
+
+
+def _is_cut(form: Form, text: str, place: int) -> bool:
+    """Return whether a text from a place on may be the beginning of one escape, with backslashes before it."""
+    run = RUN.match(text, place)
+    near = place if run is None else run.end()
+    return near >= len(text) - _TAIL and form.cut.match(text, place) is not None
 
 
 def _walk(form: Form, text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -278,8 +240,9 @@ def _walk(form: Form, text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _head(form: Form) -> str:
-    """Return an expression that begins each text of a form: its first two characters in every way."""
-    ways = ("|".join(way.pattern for way in _ways(part, part + form.variants.get(part, ""))) for part in form.parts[:2])
+    """Return an expression that begins each text of a form: its first characters in every way."""
+    first = form.parts[: 2 if form.between is WRAP else 8]
+    ways = ("|".join(way.pattern for way in _ways(part, part + form.variants.get(part, ""))) for part in first)
     return f"(?:{form.between.pattern})?".join(f"(?:{way})" for way in ways)
 
 
@@ -291,12 +254,17 @@ def _parts(text: str) -> tuple[str, ...]:
 def _ways(part: str, chars: str) -> tuple[re.Pattern[str], ...]:
     """Return the expressions for a character, any of `chars`; several where one could hide another."""
     if part[0] == "\\":
-        runs = (f"{_B}{{1,16}}", f"{_B}{{1,16}}(?={_B})", f"{_B}", f"(?:{'|'.join(_escapes(part[0]))}){{1,16}}")
+        runs = (
+            f"{_B}{{1,16}}",
+            f"{_B}{{1,16}}(?={_B})",
+            f"{_B}",
+            f"(?:{'|'.join(_escapes(part[0]))}){{1,16}}",
+        )
         return tuple(map(re.compile, runs))
     if part in ("\n", "\r\n"):
         ends = "|".join((*_escapes("\n"), *("".join(way) for way in zip(*map(_escapes, "\r\n"), strict=True))))
         return re.compile(r"\r?\n"), re.compile(rf"(?:{_B}{{1,16}}r)?{_B}{{1,16}}n"), re.compile(ends)
-    plain = [*_QUOTES.get(part, ()), *{" ": (r"\+", "_"), "\t": (f"{_B}t",)}.get(part, ())]
+    plain = [*_QUOTES.get(part, ()), *_NESTED.get(part, ()), *{" ": (r"\+", "_"), "\t": (f"{_B}t",)}.get(part, ())]
     plain = [f"[{''.join(map(re.escape, chars))}]", *plain]
     escaped = [f"{_B}{{0,16}}(?:{'|'.join(escape for char in chars for escape in _escapes(char)[:3])})"]
     escaped += [_escapes(char)[3] for char in chars]
@@ -309,24 +277,19 @@ def _ways(part: str, chars: str) -> tuple[re.Pattern[str], ...]:
 def _escapes(char: str) -> tuple[str, str, str, str]:
     """Return the expressions for a character escaped: in URLs, in HTML, in quoted-printable, in strings of programs."""
     code = ord(char)
-    encodings, units = _encodings(char), _units(char)
+    encodings, units = bytes_of(char), units_of(char)
     of_urls = "|".join("".join(f"%(?:25){{0,6}}{_hex(byte)}" for byte in one) for one in encodings)
     names = "|".join(map(re.escape, _NAMED.get(code, ())))
     of_html = f"&(?:amp;){{0,4}}(?:#0{{0,6}}{code};?|#[xX]0{{0,6}}(?i:{code:x});?{f'|(?:{names});' if names else ''})"
     of_mail = "|".join("".join(f"={_hex(byte)}" for byte in one) for one in encodings)
-    strings = ["".join(f"{_B}{{1,16}}u(?i:{unit:04x})" for unit in units), f"{_B}{{1,16}}u\\{{0*(?i:{code:x})\\}}"]
+    strings = [
+        "".join(f"{_B}{{1,16}}u(?i:{unit:04x})" for unit in units),
+        f"{_B}{{1,16}}u\\{{0*(?i:{code:x})\\}}",
+    ]
     strings += [f"{_B}{{1,16}}U(?i:{code:08x})"]
     strings += ["".join(f"{_B}{{1,16}}x{_hex(byte)}" for byte in one) for one in encodings]
     strings += ["".join(f"{_B}{{1,16}}{byte:03o}" for byte in one) for one in encodings]
     return f"(?:{of_urls})", of_html, f"(?:{of_mail})", f"(?:{'|'.join(strings)})"
-
-
-def _encodings(char: str) -> list[bytes]:
-    return [char.encode("utf-8", "surrogatepass"), *([bytes([ord(char)])] if 127 < ord(char) < 256 else [])]
-
-
-def _units(char: str) -> list[int]:
-    return memoryview(char.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
 
 
 def _hex(byte: int) -> str:
@@ -335,7 +298,7 @@ def _hex(byte: int) -> str:
 
 def _encoded(text: str) -> Iterator[Form]:
     raw = text.encode("utf-8", "surrogatepass")
-    yield Form(tuple(raw.hex()), {one: one.upper() for one in "abcdef"}, _BETWEEN_BYTES, _CUT_BYTES)
+    yield Form(tuple(raw.hex()), {one: one.upper() for one in "abcdef"}, BETWEEN_BYTES, CUT_BYTES)
     for inner in dict.fromkeys(_inner(raw, 3, 6, base64.b64encode)):
         if len(inner) >= MIN_LENGTH:
             yield Form(tuple(inner), {"+": "-", "/": "_"})
