@@ -50,6 +50,8 @@ class PatternModel(FormatModel):
     Attributes:
         purpose: What the pattern is for, in one sentence.
         starter: The agents, pattern and outputs of a new workflow, as YAML.
+        reserved: Names that its templates may use and that inputs should not have. Those of the format's own patterns
+            are in the table of `patterns/pattern_models.py`: each workflow asks for them, and imports one pattern.
         earlier_at_end: Names that artifacts of the earlier format may use besides.
         is_bounded: Whether every step runs at most once.
         runs_every_step: Whether a run that completes has run every step once.
@@ -59,6 +61,7 @@ class PatternModel(FormatModel):
     purpose: ClassVar[str]
     starter: ClassVar[str]
     recording: ClassVar[str]
+    reserved: ClassVar[frozenset[str]] = frozenset()
     earlier_at_end: ClassVar[tuple[str, ...]] = ()
     is_bounded: ClassVar[bool] = False
     runs_every_step: ClassVar[bool] = False

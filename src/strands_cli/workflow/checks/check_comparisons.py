@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow.findings import NO_EFFECT
@@ -61,7 +61,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
             yield Finding(PYTHON_BOOLEAN, message, where, f"write `{path[0]} | lower` for `true` or `false`", "warning")
         elif as_it_is and len(path) == 1 and _may_print_none(str(path[0]), site, templates, spec):
             message = f"`{path[0]}` is optional and has no default: without a value it prints as `None`"
-            fix = f"give it a `default` under `inputs`, such as '', or write `{path[0]} or ''`"
+            fix = f"give it a `default`, such as '', or write `{path[0]} or ''`"
             yield Finding(PRINTS_NONE, message, where, fix, "warning")
     for name in () if spec.is_earlier else templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
@@ -78,8 +78,15 @@ def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowS
         return False
     # An argument that is nothing but the input is its value, and no text.
     is_value = _ARGUMENT.search(site.pointer) is not None and templates.is_lone(site.text)
-    elsewhere = {*site.scope, *spec.inputs.values, *spec.inputs.required}
+    elsewhere = {*site.scope, *spec.inputs.values, *spec.inputs.required, *_of_objects(spec)}
     return not is_value and name not in elsewhere | templates.asked_in(site.text)
+
+
+def _of_objects(spec: WorkflowSpec) -> Iterator[str]:
+    """Yield what the object of an agent must have: without it no model is asked."""
+    for agent in spec.agents.values():
+        needed = agent.input_schema.get("required") if isinstance(agent.input_schema, Mapping) else None
+        yield from (name for name in needed if isinstance(name, str)) if isinstance(needed, list) else ()
 
 
 def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:

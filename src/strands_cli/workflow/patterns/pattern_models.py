@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, Union, cast
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Annotated, Any, NamedTuple, Union
 
 from pydantic import Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, Tag, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
@@ -39,22 +39,43 @@ _PLACES = {
 }
 
 
-class _Patterns(Mapping[str, type[PatternModel]]):
+class _Patterns(MutableMapping[str, type[PatternModel]]):
     """The models of patterns by name; a workflow has one, and a model takes a hundredth of a cold command."""
 
+    def __init__(self) -> None:
+        self._places = dict(_PLACES)
+        self._models: dict[str, type[PatternModel]] = {}
+
     def __getitem__(self, name: str) -> type[PatternModel]:
-        place = _PLACES[name]
-        module = importlib.import_module(f"strands_cli.workflow.patterns.{place.module}")
-        return cast("type[PatternModel]", getattr(module, place.model))
+        if name not in self._models:
+            place = self._places[name]
+            module = importlib.import_module(f"strands_cli.workflow.patterns.{place.module}")
+            self._models[name] = getattr(module, place.model)
+        return self._models[name]
+
+    def __setitem__(self, name: str, model: type[PatternModel]) -> None:
+        self._places[name] = _Place(model.__module__, model.__name__, tuple(model.reserved))
+        self._models[name] = model
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[name]
+        self._models.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(self._places)
+
+    def reserved(self) -> frozenset[str]:
+        """Return the names that the templates of any pattern may use."""
+        return frozenset(name for place in self._places.values() for name in place.reserved)
 
 
-PATTERNS: Mapping[str, type[PatternModel]] = _Patterns()
+PATTERNS = _Patterns()
 
 
 class _OneOfPatterns:
@@ -91,12 +112,12 @@ def tag_of(name: str) -> str:
 
 def _tag(value: Any) -> str | None:
     name = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return tag_of(name) if isinstance(name, str) and name in _PLACES else None
+    return tag_of(name) if isinstance(name, str) and name in PATTERNS else None
 
 
 def reserved_names() -> frozenset[str]:
     """Return the names that templates give a meaning somewhere, so that an input should not have them."""
-    return COMMON_NAMES.union(YIELDING, *(place.reserved for place in _PLACES.values()))
+    return COMMON_NAMES.union(YIELDING, PATTERNS.reserved())
 
 
 def hiding_names() -> frozenset[str]:
