@@ -11,6 +11,8 @@ from tests.sessions import (
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_ignore_collect,
+    pytest_runtest_protocol,
+    pytest_unconfigure,
 )
 
 __all__ = [
@@ -22,8 +24,10 @@ __all__ = [
     "pytest_configure",
     "pytest_ignore_collect",
     "pytest_runtest_makereport",
+    "pytest_runtest_protocol",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
+    "pytest_unconfigure",
     "store_address",
 ]
 

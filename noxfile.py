@@ -87,7 +87,10 @@ PYTHONS = interpreters() or [THIS]
 
 
 def install(session: nox.Session, *options: str) -> None:
-    """Install the locked environment by hash, then this clone's distributions in place."""
+    """Install the locked environment by hash, then this clone's distributions in place.
+
+    With `--compile-bytecode` where many processes import the SDK: it takes 4 s of CPU where nothing writes byte code.
+    """
     session.install(*options, "--require-hashes", "-r", "constraints/dev.txt")
     session.install("--no-deps", "--no-build-isolation", *EDITABLE)
     # The tests start many processes, and each would compile what it imports where nothing writes bytecode.
@@ -126,14 +129,14 @@ def types(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Run the suite on one Python, without what has a session here; `nox -s tests-3.13 -- -k plan` passes arguments."""
-    install(session)
+    install(session, "--compile-bytecode")
     session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Measure how much of the catalog, the hooks and the readers of tools their own tests run; too little fails."""
-    install(session)
+    install(session, "--compile-bytecode")
     session.install("--require-hashes", "-r", "constraints/coverage.txt")
     measure = ("python", "-m", "coverage")
     env = {"COVERAGE_FILE": str(Path(session.virtualenv.location) / "measured")}
@@ -174,7 +177,6 @@ def chromium(session: nox.Session) -> str:
 def browser(session: nox.Session) -> None:
     """Drive a real Chromium over reports and the local page; apt installs one where it is missing and this may."""
     program = chromium(session)
-    # The tests start many processes, and each would compile the SDK where nothing writes bytecode.
     install(session, "--compile-bytecode")
     session.install("--compile-bytecode", "--require-hashes", "-r", "constraints/browser.txt")
     # Playwright drives the browser that is here and downloads none.
@@ -224,7 +226,6 @@ def local_model(session: nox.Session) -> None:
 @nox.session
 def postgres(session: nox.Session) -> None:
     """Check the stores and engines beyond one process: types, and tests with a real Postgres, which a wheel brings."""
-    # The tests start many workers, and each would compile the SDK and DBOS where nothing writes bytecode.
     install(session, "--compile-bytecode")
     session.install("--compile-bytecode", "--require-hashes", "-r", "constraints/postgres.txt")
     places = [f"packages/{name}" for name in BEYOND_ONE_PROCESS]
@@ -282,7 +283,7 @@ def bench_newest(session: nox.Session) -> None:
 @nox.session(reuse_venv=False)
 def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
-    session.install("--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
+    session.install("--compile-bytecode", "--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
     session.run("python", "scripts/check_minimums.py")
     # The committed schema is in the words of the locked pydantic; older ones say the same differently.
     pages = "tests/test_house.py::test_generated_reference_pages_are_what_the_code_says"

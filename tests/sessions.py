@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
+import certifi
 import pytest
 
 # Marks of tests whose nox session has the same name; `pyproject.toml` says what each is about.
 OWN_SESSIONS = ("browser", "deploy", "docs", "hostile", "kills", "local_model", "postgres", "terminals", "wheels")
 WITHOUT_THEM = f"not ({' or '.join(OWN_SESSIONS)})"
+# Those whose tests may fetch packages, from hosts that have other authorities.
+FETCHING = {"browser", "deploy", "docs", "local_model", "wheels"}
+AUTHORITIES = "SSL_CERT_FILE"
 _MARK = re.compile(rf"\bmark\.({'|'.join(OWN_SESSIONS)})\b")
 _MARK_OF_ALL = re.compile(rf"^pytestmark = (?:\[\s*)?pytest\.mark\.({'|'.join(OWN_SESSIONS)})\b", re.MULTILINE)
 
@@ -63,6 +69,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     f"{item.nodeid} has the mark {mark.name!r} from another file; also write `pytest.mark.{mark.name}` "
                     "into its own, where a run of the mark looks for it"
                 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let clients know one authority: the servers of tests need none, and reading all takes 20 ms for each client."""
+    if AUTHORITIES in os.environ or any(mark.name in FETCHING for mark in item.iter_markers()):
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(AUTHORITIES, str(_one_authority()))
+        return (yield)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the file of that authority."""
+    if _one_authority.cache_info().currsize:
+        _one_authority().unlink(missing_ok=True)
+
+
+@cache
+def _one_authority() -> Path:
+    """Write the first authority of `certifi` into a file of this process."""
+    whole = Path(certifi.where()).read_text(encoding="utf-8")
+    first = whole[whole.index("-----BEGIN") :].partition("-----END CERTIFICATE-----")
+    number, name = tempfile.mkstemp(suffix=".pem")
+    os.close(number)
+    Path(name).write_text("".join(first[:2]) + "\n", encoding="utf-8")
+    return Path(name)
 
 
 @cache

@@ -314,6 +314,21 @@ def _build_models() -> None:
             model.model_rebuild()
 
 
+def _build_commands() -> None:
+    """Build the commands with what reads their options, and the table of prices: a tenth of most commands."""
+    from strands_cli.cli.commands.command_table import COMMANDS
+    from strands_cli.prices import load_prices
+
+    load_prices({})
+    waiting: list[Any] = list(COMMANDS.values())
+    while waiting:
+        command = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
+        for parameter in command.params:
+            if hasattr(parameter, "get_runtime_param"):
+                parameter.get_runtime_param()
+
+
 def _warm_client() -> None:
     """Let the client load what it loads when it is first used."""
     with contextlib.suppress(ImportError):
@@ -362,6 +377,7 @@ def main() -> None:
     _import_everything()
     _warm_client()
     _build_models()
+    _build_commands()
     gc.collect()
     gc.freeze()
     _next_command(socket.socket(fileno=int(sys.argv[1])))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,12 +99,18 @@ def load_prices(environ: Mapping[str, str] | None = None) -> PriceTable:
         NotEquipped: That file cannot be read or is not a table of prices.
     """
     environ = os.environ if environ is None else environ
-    shipped = _read(TABLE)
+    shipped = _shipped(TABLE)
     named = environ.get(VARIABLE)
     if not named:
         return shipped
     table = _read(Path(named))
     return PriceTable({**shipped.models, **table.models}, table.file, table.date)
+
+
+@cache
+def _shipped(path: Path) -> PriceTable:
+    """Return what is installed, which no process sees change: to check and read it takes longer than a small plan."""
+    return _read(path)
 
 
 def _read(path: Path) -> PriceTable:

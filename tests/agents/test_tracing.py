@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from opentelemetry import context, trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event as SpanEvent
@@ -32,6 +31,7 @@ from strands_cli.workflow.sections import Redact
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
+from tests.yaml_texts import read_yaml, write_yaml
 
 SECRET = "s3cr3t-value-of-a-key"
 CALL = [Turn(calls=[("current_time", {"timezone": "Europe/Paris"})]), Turn("It is noon.")]
@@ -69,7 +69,7 @@ def run(
 ) -> tuple[str, list[Event]]:
     events: list[Event] = []
     with ModelServer(turns) as model:
-        Path("w.yaml").write_text(yaml.safe_dump(document(model, otel, **sections)), encoding="utf-8")
+        Path("w.yaml").write_text(write_yaml(document(model, otel, **sections)), encoding="utf-8")
         result = Workflow.from_file("w.yaml").run(inputs, on_event=events.append)
     return result.response, events
 
@@ -337,7 +337,7 @@ def test_an_endpoint_that_takes_nothing_holds_no_run_up(
 def test_the_console_is_stderr_one_span_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     run([Turn(f"a {SECRET}")], {"endpoint": "console"})
     out, err = capsys.readouterr()
-    spans = [yaml.safe_load(line) for line in err.splitlines()]
+    spans = [read_yaml(line) for line in err.splitlines()]
     assert out == ""
     assert {"run", "step steps.0", "chat"} <= {span["name"] for span in spans}
     assert SECRET not in err
@@ -354,7 +354,7 @@ def test_runs_side_by_side_go_each_where_its_workflow_says(collector: Collector)
         flows = []
         for name, where in (("one", collector), ("two", other)):
             flow = document(model, {"endpoint": where.endpoint}, name=name)
-            Path(f"{name}.yaml").write_text(yaml.safe_dump(flow), encoding="utf-8")
+            Path(f"{name}.yaml").write_text(write_yaml(flow), encoding="utf-8")
             flows.append(Workflow.from_file(f"{name}.yaml"))
         threads = [threading.Thread(target=flow.run) for flow in flows]
         for thread in threads:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.distributions import make_distribution
+from tests.sessions import AUTHORITIES
 from tests.warm import STRANDS, WarmProcess, can_be_warm, run_warm, start_warm
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class Folder:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return an environment without keys, colours or settings of the machine that runs the tests."""
-        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+        # What the authorities are is set for every test, in tests/sessions.py.
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG", AUTHORITIES) if name in os.environ}
         # The path of the test run is kept in the environment: it may say where the package under test is.
         path = os.pathsep.join(filter(None, [str(self.site), os.environ.get("PYTHONPATH")]))
         ours = {"HOME": str(self.root / "home"), "STRANDS_RUNS_DIR": str(self.runs), "PYTHONPATH": path}

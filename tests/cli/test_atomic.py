@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
 from strands_cli.cli.program import run_program
 from strands_cli.workflow.format_schema import agent_schema
 from tests.cli.strands import Folder
 from tests.covers.kit import text_of
 from tests.fakes.model_server import ModelServer, Turn
+from tests.yaml_texts import write_yaml
 
 MOOD = {
     "name": "mood",
@@ -29,7 +29,7 @@ GOOD = '{"mood": "good"}'
 
 
 def mood(**more: object) -> str:
-    return yaml.safe_dump({**MOOD, **more}, sort_keys=False)
+    return write_yaml({**MOOD, **more}, sort_keys=False)
 
 
 def flow(**more: object) -> str:
@@ -43,7 +43,7 @@ def flow(**more: object) -> str:
         "pattern": {"type": "chain", "config": {"steps": [step]}},
         **more,
     }
-    return yaml.safe_dump(whole, sort_keys=False)
+    return write_yaml(whole, sort_keys=False)
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.cli.strands import Folder
 from tests.covers.kit import text_of
 from tests.fakes.model_server import ModelServer, Turn
+from tests.yaml_texts import write_yaml
 
 SUBJECT = {"type": "object", "required": ["subject"], "properties": {"words": {"type": "integer", "default": 5}}}
 AGENT: dict[str, Any] = {"prompt": "You write {{ words }} words on {{ subject }}.", "input_schema": SUBJECT}
@@ -112,7 +112,7 @@ def test_the_input_is_given_once(folder: Folder, server: ModelServer) -> None:
 def test_tests_beside_a_manifest_are_run(name: str, form: str, manifest: dict[str, Any], folder: Folder) -> None:
     folder.write("agents/one.yaml", manifest)
     tests = [TEST, REFUSED, {**TEST, "name": "wrong", "expect": {"contains": "tea"}}]
-    folder.write(f"agents/{name}", yaml.safe_dump(tests if form == "list" else {"tests": tests}))
+    folder.write(f"agents/{name}", write_yaml(tests if form == "list" else {"tests": tests}))
     ran = folder.strands("atomic", "test", "agents/one.yaml", f"agents/{name}", "--json")
     assert ran.code == 10, ran.err
     assert [(one["test"], one["status"]) for one in ran.document["tests"]] == [

@@ -7,13 +7,13 @@ import shlex
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.engine.stored_runs.described_run import named_run
 from strands_cli.errors import RunRecordError
 from strands_cli.store_place import StorePlace
 from tests.cli.strands import Folder, Ran
 from tests.fakes.http_service import HttpService
+from tests.yaml_texts import read_yaml
 
 GATE = {"type": "hitl", "prompt": "Publish?"}
 
@@ -112,7 +112,7 @@ def _configured(ran: Ran) -> dict[str, Any]:
     """Return the tool with its configuration as the advice writes it."""
     found = re.search(r"as `(\{tool: .*?\}\})`, where it is listed: in `tools.python`", " ".join(ran.err.split()))
     assert found is not None, ran.err
-    entry: dict[str, Any] = yaml.safe_load(found[1])
+    entry: dict[str, Any] = read_yaml(found[1])
     return entry
 
 

@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.cli.strands import EXAMPLES, SCHEMA, Folder
+from tests.yaml_texts import read_yaml, write_yaml
 
 ABOUT = json.dumps({"about": "bees"})
 FOUND = [{"title": "The Honey Year", "about": "bees", "shelf": 3}]
@@ -41,7 +41,7 @@ def test_a_tool_of_a_server_of_another_client_is_listed_and_called(folder: Folde
 
 def test_a_variable_of_another_client_is_a_secret_that_the_server_gets(folder: Folder) -> None:
     name = client_file(folder, env={"A": "${SHELF_TOKEN}", "B": "${env:OTHER}", "C": "${input:asked-for}"})
-    sections = yaml.safe_load(folder.strands("tools", "import", name).out)
+    sections = read_yaml(folder.strands("tools", "import", name).out)
     (server,) = sections["tools"]["mcp"]
     assert server["env"] == {"A": "${secrets.SHELF_TOKEN}", "B": "${secrets.OTHER}", "C": "${secrets.asked_for}"}
     assert sections["env"]["secrets"] == [{"key": "SHELF_TOKEN"}, {"key": "OTHER"}, {"key": "asked_for"}]
@@ -54,7 +54,7 @@ def test_a_variable_of_another_client_is_a_secret_that_the_server_gets(folder: F
 def test_the_sections_that_are_imported_complete_a_workflow(folder: Folder) -> None:
     sections = folder.strands("tools", "import", client_file(folder)).out
     step = {"tool": FIND, "input": {"about": "bees"}}
-    head = yaml.safe_dump({"version": 1, "name": "f", "pattern": {"type": "chain", "config": {"steps": [step]}}})
+    head = write_yaml({"version": 1, "name": "f", "pattern": {"type": "chain", "config": {"steps": [step]}}})
     (folder.work / "flow.yaml").write_text(head + sections)
     assert folder.strands("validate", "flow.yaml").code == 0
 
@@ -87,7 +87,7 @@ def test_a_value_that_looks_like_a_secret_is_not_imported(folder: Folder) -> Non
     ran = folder.strands("tools", "import", "client.json")
     assert ran.code == 3  # a command line and an address would show secrets
     assert [word for word in ("value-of", "ghp_") if word in ran.out + ran.err] == []
-    sections = yaml.safe_load(ran.out)
+    sections = read_yaml(ran.out)
     a, b, c, e = sections["tools"]["mcp"]
     assert a["env"] == {"API_KEY": "${secrets.API_KEY}", "LEVEL": "debug", "GH": "${secrets.GH}"}
     assert b["args"] == ["--api-key", "${secrets.B_API_KEY}", "--token=${secrets.TOKEN}", "--level", "debug"]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.cli.program import run_program
 from strands_cli.workflow.patterns import PATTERNS
 from tests.cli.strands import Folder
 from tests.golden import check_golden
+from tests.yaml_texts import write_yaml
 
 Output = pytest.CaptureFixture[str]
 STEP = {"agent": "writer", "input": "Write."}
@@ -243,7 +243,7 @@ SPOKEN: dict[str, list[str]] = {
 
 
 def as_yaml(folder: Folder) -> str:
-    return yaml.safe_dump(json.loads(folder.workflow([STEP], TURNS).read_text()))
+    return write_yaml(json.loads(folder.workflow([STEP], TURNS).read_text()))
 
 
 def as_json(folder: Folder) -> str:

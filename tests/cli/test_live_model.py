@@ -6,10 +6,9 @@ import json
 import re
 import socket
 
-import yaml
-
 from tests.cli.strands import EXAMPLES, Folder
 from tests.fakes.model_server import ModelServer, Turn
+from tests.yaml_texts import read_yaml
 
 ONE_STEP = [{"agent": "writer", "input": "Write."}]
 AT_ONCE = {"failure_policy": {"retries": 0}}
@@ -18,7 +17,7 @@ LIVE = {"runtime": {"provider": "openai", "model_id": "m", **AT_ONCE}}
 
 def turns_of_quickstart() -> list[Turn]:
     """Return what the recording says, as a model over HTTP would say it."""
-    recording = yaml.safe_load((EXAMPLES / "quickstart.recording.yaml").read_text())
+    recording = read_yaml((EXAMPLES / "quickstart.recording.yaml").read_text())
     return [
         Turn(
             turn.get("text", ""),

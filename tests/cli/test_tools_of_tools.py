@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.cli.strands import Folder
+from tests.yaml_texts import read_yaml, write_yaml
 
 INNER: dict[str, Any] = {
     "version": 1,
@@ -86,13 +86,13 @@ def test_a_recording_of_a_run_plays_also_what_its_tools_asked(tools: Folder) -> 
     assert ran.code == 0
     assert f"  tool  {key}  shout  (ok" in ran.err
     assert "  tool  steps.0  helper  (ok" in ran.err
-    recorded = yaml.safe_load((tools.work / "again.yaml").read_text())["steps"]
+    recorded = read_yaml((tools.work / "again.yaml").read_text())["steps"]
     assert {name: len(one) for name, one in recorded.items()} == {"steps.0": 2, key: 2}
     assert recorded[key][0]["when"] == "go"
     flow = tools.work / "flow.yaml"
-    document = yaml.safe_load(flow.read_text())
+    document = read_yaml(flow.read_text())
     document["runtime"]["recording"] = "again.yaml"
-    flow.write_text(yaml.safe_dump(document))
+    flow.write_text(write_yaml(document))
     assert tools.strands("run", "flow.yaml").out == "done\n"
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import BaseModel
 
 from strands_cli import Workflow
@@ -28,6 +27,7 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns import PATTERNS
 from tests.fakes.model_server import ModelServer, Turn
+from tests.yaml_texts import read_yaml, write_yaml
 
 CLAIMED: set[str] = set()
 
@@ -125,7 +125,7 @@ class World:
 
     def document(self, text: str) -> dict[str, Any]:
         """Return the workflow as it is read: with what every one needs, and without what is dropped."""
-        given = yaml.safe_load(text)
+        given = read_yaml(text)
         runtime = {"provider": "openai", "model_id": "m", "host": self.server.url, "failure_policy": {"retries": 0}}
         base = {"version": 1, "name": "covered", "agents": {"a": {"prompt": "You help."}}, "pattern": chain("go")}
         document = {**base, **given, "runtime": {**runtime, **given.get("runtime", {})}}
@@ -136,7 +136,7 @@ class World:
     def run(self, text: str, inputs: Mapping[str, Any] | None = None, **choices: Any) -> Ran:
         """Run a workflow; what is left out of it (version, agents, a chain of one step) is put there."""
         file = self.folder / "covered.yaml"
-        file.write_text(yaml.safe_dump(self.document(text), sort_keys=False), encoding="utf-8")
+        file.write_text(write_yaml(self.document(text), sort_keys=False), encoding="utf-8")
         events: list[Event] = []
         choices = {"runs_dir": self.folder / "runs", "out_dir": self.folder / "out", **choices}
         answer = self._answer_person if self.answers else None

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.agent_files.agent_checks import check_atomic
 from strands_cli.agent_files.agent_runs import run_test
@@ -22,6 +21,7 @@ from strands_cli.workflow.yaml.document_reader import read_document
 from tests.covers.kit import World, drop
 from tests.fakes.model_server import Turn
 from tests.fakes.ports import ScriptedHuman
+from tests.yaml_texts import write_yaml
 
 TURN = {"text": '{"mood": "good"}'}
 SCHEMA = {"type": "object", "properties": {"mood": {"enum": ["good", "bad"]}}, "required": ["mood"]}
@@ -34,7 +34,7 @@ def one_test(**more: Any) -> dict[str, Any]:
 
 def read(document: dict[str, Any], folder: Path) -> Atomic:
     file = folder / "mood.yaml"
-    file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    file.write_text(write_yaml(document, sort_keys=False), encoding="utf-8")
     atomic = read_atomic(read_document(file))
     require_sound(atomic)
     return atomic
@@ -123,9 +123,9 @@ def test_the_contract_of_a_file_holds_in_every_pattern(pattern: str, world: Worl
     config, turns = PATTERNS[pattern]
     for takes, gives, said in ((30, "good", "input_schema"), (1, "blue", "invalid_output")):
         file = {"prompt": "You say.", "input_schema": {"type": "string", "minLength": takes}, "output_schema": SCHEMA}
-        (world.folder / "mood.yaml").write_text(yaml.safe_dump({**file, "name": "mood", "tests": []}), "utf-8")
+        (world.folder / "mood.yaml").write_text(write_yaml({**file, "name": "mood", "tests": []}), "utf-8")
         world.turns = [Turn(text) for text in turns] + [Turn(f'{{"mood": "{gives}"}}')] * 9
         agents = {"b": {"$ref": "mood.yaml"}, "j": {"prompt": "You judge."}}
-        ran = world.run(yaml.safe_dump({"agents": agents, "pattern": {"type": pattern, "config": config}}))
+        ran = world.run(write_yaml({"agents": agents, "pattern": {"type": pattern, "config": config}}))
         assert ran.error is not None
         assert said in f"{ran.error.message}"

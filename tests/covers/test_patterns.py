@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.errors import RunFailed
 from strands_cli.events import StepFinished, StepStarted
 from tests.covers.kit import CLAIMED, Ran, World, covers, pointers_of_format
 from tests.fakes.model_server import Turn
+from tests.yaml_texts import read_yaml, write_yaml
 
 AGENTS: dict[str, Any] = {name: {"prompt": f"You are {name}.", "tools": []} for name in ("a", "b", "j")}
 
 
 def run(world: World, kind: str, config: str, *turns: str) -> Ran:
     world.turns = list(turns)
-    pattern = {"type": kind, "config": yaml.safe_load(config)}
-    return world.run(yaml.safe_dump({"agents": AGENTS, "pattern": pattern}))
+    pattern = {"type": kind, "config": read_yaml(config)}
+    return world.run(write_yaml({"agents": AGENTS, "pattern": pattern}))
 
 
 def prompts(world: World) -> list[str]:
@@ -52,9 +52,9 @@ def test_a_task_waits_for_its_dependencies(world: World) -> None:
 def test_the_others_go_on_when_a_task_fails(world: World) -> None:
     tasks = "[{id: x, agent: a, input: one, on_error: continue}, {id: y, agent: a, input: two}]"
     world.turns = [Turn(status=400)]
-    pattern = {"type": "workflow", "config": {"tasks": yaml.safe_load(tasks)}}
+    pattern = {"type": "workflow", "config": {"tasks": read_yaml(tasks)}}
     # One at a time, so that the first is the one that fails.
-    ran = world.run(yaml.safe_dump({"agents": AGENTS, "runtime": {"max_parallel": 1}, "pattern": pattern}))
+    ran = world.run(write_yaml({"agents": AGENTS, "runtime": {"max_parallel": 1}, "pattern": pattern}))
     assert ran.error is None, ran.error
 
 
@@ -64,9 +64,9 @@ def test_the_others_go_on_when_a_branch_fails(world: World) -> None:
         "[{id: x, on_error: continue, steps: [{agent: a, input: one}]}, {id: y, steps: [{agent: a, input: two}]}]"
     )
     world.turns = [Turn(status=400)]
-    pattern = {"type": "parallel", "config": {"branches": yaml.safe_load(branches)}}
+    pattern = {"type": "parallel", "config": {"branches": read_yaml(branches)}}
     # One at a time, so that the first is the one that fails.
-    ran = world.run(yaml.safe_dump({"agents": AGENTS, "runtime": {"max_parallel": 1}, "pattern": pattern}))
+    ran = world.run(write_yaml({"agents": AGENTS, "runtime": {"max_parallel": 1}, "pattern": pattern}))
     assert ran.error is None, ran.error
 
 
@@ -179,10 +179,10 @@ def test_workers_have_tools(world: World) -> None:
 def test_the_tools_of_workers_are_configured(world: World) -> None:
     template = "{agent: b, tools: [{tool: current_time, config: {default_timezone: Asia/Tokyo}}]}"
     world.turns = [Turn('[{"task": "one"}]'), Turn(calls=[("current_time", {})])]
-    config = yaml.safe_load(
+    config = read_yaml(
         f"{{orchestrator: {{agent: j, input: go, limits: {{max_rounds: 1}}}}, worker_template: {template}}}"
     )
-    world.run(yaml.safe_dump({"agents": AGENTS, "pattern": {"type": "orchestrator_workers", "config": config}}))
+    world.run(write_yaml({"agents": AGENTS, "pattern": {"type": "orchestrator_workers", "config": config}}))
     assert "Asia/Tokyo" in json.dumps(world.requests[2]["messages"][-1])
 
 

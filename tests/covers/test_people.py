@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.cli.program import run_program
 from tests.covers.kit import World, covers, covers_each
+from tests.yaml_texts import read_yaml, write_yaml
 
 
 def planned(world: World, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[str, Any]]:
     """Return the plan as text and as JSON."""
     file = world.folder / "covered.yaml"
-    file.write_text(yaml.safe_dump(world.document(text), sort_keys=False), encoding="utf-8")
+    file.write_text(write_yaml(world.document(text), sort_keys=False), encoding="utf-8")
     run_program(["plan", str(file)])
     shown = capsys.readouterr().out
     run_program(["plan", str(file), "--format", "json"])
@@ -66,7 +66,7 @@ def test_a_plan_says_what_a_task_is_for(world: World, capsys: pytest.CaptureFixt
 
 
 def test_nothing_of_it_reaches_a_model(world: World) -> None:
-    told = yaml.safe_load("\n".join(written for written, _ in SAID.values() if "metadata" not in written))
+    told = read_yaml("\n".join(written for written, _ in SAID.values() if "metadata" not in written))
     metadata = {"name": "The Bees", "description": "More on bees.", "labels": {"team": "garden"}}
-    world.run(yaml.safe_dump({**told, "metadata": metadata}))
+    world.run(write_yaml({**told, "metadata": metadata}))
     assert not [word for word in ("Bees", "bees", "honey", "garden") if word in json.dumps(world.requests)]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli import Workflow
 from strands_cli.errors import StrandsCliError
@@ -19,6 +18,7 @@ from tests.fakes.collector import Collector, collecting
 from tests.fakes.http_service import HttpService
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import PROGRAM, tool
+from tests.yaml_texts import write_yaml
 
 VALUE = "s3cret/token-value-7f"
 SECRETS = {"secrets": [{"name": "TOKEN", "source": "env", "key": "MY_TOKEN"}]}
@@ -31,13 +31,13 @@ def value(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(world: World, *calls: tuple[str, dict[str, Any]], **sections: Any) -> Ran:
     world.turns = [*(Turn(calls=[call]) for call in calls), Turn("done")]
-    return world.run(yaml.safe_dump({"version": 0, "env": SECRETS, **sections}), yes=True)
+    return world.run(write_yaml({"version": 0, "env": SECRETS, **sections}), yes=True)
 
 
 def errors(world: World, **sections: Any) -> list[tuple[str, str]]:
     """Return the errors of a workflow, each with what is written at its place, to the end of the line."""
     file = world.folder / "flow.yaml"
-    file.write_text(yaml.safe_dump(world.document(yaml.safe_dump(sections)), sort_keys=False))
+    file.write_text(write_yaml(world.document(write_yaml(sections)), sort_keys=False))
     lines = file.read_text().splitlines()
     flow = Workflow.from_file(file)
     with pytest.raises(StrandsCliError) as caught:
@@ -130,7 +130,7 @@ def test_a_model_gets_the_value_in_its_options_and_the_path_of_its_host(world: W
 def test_a_reference_in_a_command_line_is_reported_since_nothing_fills_it_in(world: World) -> None:
     server = {"id": "x", "command": "env", "args": ["${TOKEN}", "--key=${TOKEN}", "-c", "echo ${TOKEN}"]}
     file = world.folder / "flow.yaml"
-    file.write_text(json.dumps(world.document(yaml.safe_dump({"tools": {"mcp": [server]}, "env": SECRETS}))))
+    file.write_text(json.dumps(world.document(write_yaml({"tools": {"mcp": [server]}, "env": SECRETS}))))
     planned = Workflow.from_file(file).plan()
     found = [one.where.pointer for one in planned.findings if one.code == "no-effect" and one.where]
     assert found == ["/tools/mcp/0/args/0", "/tools/mcp/0/args/1"]

@@ -12,12 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.errors import NotEquipped
 from tests.covers.kit import Ran, World, covers
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import PROGRAM, tool
+from tests.yaml_texts import write_yaml
 
 SERVER = "/tools/mcp/*"
 
@@ -30,7 +30,7 @@ def run(world: World, settings: dict[str, Any], *calls: str, more: dict[str, Any
     server = {"id": "docs", "command": "env", "args": arguments, **settings}
     server = {name: value for name, value in server.items() if value is not None}
     world.turns = [*(Turn(calls=[(name, {})]) for name in calls), Turn("done")]
-    return world.run(yaml.safe_dump({"tools": {"mcp": [server]}, **(more or {})}), yes=True)
+    return world.run(write_yaml({"tools": {"mcp": [server]}, **(more or {})}), yes=True)
 
 
 def log(world: World) -> list[dict[str, Any]]:

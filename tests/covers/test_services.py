@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.covers.kit import World, covers, covers_each
 from tests.fakes.model_server import Turn
+from tests.yaml_texts import write_yaml
 
 CALL = Turn(calls=[("hives", {"method": "GET", "path": "/all"})])
 
@@ -65,7 +65,7 @@ def service() -> Iterator[Service]:
 def run(world: World, service: Service, more: dict[str, Any], call: Turn = CALL, **sections: Any) -> None:
     world.turns = [call, Turn("done")]
     executor = {"id": "hives", "base_url": f"{service.url}/v1", **more}
-    world.run(yaml.safe_dump({"tools": {"http_executors": [executor]}, **sections}))
+    world.run(write_yaml({"tools": {"http_executors": [executor]}, **sections}))
 
 
 def offered(world: World) -> dict[str, Any]:

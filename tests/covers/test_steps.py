@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import yaml
-
 from tests.covers.kit import Ran, World, covers_each
 from tests.fakes.model_server import Turn
+from tests.yaml_texts import write_yaml
 
 Step = dict[str, Any]
 AGENT: Step = {"agent": "a", "input": "go"}
@@ -136,7 +135,7 @@ def go(world: World, place: str, step: Step, calls: Sequence[str] = ()) -> Ran:
 
     world.answer = answer  # type: ignore[method-assign]
     inputs = {"optional": {"topic": {"default": "bees"}}}
-    return world.run(yaml.safe_dump({"agents": AGENTS, "inputs": inputs, "pattern": PLACES[place](step)}))
+    return world.run(write_yaml({"agents": AGENTS, "inputs": inputs, "pattern": PLACES[place](step)}))
 
 
 def sent(world: World, text: str) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli import Workflow
 from strands_cli.workflow.loader import load_spec
@@ -15,6 +14,7 @@ from strands_cli.workflow.yaml.document_reader import read_document
 from tests.covers.kit import World, covers
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import Turn
+from tests.yaml_texts import write_yaml
 
 GIVEN, ANSWERED = "6 * 7001", "42006"
 
@@ -68,7 +68,7 @@ def test_an_address_that_no_trace_reaches_is_found_with_the_file(endpoint: str, 
         "pattern": {"type": "chain", "config": {"steps": [{"type": "hitl", "prompt": "?"}]}},
         "telemetry": {"otel": {"endpoint": endpoint}},
     }
-    (finding,) = load_spec(read_document("flow.yaml", yaml.safe_dump(flow))).findings
+    (finding,) = load_spec(read_document("flow.yaml", write_yaml(flow))).findings
     assert (finding.code, str(finding.fix).endswith(meant)) == (code, True), finding
 
 
@@ -106,7 +106,7 @@ def test_what_patterns_find_is_not_in_spans(world: World, collector: Collector) 
     redact = {"custom_patterns": [r"ACME-\d{4}", "7001", "42006", r"steps\.\d"], "tool_inputs": False}
     telemetry = {"telemetry": {"otel": {"endpoint": collector.endpoint}, "redact": redact}}
     agents = "agents: {a: {prompt: 'You pack ACME-5678.', tools: [calculator]}}"
-    ran = world.run(f"{yaml.safe_dump(telemetry)}{agents}")
+    ran = world.run(f"{write_yaml(telemetry)}{agents}")
     assert ran.response == "ACME-1234 is done.", "only traces are without it"
     assert collector.named("step [left out]"), "names of spans too"
     text = re.sub(r"time_unix_nano: \d+", "", collector.text)  # which may have any digits
@@ -162,7 +162,7 @@ def test_what_the_environment_says_of_grpc_is_found_before_a_run(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     file = world.folder / "flow.yaml"
-    file.write_text(yaml.safe_dump(world.document(yaml.safe_dump({"telemetry": {"otel": otel}}))))
+    file.write_text(write_yaml(world.document(write_yaml({"telemetry": {"otel": otel}}))))
     found = [str(one.fix) for one in Workflow.from_file(file).plan().findings if str(one.code) == "grpc-port"]
     assert [re.findall(r"(?:OTEL_\w+=|http:)[^\s,]+", fix)[0] for fix in found] == fixes
 
@@ -171,7 +171,7 @@ def test_what_the_environment_says_of_grpc_is_found_before_a_run(
 def test_a_port_of_grpc_is_found_before_a_run(world: World, port: int, codes: list[str]) -> None:
     file = world.folder / "flow.yaml"
     otel = {"otel": {"endpoint": f"http://collector.example:{port}"}}
-    file.write_text(yaml.safe_dump(world.document(yaml.safe_dump({"telemetry": otel}))))
+    file.write_text(write_yaml(world.document(write_yaml({"telemetry": otel}))))
     found = [one for one in Workflow.from_file(file).plan().findings if str(one.code) == "grpc-port"]
     assert [str(one.code) for one in found] == codes
     assert all(one.severity == "warning" and "http://collector.example:4318" in str(one.fix) for one in found)
@@ -182,5 +182,5 @@ def test_an_address_of_the_environment_that_is_none_stops_no_plan(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:99999")
     file = world.folder / "flow.yaml"
-    file.write_text(yaml.safe_dump(world.document("telemetry: {otel: {}}")))
+    file.write_text(write_yaml(world.document("telemetry: {otel: {}}")))
     assert "grpc-port" not in [str(one.code) for one in Workflow.from_file(file).plan().findings]

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.errors import ExitCode
 from tests.covers.kit import Ran, World, chain
 from tests.fakes.http_service import HttpService
 from tests.fakes.model_server import Turn
+from tests.yaml_texts import write_yaml
 
 WRITTEN = {
     "method": "POST",
@@ -34,7 +34,7 @@ def run(world: World, service: HttpService, pattern: Any, version: Any = 0, **mo
         "python": ["current_time", {"tool": "web_fetch", "config": {"allow_private": [f"127.0.0.1:{service.port}"]}}],
     }
     sections = {"version": version, "tools": tools, "pattern": pattern, **more.pop("sections", {})}
-    return world.run(yaml.safe_dump(sections), yes=True, **more)
+    return world.run(write_yaml(sections), yes=True, **more)
 
 
 def results(world: World) -> list[Any]:

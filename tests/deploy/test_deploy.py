@@ -15,7 +15,6 @@ from typing import Any
 import compose_spec
 import kubernetes_validate
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 from typer.main import get_command
 
@@ -24,6 +23,7 @@ from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.program import program
 from strands_cli.store_place import is_address, secret_reference, without_password
 from tests.docs.pages import CLONE
+from tests.yaml_texts import read_yaml
 
 pytestmark = pytest.mark.deploy
 
@@ -43,17 +43,17 @@ HADOLINT = str(Path(sys.executable).with_name("hadolint"))
 
 
 def manifest(name: str) -> Any:
-    return yaml.safe_load((DEPLOY / "kubernetes" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return read_yaml((DEPLOY / "kubernetes" / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def compose() -> Any:
-    return yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    return read_yaml((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 
 
 def pods() -> Iterator[tuple[str, Any]]:
     """Yield the specification of each pod that the manifests make."""
     for path in MANIFESTS:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = read_yaml(path.read_text(encoding="utf-8"))
         spec = document.get("spec", {})
         spec = spec.get("jobTemplate", {}).get("spec", spec)
         if "template" in spec:
@@ -183,7 +183,7 @@ def test_addresses_have_references_in_place_of_passwords() -> None:
 
 def test_the_policies_and_the_workflow_are_valid(tmp_path: Path) -> None:
     shown = manifest("config-map")["data"]
-    assert yaml.safe_load(shown["policy.yaml"]) == yaml.safe_load((DEPLOY / "policy.yaml").read_text(encoding="utf-8"))
+    assert read_yaml(shown["policy.yaml"]) == read_yaml((DEPLOY / "policy.yaml").read_text(encoding="utf-8"))
     (tmp_path / "digest.yaml").write_text(shown["digest.yaml"], encoding="utf-8")
     shutil.copy(DEPLOY / "policy.yaml", tmp_path / "strands-policy.yaml")
     for words in (["validate"], ["explain", "policy", "native:calculator"]):
@@ -227,7 +227,7 @@ def test_services_of_ours_have_no_rights_and_write_nowhere_else() -> None:
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
 def test_manifests_fit_the_schemas_of_kubernetes(path: Path) -> None:
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document = read_yaml(path.read_text(encoding="utf-8"))
     if document["kind"] in KEDA:
         Draft202012Validator(SCHEMAS[document["kind"]]).validate(document)
         return

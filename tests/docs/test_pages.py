@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from tests.docs.pages import CLONE, Block, blocks, links, pages
+from tests.yaml_texts import read_yaml
 
 pytestmark = pytest.mark.docs
 
@@ -83,7 +84,7 @@ def check_python(block: Block, workspace: Path) -> None:
 
 def check_yaml(block: Block, workspace: Path) -> None:
     """Validate a workflow as `strands validate` does; anything else must at least be YAML."""
-    value = yaml.safe_load(block.text)
+    value = read_yaml(block.text)
     if "fragment" in block.marks or ("file" in block.marks and not is_workflow(value)):
         return
     assert is_workflow(value), "neither a workflow nor marked <!-- fragment --> or <!-- file: NAME -->"

@@ -9,17 +9,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 
 from scripts import marked_reference, site_pages
 from strands_cli.hooks import hookspecs as specs
 from tests.docs.pages import CLONE
+from tests.yaml_texts import read_yaml
 
 DOCS = CLONE / "docs"
 
 
 def config() -> Any:
-    return yaml.safe_load((CLONE / "mkdocs.yml").read_text(encoding="utf-8"))
+    return read_yaml((CLONE / "mkdocs.yml").read_text(encoding="utf-8"))
 
 
 def on_shelves(node: Any) -> Iterator[str]:

@@ -7,11 +7,11 @@ import sys
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.cli.strands import EXAMPLES
 from tests.examples.kit import ENVIRONMENT, REFUSES, WARNS, WORDS, WORKFLOWS, Shop
 from tests.fakes.http_service import HttpService
+from tests.yaml_texts import read_yaml
 
 pytestmark = pytest.mark.docs
 
@@ -42,7 +42,7 @@ def test_an_example_is_valid_can_be_planned_and_runs(name: str, shop: Shop, requ
     ran = shop.run(name)
     assert ran.code == 0, ran.err
     assert ran.document["response"].strip()
-    document = yaml.safe_load((EXAMPLES / name).read_text("utf-8"))
+    document = read_yaml((EXAMPLES / name).read_text("utf-8"))
     assert bool(shop.asked) == asks(document), shop.asked
     assert ("denied" in ran.err) == (name in REFUSES)
     for artifact in document.get("outputs", {}).get("artifacts", []):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.cli.strands import Folder
 from tests.cli.test_completion import completed
 from tests.packaged import RECORDING, TRIAGE, make_triage
+from tests.yaml_texts import read_yaml, write_yaml
 
 pytestmark = pytest.mark.terminals
 REF = "strands-flow-triage/triage"
@@ -19,7 +19,7 @@ VAR = ("--var", "report=fire")
 
 
 def text(**sections: object) -> str:
-    return yaml.safe_dump({**yaml.safe_load(TRIAGE), **sections})
+    return write_yaml({**read_yaml(TRIAGE), **sections})
 
 
 @pytest.mark.parametrize("command", ["run", "plan", "validate", "explain", "trust"])

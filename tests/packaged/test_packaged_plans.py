@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli import Workflow, app
 from strands_cli.errors import Denied, StrandsCliError, UsageError
@@ -16,13 +15,14 @@ from strands_cli.planning.data_flow import Trust
 from strands_cli.planning.plan import Plan
 from strands_cli.planning.watch import workspace_of
 from tests.packaged import RECORDING, SKILL, TRIAGE, make_packaged, make_triage
+from tests.yaml_texts import read_yaml, write_yaml
 
 REF = "strands-flow-triage/triage"
 
 
 def changed(**sections: Any) -> str:
     """Return the text of the workflow with other sections."""
-    return yaml.safe_dump({**yaml.safe_load(TRIAGE), **sections})
+    return write_yaml({**read_yaml(TRIAGE), **sections})
 
 
 def errors(plan: Plan) -> list[str]:

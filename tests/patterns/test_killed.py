@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.kills, pytest.mark.skipif(sys.platform == "win32", rea
 
 
 @pytest.fixture(scope="module")
-def undertaker(tmp_path_factory: pytest.TempPathFactory, one_certificate: None) -> Iterator[Undertaker]:
+def undertaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undertaker]:
     site = tmp_path_factory.mktemp("undertaker")
     install_counting_tool(site)
     with Undertaker(site) as process:

@@ -32,8 +32,7 @@ class Stage(NamedTuple):
     server: ModelServer
 
     def run(self, tag: str, pattern: str, options: str, whole: Whole | None = None) -> KilledRun:
-        certificate = {"SSL_CERT_FILE": os.environ["SSL_CERT_FILE"]}
-        folder = Folder(self.root / tag, {"HOME": str(self.root), "OPENAI_API_KEY": "any", **certificate})
+        folder = Folder(self.root / tag, {"HOME": str(self.root), "OPENAI_API_KEY": "any"})
         folder.work.mkdir(parents=True)
         install_tools(folder.site)
         write_workflow(folder.work, pattern, self.server.url, tag)
@@ -45,7 +44,7 @@ class Stage(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, one_certificate: None) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     root, model = tmp_path_factory.mktemp("stage"), Playing()
     policy = root / ".config" / "strands-cli" / "policy.yaml"
     policy.parent.mkdir(parents=True)

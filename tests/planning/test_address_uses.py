@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli import app
 from strands_cli.planning.data_flow import Trust
+from tests.yaml_texts import write_yaml
 
 
 def asked(folder: Path, **sections: Any) -> list[tuple[str, str]]:
@@ -18,7 +18,7 @@ def asked(folder: Path, **sections: Any) -> list[tuple[str, str]]:
     steps = [{"agent": "a", "input": "x"}]
     document = {"version": 1, "name": "w", "runtime": runtime, "agents": {"a": {"prompt": "p"}}}
     document |= {"pattern": {"type": "chain", "config": {"steps": steps}}, **sections}
-    (folder / "w.yaml").write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
+    (folder / "w.yaml").write_text(write_yaml(document, allow_unicode=True), encoding="utf-8")
     return [(use.kind, use.by) for use in Trust.of(app.plan(folder / "w.yaml")).authority.asked]
 
 

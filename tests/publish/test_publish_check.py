@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from strands_cli.errors import InvalidInput
 from strands_cli.plugins.publish import PublishCheck, check_publishable, make_ci_file, read_source
@@ -16,6 +15,7 @@ from strands_cli.plugins.publish import classifier_topic as classifiers
 from strands_cli.plugins.scaffold import PURPOSE
 from tests.distributions.wheels import make_wheel
 from tests.wordings import Wording
+from tests.yaml_texts import read_yaml
 
 NAME, PACKAGE = "strands-tool-shout", "strands_tool_shout"
 PROJECT = f"""\
@@ -397,7 +397,7 @@ def test_the_file_for_ci_has_the_least_rights_and_publishes_what_it_has_checked(
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:jo/shout.git\n')
     made = make_ci_file(tmp_path, NAME)
     assert (made.path, made.repository, made.root) == (".github/workflows/publish.yml", "jo/shout", tmp_path)
-    document = yaml.safe_load(made.text)
+    document = read_yaml(made.text)
     build, publish = document["jobs"]["build"], document["jobs"]["publish"]
     assert (document["permissions"], build["permissions"], publish["permissions"]) == (
         {},
@@ -416,7 +416,7 @@ def test_a_project_in_a_folder_of_a_repository_has_tags_and_a_file_of_its_own(tm
     (tmp_path / ".git").mkdir()
     made = make_ci_file(folder, NAME)
     assert (made.path, made.root) == (f".github/workflows/publish-{NAME}.yml", tmp_path)
-    document = yaml.safe_load(made.text)
+    document = read_yaml(made.text)
     assert document[True]["push"]["tags"] == [f"{NAME}-v*"], "YAML 1.1 reads `on` as true"
     assert f"python -m build --outdir dist packages/{NAME}" in made.text
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.tools.mcp import stdio_transport as mcp_process
 from tests.covers.conftest import world as world
 from tests.covers.kit import Ran, World
 from tests.fakes.model_server import Turn
+from tests.yaml_texts import write_yaml
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "mcp_program.py"
 OBJECT = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -42,7 +42,7 @@ class Site:
         return self.servers[-1]
 
     def text(self, **more: Any) -> str:
-        return yaml.safe_dump({**more, "tools": {"mcp": self.servers, **more.get("tools", {})}})
+        return write_yaml({**more, "tools": {"mcp": self.servers, **more.get("tools", {})}})
 
     def run(self, *calls: tuple[str, dict[str, Any]], more: dict[str, Any] | None = None, **choices: Any) -> Ran:
         """Run a chain of one step whose agent makes the calls, one in each turn."""

@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
+from tests.yaml_texts import read_yaml, write_yaml
 
 # Each test starts processes, and waits for them.
 pytestmark = pytest.mark.hostile
@@ -23,13 +23,13 @@ def imported(program: str, site: Site) -> list[str]:
     ran = subprocess.run(
         [sys.executable, "-c", f"{program}\n{shown}"], cwd=site.world.folder, capture_output=True, text=True, check=True
     )
-    found: list[str] = yaml.safe_load(ran.stdout.splitlines()[-1])
+    found: list[str] = read_yaml(ran.stdout.splitlines()[-1])
     return found
 
 
 def test_planning_a_workflow_with_servers_imports_nothing_of_theirs(site: Site) -> None:
     site.add()
-    (site.world.folder / "flow.yaml").write_text(yaml.safe_dump(site.world.document(site.text())))
+    (site.world.folder / "flow.yaml").write_text(write_yaml(site.world.document(site.text())))
     planned = "from strands_cli import app\nassert app.plan('flow.yaml').agents['a'].tools"
     assert imported(planned, site) == []
 
@@ -38,7 +38,7 @@ def test_a_workflow_that_is_a_tool_has_servers_of_its_own(site: Site) -> None:
     site.add("inner", calls={"read": {"text": "a page"}})
     steps = [{"tool": "mcp:inner/read", "input": {"text": "x"}}]
     part = site.world.document(site.text(pattern={"type": "chain", "config": {"steps": steps}}))
-    (site.world.folder / "part.yaml").write_text(yaml.safe_dump(part))
+    (site.world.folder / "part.yaml").write_text(write_yaml(part))
     inner = site.servers.pop()
     site.run(("part", {}), more={"agents": {"a": {"prompt": "You help.", "tools": ["workflow:./part.yaml"]}}})
     site.servers.append(inner)
@@ -64,7 +64,7 @@ def test_a_run_that_is_stopped_while_its_servers_start_leaves_none(site: Site) -
     site.add(silent=True, stubborn=True)
     site.add("other")
     file = site.world.folder / "flow.yaml"
-    file.write_text(yaml.safe_dump(site.world.document(site.text())))
+    file.write_text(write_yaml(site.world.document(site.text())))
 
     async def go() -> None:
         run = asyncio.create_task(Workflow.from_file(file).run_async(yes=True, runs_dir=site.world.folder / "runs"))

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.errors import ExitCode
 from tests.cli.strands import Folder, Ran
 from tests.fakes.model_server import Turn
 from tests.servers.conftest import Site, tool
 from tests.wordings import Wording
+from tests.yaml_texts import write_yaml
 
 # Each test starts processes, and waits for them.
 pytestmark = pytest.mark.hostile
@@ -45,7 +45,7 @@ def folder(site: Site) -> Path:
 
 def write(site: Site, **more: Any) -> Path:
     file = site.world.folder / "flows" / "flow.yaml"
-    file.write_text(yaml.safe_dump(site.world.document(site.text(**more)), sort_keys=False))
+    file.write_text(write_yaml(site.world.document(site.text(**more)), sort_keys=False))
     return file
 
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from strands_cli.errors import ExitCode
 from strands_cli.tools.mcp import server as mcp_server
 from strands_cli.tools.mcp import stdio_transport as mcp_process
 from tests.cli.strands import SECONDS
 from tests.servers.conftest import Site, lives, tool
+from tests.yaml_texts import write_yaml
 
 # Each test starts processes, and waits for them.
 pytestmark = pytest.mark.hostile
@@ -252,7 +252,7 @@ def _begun(site: Site, strands: str, script: dict[str, object]) -> subprocess.Po
     (site.world.folder / "rec.yaml").write_text("recording: 1\nsteps: {steps.0: [{calls: [{read: {}}]}]}\n")
     runtime = {"provider": "replay", "recording": "rec.yaml"}
     file = site.world.folder / "flow.yaml"
-    file.write_text(yaml.safe_dump({**site.world.document(site.text()), "runtime": runtime}))
+    file.write_text(write_yaml({**site.world.document(site.text()), "runtime": runtime}))
     run = subprocess.Popen(
         [strands, "run", str(file), "--yes", "--allow", f"workflow:{file}"],
         cwd=site.world.folder,

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.errors import ExitCode, NotEquipped
 from strands_cli.tools.mcp import server as mcp_server
 from strands_cli.workflow.steps import McpServer
 from tests.servers.conftest import Site
+from tests.yaml_texts import read_yaml
 
 # Each test starts processes, and waits for them.
 pytestmark = pytest.mark.hostile
@@ -210,7 +210,7 @@ def test_a_public_name_that_leads_to_this_machine_is_not_connected_to(
     # What the message says ends it.
     opening, *_ = re.findall(r"`(allow_private: .*?)`", ran.error.message)
     assert opening == f"allow_private: ['127.0.0.1:{port}']"
-    site.servers[0].update(yaml.safe_load(opening))
+    site.servers[0].update(read_yaml(opening))
     ran = site.run(("find", {"title": "bees"}))
     assert ran.error is None, ran.error
     assert "3 books like bees" in site.results()[0]

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from strands_cli.engine.plan_execution import RunResult
 from strands_cli.events import Event
 from strands_cli.planning.run_request import RunRequest
 from tests.agents.kit import SCHEMA, Site
 from tests.agents.resumable import going
+from tests.yaml_texts import write_yaml
 
 YES = RunRequest(out_dir=Path("out"), yes=True)
 # Leaves a line for each call that is really made; on request it kills the whole process, once.
@@ -56,7 +55,7 @@ pattern: {type: chain, config: {steps: [{agent: writer, input: "{{ length }} lin
 def write(name: str, text: str | Mapping[str, Any]) -> None:
     path = Path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text if isinstance(text, str) else yaml.safe_dump(text))
+    path.write_text(text if isinstance(text, str) else write_yaml(text))
 
 
 def record(turns: Mapping[str, Sequence[Mapping[str, Any]]], name: str = "r.yaml") -> None:

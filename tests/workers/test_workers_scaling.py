@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-import yaml
 
 from tests.docs.pages import CLONE
 from tests.workers.conftest import Site
+from tests.yaml_texts import read_yaml
 
 pytestmark = pytest.mark.postgres
 
@@ -15,7 +15,7 @@ SCALED = CLONE / "examples" / "deploy" / "kubernetes" / "scaled-object.yaml"
 
 
 def runs_that_need_a_worker(site: Site) -> int:
-    (trigger,) = yaml.safe_load(SCALED.read_text(encoding="utf-8"))["spec"]["triggers"]
+    (trigger,) = read_yaml(SCALED.read_text(encoding="utf-8"))["spec"]["triggers"]
     with psycopg.connect(site.address) as connection:
         (count,) = connection.execute(trigger["metadata"]["query"]).fetchone() or (-1,)
         return int(count)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.errors import InvalidInput
 from strands_cli.workflow.format_schema import agent_schema
@@ -17,6 +16,7 @@ from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, is_agent_file, rea
 from strands_cli.workflow.parts.agent_tests import AgentTest, Expectation
 from strands_cli.workflow.yaml.document_reader import read_document
 from tests.wordings import Wording
+from tests.yaml_texts import read_yaml
 
 CLONE = Path(__file__).parent.parent.parent
 
@@ -116,7 +116,7 @@ def test_the_schema_takes_the_examples_and_refuses_a_wrong_key() -> None:
     schema = agent_schema()
     Draft202012Validator.check_schema(schema)
     for path in CLONE.glob("examples/**/*.yaml"):
-        document = yaml.safe_load(path.read_text("utf-8"))
+        document = read_yaml(path.read_text("utf-8"))
         if is_agent_file(document):
             Draft202012Validator(schema).validate(document)
     assert not Draft202012Validator(schema).is_valid({"promt": "p"})

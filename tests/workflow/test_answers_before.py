@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.app import load
+from tests.yaml_texts import write_yaml
 
 READS = "{{ hitl_response }}"
 GUARDED = f"{{% if hitl_response is defined %}}{READS}{{% endif %}}"
@@ -21,7 +21,7 @@ def _errors(pattern: dict[str, Any], prompt: str = "p") -> list[str]:
         "agents": {"a": {"prompt": prompt, "tools": [], "memory": "step"}},
         "pattern": pattern,
     }
-    loaded = load("<text>", yaml.safe_dump(flow, sort_keys=False))
+    loaded = load("<text>", write_yaml(flow, sort_keys=False))
     return [f"{one.code} {one.where.pointer}" for one in loaded.findings if one.severity == "error" and one.where]
 
 

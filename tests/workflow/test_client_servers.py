@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.app import plan
 from strands_cli.errors import InvalidInput, has_errors
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.parts import has_client_servers, imported_servers
 from strands_cli.workflow.yaml import read_document
+from tests.yaml_texts import write_yaml
 
 RUN = sys.executable
 # The name of the client, its file, and what the server is then.
@@ -157,7 +157,7 @@ def faults(tmp_path: Path, sections: Any) -> list[str]:
     """Return what is wrong with a workflow that has the sections, but for secrets that have no value here."""
     step = {"tool": f"mcp:{sections['tools']['mcp'][0]['id']}/x", "input": {}}
     head = {"version": 1, "name": "n", "pattern": {"type": "chain", "config": {"steps": [step]}}}
-    (tmp_path / "w.yaml").write_text(yaml.safe_dump({**head, **sections}), encoding="utf-8")
+    (tmp_path / "w.yaml").write_text(write_yaml({**head, **sections}), encoding="utf-8")
     found = plan(tmp_path / "w.yaml", RunRequest()).findings
     return [f"{one.code}: {one.message}" for one in found if has_errors([one]) and one.code != "missing-secret"]
 

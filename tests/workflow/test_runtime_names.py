@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from strands_cli.app import load
 from strands_cli.planning.checks.run_checks import check_variables, names_in_templates
 from strands_cli.workflow import template_sites
 from strands_cli.workflow.patterns import PATTERNS, reserved_names
 from strands_cli.workflow.template_scope import YIELDING
+from tests.yaml_texts import read_yaml, write_yaml
 
 HEAD = {"version": 1, "name": "flow", "runtime": {"provider": "replay"}, "inputs": {"values": {"topic": "bees"}}}
 
 
 def _with(pattern: str, name: str, place: str) -> str:
     """Return the starter of a pattern that prints a name in all prompts or in an artifact."""
-    flow: dict[str, Any] = {**HEAD, **yaml.safe_load(PATTERNS[pattern].starter)}
+    flow: dict[str, Any] = {**HEAD, **read_yaml(PATTERNS[pattern].starter)}
     if place == "prompt":
         for agent in flow["agents"].values():
             agent["prompt"] += f" {{{{ {name} }}}}"
     else:
         flow["outputs"]["artifacts"][0]["from"] += f" {{{{ {name} }}}}"
-    return yaml.safe_dump(flow, sort_keys=False)
+    return write_yaml(flow, sort_keys=False)
 
 
 @pytest.mark.parametrize("place", ["prompt", "artifact"])
@@ -69,7 +69,7 @@ def test_a_variable_that_only_the_command_line_gives_may_have_such_a_name(name: 
     ],
 )
 def test_a_prompt_with_only_statements_is_text_and_says_so(prompt: str, codes: list[str]) -> None:
-    flow: dict[str, Any] = {**HEAD, **yaml.safe_load(PATTERNS["chain"].starter)}
+    flow: dict[str, Any] = {**HEAD, **read_yaml(PATTERNS["chain"].starter)}
     flow["agents"]["writer"]["prompt"] = prompt
-    loaded = load("<text>", yaml.safe_dump(flow, sort_keys=False))
+    loaded = load("<text>", write_yaml(flow, sort_keys=False))
     assert [one.code for one in loaded.findings if one.where and one.where.pointer.endswith("/prompt")] == codes
