@@ -64,7 +64,14 @@ def test_only_a_run_that_names_nothing_leaves_them_out(run: str, collected: dict
     assert ("test_notes_killed.py" in collected[run], "test_trace.py" in collected[run]) == (marked, others)
 
 
-HOOKS = ("pytest_collection", "pytest_collection_modifyitems", "pytest_configure", "pytest_ignore_collect")
+HOOKS = (
+    "pytest_collection",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_ignore_collect",
+    "pytest_runtest_protocol",
+    "pytest_unconfigure",
+)
 MARKERS = "\n  ".join(OWN_SESSIONS)
 FOLDER = {
     "conftest.py": f"from tests.sessions import {', '.join(HOOKS)}\n",
@@ -76,11 +83,17 @@ FOLDER = {
 
 
 def collected_in(folder: Path, files: dict[str, str], *arguments: str) -> tuple[list[str], str]:
-    """Return the tests that a run in a folder has, and what it writes; nothing else there may write byte code."""
+    """Return the tests that a run in a folder has, and what it writes."""
+    return run_in(folder, files, "--collect-only", *arguments)
+
+
+def run_in(folder: Path, files: dict[str, str], *arguments: str) -> tuple[list[str], str]:
+    """Run pytest on files in a folder; nothing else there may write byte code."""
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", *arguments]
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(CLONE)}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments]
+    inherited = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
+    env = {**inherited, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(CLONE)}
     ran = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     return [line for line in ran.stdout.splitlines() if "::" in line], ran.stdout + ran.stderr
 
@@ -112,3 +125,15 @@ def test_a_mark_from_another_file_is_refused(tmp_path: Path) -> None:
     assert "test_derived.py::TestIt::test_it has the mark 'kills' from another file" in output
     tests, _ = collected_in(tmp_path, {"test_derived.py": f"# pytest.mark.kills\n{derived}"}, "-m", "kills")
     assert "test_derived.py::TestIt::test_it" in tests
+
+
+def test_clients_know_one_authority_but_where_packages_are_fetched(tmp_path: Path) -> None:
+    """What the run prints is the file, which is gone afterwards."""
+    known = "print('FILE', file := os.environ['SSL_CERT_FILE'])\n    assert open(file).read().count('BEGIN') == 1"
+    test = (
+        f"import os\nimport pytest\n\n\ndef test_known():\n    {known}\n\n\n@pytest.mark.wheels\ndef test_fetching():\n"
+    )
+    files = {**FOLDER, "test_one.py": f"{test}    assert 'SSL_CERT_FILE' not in os.environ\n"}
+    _, output = run_in(tmp_path, files, "-s", "-v", "test_one.py")
+    assert "2 passed" in output
+    assert not Path(re.findall(r"FILE (\S+)", output)[0]).exists()
