@@ -254,12 +254,7 @@ def _parts(text: str) -> tuple[str, ...]:
 def _ways(part: str, chars: str) -> tuple[re.Pattern[str], ...]:
     """Return the expressions for a character, any of `chars`; several where one could hide another."""
     if part[0] == "\\":
-        runs = (
-            f"{_B}{{1,16}}",
-            f"{_B}{{1,16}}(?={_B})",
-            f"{_B}",
-            f"(?:{'|'.join(_escapes(part[0]))}){{1,16}}",
-        )
+        runs = (f"{_B}{{1,16}}", f"{_B}{{1,16}}(?={_B})", f"{_B}", f"(?:{'|'.join(_escapes(part[0]))}){{1,16}}")
         return tuple(map(re.compile, runs))
     if part in ("\n", "\r\n"):
         ends = "|".join((*_escapes("\n"), *("".join(way) for way in zip(*map(_escapes, "\r\n"), strict=True))))
@@ -282,10 +277,7 @@ def _escapes(char: str) -> tuple[str, str, str, str]:
     names = "|".join(map(re.escape, _NAMED.get(code, ())))
     of_html = f"&(?:amp;){{0,4}}(?:#0{{0,6}}{code};?|#[xX]0{{0,6}}(?i:{code:x});?{f'|(?:{names});' if names else ''})"
     of_mail = "|".join("".join(f"={_hex(byte)}" for byte in one) for one in encodings)
-    strings = [
-        "".join(f"{_B}{{1,16}}u(?i:{unit:04x})" for unit in units),
-        f"{_B}{{1,16}}u\\{{0*(?i:{code:x})\\}}",
-    ]
+    strings = ["".join(f"{_B}{{1,16}}u(?i:{unit:04x})" for unit in units), f"{_B}{{1,16}}u\\{{0*(?i:{code:x})\\}}"]
     strings += [f"{_B}{{1,16}}U(?i:{code:08x})"]
     strings += ["".join(f"{_B}{{1,16}}x{_hex(byte)}" for byte in one) for one in encodings]
     strings += ["".join(f"{_B}{{1,16}}{byte:03o}" for byte in one) for one in encodings]

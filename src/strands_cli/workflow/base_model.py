@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -38,6 +38,15 @@ def without_notes(value: Any) -> Any:
 Named = Annotated[Mapping[Identifier, T], BeforeValidator(without_notes)]
 
 
+def read_when_met(model: Callable[[], type[BaseModel]]) -> CoreSchema:
+    """Return what reads a value with the validator of a model that is asked for, and built, where a file has one."""
+
+    def read(value: Any, info: ValidationInfo) -> Any:
+        return model().model_validate(value, context=info.context)
+
+    return core_schema.with_info_plain_validator_function(read)
+
+
 class ReadByItself:
     """The mark of a section that most files do not have: its validator is built when one has it, not with the root's.
 
@@ -48,10 +57,7 @@ class ReadByItself:
         self._model = model
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def read(value: Any, info: ValidationInfo) -> Any:
-            return self._model.model_validate(value, context=info.context)
-
-        return core_schema.with_info_plain_validator_function(read)
+        return read_when_met(lambda: self._model)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         # Inside another schema it stays one of the definitions, and is not written out at each place.

@@ -50,8 +50,8 @@ EMPTY = "the model's answer is empty"
 _ENDS = frozenset(
     {"end_turn", "stop_sequence", "stop", "STOP", "tool_use", "tool_calls", "max_tokens", "MAX_TOKENS", "length", "eos"}
 )
-# Other reasons of services that end a turn as it should.
-_ORDINARY = _ENDS | frozenset(
+# Those and other reasons of services that end a turn as it should, in small letters.
+_ORDINARY = frozenset(one.lower() for one in _ENDS) | frozenset(
     {"stopsequence", "function_call", "max_output_tokens", "model_length", "eos_token", "complete", "completed"}
     | {"done", "load", "unload", "pause_turn", "finish_reason_stop", "incomplete", "finish_reason_max_tokens"}
 )
@@ -130,8 +130,7 @@ def fault_of_turn(events: Sequence[Mapping[str, Any]], *, may_be_empty: bool) ->
 def unknown_end(events: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the reason with which a server has ended a turn that is used, if it is none that is known."""
     stops = [str(event["messageStop"].get("stopReason")) for event in events if "messageStop" in event]
-    ordinary = {one.lower() for one in _ORDINARY}
-    return next((one for one in (*stops, *(_HEARD.get() or ())) if one.lower() not in ordinary), None)
+    return next((one for one in (*stops, *(_HEARD.get() or ())) if one.lower() not in _ORDINARY), None)
 
 
 def hear_reasons() -> None:

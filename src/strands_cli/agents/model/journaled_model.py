@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.models import Model
 
-from strands_cli.agents.model.answer_faults import (
-    EMPTY,
-    AnswerFault,
-    fault_of_turn,
-    hear_reasons,
-    is_unfinished,
-)
+from strands_cli.agents.model.answer_faults import EMPTY, AnswerFault, fault_of_turn, hear_reasons, is_unfinished
 from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.agents.model.reported_usage import hear_usage, reported_usage
@@ -25,13 +19,7 @@ from strands_cli.agents.model.token_estimate import with_estimates
 from strands_cli.agents.model.unknown_ends import reported_end
 from strands_cli.engine.effects import Effect, StepScope
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.events import (
-    ModelCallFinished,
-    ModelCallStarted,
-    ModelRetried,
-    ModelText,
-    Usage,
-)
+from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.joined_halves import JoinedHalves, with_whole_arguments
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings

@@ -75,8 +75,9 @@ def authority_of(plan: Plan, environ: Mapping[str, str] | None = None, *, whole:
     # Of a person's own workflow it is a warning.
     sent = [(part, use) for part in parts for use in _sending(part)]
     foreign, of_all = foreign_reason(plan, digest) if named or sent else "", ""
-    # Of a person's own workflow those parts are asked about whole that others wrote.
-    strange = [part for part, _ in (*named, *sent) if foreign or foreign_place(part)]
+    # Of a person's own workflow those parts are asked about whole that others wrote. A part has a place, and many uses.
+    used = {part.file: part for part, _ in (*named, *sent)}.values()
+    strange = [part for part in used if foreign or foreign_place(part)]
     if strange:
         foreign = foreign or _strange_part(strange[0])
         files = {part.file for part in strange}

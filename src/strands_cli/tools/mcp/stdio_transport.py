@@ -146,13 +146,14 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, requests: 
             if link.fault is not None:
                 end_group(process.pid)
                 break
-            if not messages:
+            if messages:
+                answers, patience_s = True, None
+            else:
                 link.remember(line)  # many a program prints a greeting
-            answers = answers or bool(messages)
             if not answers and (found := _NO_SERVER.match(line)) is not None:
                 patience_s = max(patience_s or 0.0, AFTER_TRACEBACK_S if found[1] else SILENT_S)
-            patience_s = None if answers else patience_s
-            printed = (printed + line)[:_SHOWN] if patience_s else b""
+            if patience_s is not None:
+                printed = (printed + line)[:_SHOWN]
             for message in messages:
                 with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await to_session.send(message)

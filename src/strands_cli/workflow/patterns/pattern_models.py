@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Union
 
 from pydantic import Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, Tag, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from strands_cli.workflow.base_model import read_when_met
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
 
@@ -84,7 +86,7 @@ class _OneOfPatterns:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         # Not their schemas, which would build the validators of all of them.
         choices: dict[Any, Any] = {
-            tag_of(name): core_schema.with_info_plain_validator_function(_reader_of(name)) for name in PATTERNS
+            tag_of(name): read_when_met(partial(PATTERNS.__getitem__, name)) for name in PATTERNS
         }
         # A union would look for the model that fits a value again, and take what a model has worked out for a field.
         return core_schema.tagged_union_schema(choices, _tag, serialization=core_schema.simple_ser_schema("any"))
@@ -96,13 +98,6 @@ class _OneOfPatterns:
 
 
 Pattern = Annotated[PatternModel, _OneOfPatterns()]
-
-
-def _reader_of(name: str) -> Callable[[Any, core_schema.ValidationInfo[Any]], PatternModel]:
-    def read(value: Any, info: core_schema.ValidationInfo[Any]) -> PatternModel:
-        return PATTERNS[name].model_validate(value, context=info.context)
-
-    return read
 
 
 def tag_of(name: str) -> str:

@@ -61,11 +61,7 @@ def continue_run(
         flags.require_one_result()
         if change.answers is not None:
             require_unanswered(run, change.answers, place)
-        if (
-            change.decide is not None
-            and not chosen.permits
-            and answered_elsewhere(run, place, change.decide, known, flags)
-        ):
+        if change.decide and not chosen.permits and answered_elsewhere(run, place, change, known, flags):
             return ExitCode.OK
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(contextlib.closing(_held(run, place)))

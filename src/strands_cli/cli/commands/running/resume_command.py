@@ -126,8 +126,9 @@ def approve(
     Example: strands approve 20261121-033012-a1b2c3 steps.1 --answer "ship it"
     """
     answer = answer if answer is None else given_text("--answer", answer)
-    act = answering(approval(key, answer), flags, alone=then.no_resume or chosen.permits)
-    change = Change(answers=key, here=then.here, decide=approval(key, answer))
+    decide = approval(key, answer)
+    act = answering(decide, flags, alone=then.no_resume or chosen.permits)
+    change = Change(answers=key, here=then.here, decide=decide)
     return continue_run(run, chosen, flags, act, change=change, ends=then.no_resume)
 
 

@@ -13,7 +13,7 @@ from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.commands.running.run_change import Decide
+    from strands_cli.cli.commands.running.run_change import Change
     from strands_cli.engine.journal import Answer, Row
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.store_place import StorePlace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TAKES_S = 5.0
 
 
-def answered_elsewhere(run: str, place: StorePlace, decide: Decide, known: dict[str, Any], flags: RunFlags) -> bool:
+def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[str, Any], flags: RunFlags) -> bool:
     """Give an answer to the process that waits for it; return whether there is one.
 
     Raises:
@@ -39,10 +39,11 @@ def answered_elsewhere(run: str, place: StorePlace, decide: Decide, known: dict[
         awaited = [row.key for row in open_questions(journal) if stays_until(row) is not None]
         if not awaited or journal.get("status") != "running" or not journal.is_held():
             return False
-        journal.redactor = stored_redactor(journal)
-        question, answer = asyncio.run(decide(journal))
-        if question.key not in awaited:
+        # A person is asked for the answer only once: here, or where the run is held.
+        if change.decide is None or chosen_question(journal, change.answers).key not in awaited:
             return False
+        journal.redactor = stored_redactor(journal)
+        question, answer = asyncio.run(change.decide(journal))
         if not offer_answer(journal, question, answer):
             raise _not_passed_on(journal, question)
         if _taker(journal, question.key) != answer.by:
