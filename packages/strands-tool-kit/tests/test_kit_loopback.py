@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import socket
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,3 +109,24 @@ def test_a_call_that_fails_gives_code_reason_and_whether_to_retry() -> None:
     assert (refused.error, refused.is_retryable) == (("invalid_input", "missing"), True)
     with pytest.raises(AssertionError):
         _ = call_tool(shout_later, {}).error
+
+
+@pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1\r\n\r\n", b""], ids=["asked", "silent"])
+def test_a_connection_without_its_whole_answer_ends_with_the_servers(request_line: bytes) -> None:
+    begun = threading.Event()
+
+    async def wait(asked: LoopbackRequest, writer: asyncio.StreamWriter) -> None:
+        begun.set()
+        await asyncio.sleep(30)
+
+    # A later test would be blamed for what the garbage collector finds open.
+    with warnings.catch_warnings(record=True) as caught, socket.socket() as client:
+        warnings.simplefilter("always", ResourceWarning)
+        with loopback_servers() as start:
+            server = start()
+            server.in_turn = [wait]
+            client.connect(("127.0.0.1", server.port))
+            client.sendall(request_line)
+            assert begun.wait(30 if request_line else 0.1) == bool(request_line)
+        gc.collect()
+    assert [str(one.message) for one in caught] == []

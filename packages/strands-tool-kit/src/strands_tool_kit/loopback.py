@@ -7,7 +7,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
@@ -148,12 +148,17 @@ def loopback_servers() -> Iterator[Callable[..., LoopbackServer]]:
     thread = threading.Thread(target=loop.run_forever, name="loopback", daemon=True)
     thread.start()
     listeners: list[asyncio.Server] = []
+    connections: list[asyncio.StreamWriter] = []
 
     def start(**options: Any) -> LoopbackServer:
         server = LoopbackServer()
 
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Coroutine[Any, Any, None]:
+            connections.append(writer)  # now: a task that is cancelled before it begins never sees it
+            return server.serve(reader, writer)
+
         async def listen() -> None:
-            listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, limit=2**20, **options)
+            listener = await asyncio.start_server(accept, "127.0.0.1", 0, limit=2**20, **options)
             listeners.append(listener)
             server.port = listener.sockets[0].getsockname()[1]
 
@@ -163,17 +168,20 @@ def loopback_servers() -> Iterator[Callable[..., LoopbackServer]]:
     try:
         yield start
     finally:
-        asyncio.run_coroutine_threadsafe(_stop(listeners), loop).result(120)
+        asyncio.run_coroutine_threadsafe(_stop(listeners, connections), loop).result(120)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(120)
         loop.close()
 
 
-async def _stop(listeners: list[asyncio.Server]) -> None:
+async def _stop(listeners: list[asyncio.Server], connections: list[asyncio.StreamWriter]) -> None:
+    """End the servers with every connection, also one whose answer is not whole: the garbage collector would warn."""
     for listener in listeners:
         listener.close()
     tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    for connection in connections:
+        connection.transport.abort()
     await asyncio.sleep(0)
