@@ -252,9 +252,12 @@ async def tools_of(settings: McpServer, folder: Path) -> list[str]:
 def relaying(origin: str) -> Iterator[int]:
     """Serve as a proxy to one origin: full addresses become paths; yield the port."""
     whole = f"http://library.example.com:{origin.split(':')[1]}/".encode()
+    opened: list[asyncio.StreamWriter] = []
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened.append(writer)
         inner = await asyncio.open_connection(*origin.split(":"))
+        opened.append(inner[1])
 
         async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
             with contextlib.suppress(OSError):
@@ -276,6 +279,9 @@ def relaying(origin: str) -> Iterator[int]:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        for writer in opened:  # or the garbage collector finds them, and a later test is blamed
+            writer.transport.abort()
+        await asyncio.sleep(0.01)
 
     try:
         yield server.sockets[0].getsockname()[1]
