@@ -137,8 +137,27 @@ def test_a_command_that_reads_no_workflow_imports_neither_typer_nor_a_schema_lib
     assert run_cold(site, *COLD[name]).imported(WITHOUT_A_SPEC) == set()
 
 
-def test_workflow_files_are_checked_without_typer(site: Path) -> None:
-    assert run_cold(site, *COLD["validate"]).imported({"typer", "click"}) == set()
+def test_workflow_files_are_checked_without_typer_and_what_finds_distributions(site: Path) -> None:
+    assert run_cold(site, *COLD["validate"]).imported({"typer", "click", "importlib.metadata"}) == set()
+
+
+@pytest.mark.parametrize(("named", "imported"), [(None, False), ("", True), ("other", True), ("__all__", False)])
+def test_plugins_of_pydantic_are_imported_only_where_the_environment_allows_them(
+    named: str | None, imported: bool, site: Path
+) -> None:
+    dist = site / "guest-1.0.dist-info"
+    dist.mkdir()
+    (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: guest\nVersion: 1.0\n")
+    (dist / "entry_points.txt").write_text("[pydantic]\nguest = guest:plugin\n")
+    (site / "guest.py").write_text(
+        "class Plugin:\n    def new_schema_validator(self, *args, **kwargs):\n        return None, None, None\n"
+        "plugin = Plugin()\n"
+        "print('imported')\n"
+    )
+    env = {} if named is None else {"PYDANTIC_DISABLE_PLUGINS": named}
+    ran = run_cold(site, "validate", str(QUICKSTART), **env)
+    assert ran.code == 0, ran.errors
+    assert ("imported\n" in ran.output) is imported
 
 
 def test_version_is_answered_before_typer_is_imported(site: Path) -> None:

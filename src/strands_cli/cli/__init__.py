@@ -41,9 +41,9 @@ def _answer(arguments: list[str]) -> int:
         from strands_cli.cli.help_page import stored_page
 
         return _print_plain(stored_page())
-    # pydantic looks for plugins in every installed distribution when the first model is built; one malformed
-    # entry_points.txt would make every command fail.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from strands_cli.cli.pydantic_plugins import disable_pydantic_plugins
+
+    disable_pydantic_plugins()
     # Importing makes many objects and little garbage: a lower threshold spends a tenth of a cold command on that.
     gc.set_threshold(200_000, 20, 20)
     work = None if completes else _work_without_parser(arguments)
