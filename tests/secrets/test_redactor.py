@@ -22,6 +22,7 @@ from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.events import ModelText
 from strands_cli.secrets import HIDE_NOTHING, Redactor
 from strands_cli.secrets.redactor import MARK, MIN_LENGTH
+from strands_cli.secrets.secret_forms import FormFinder
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.mcp.toolset import Serving
@@ -314,6 +315,17 @@ def test_only_what_may_be_the_beginning_of_a_secret_is_held_back() -> None:
         f"{MARK}.",
     ]
     assert stream.rest() == ""
+
+
+@pytest.mark.parametrize("unit", [r"\x41", "%2541", "&#92;", "%5c"])
+def test_a_held_end_is_looked_at_again_only_after_half_as_much_more(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    beginnings = FormFinder.beginnings
+    monkeypatch.setattr(FormFinder, "beginnings", lambda self, text: looks.append(len(text)) or beginnings(self, text))
+    text, stream = unit * 200, Redactor(["A" * 40, "b\\" * 20]).stream()
+    shown = [stream.feed(char) for char in text]
+    assert "".join((*shown, stream.rest())) == Redactor(["A" * 40, "b\\" * 20]).text(text)
+    assert 0 < len(looks) < len(text) / 4
 
 
 def test_a_secret_that_begins_with_another_secret_goes_whole_in_pieces_too() -> None:

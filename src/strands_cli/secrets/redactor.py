@@ -147,6 +147,7 @@ class RedactedStream:
         self._finder = finder
         self._personal = personal
         self._unread = ""  # may be the beginning of a secret
+        self._late = ""  # came after that, and is not looked at yet
         self._unshown = ""  # holds no secret, and may be the beginning of personal data
 
     def feed(self, piece: str) -> str:
@@ -161,12 +162,19 @@ class RedactedStream:
 
     def rest(self) -> str:
         """Return the end that was held back, after the last piece."""
-        text = self._unread if self._finder is None else self._finder.replace(self._unread, MARK)
-        text, self._unread, self._unshown = self._unshown + text, "", ""
+        text = self._unread + self._late
+        if self._finder is not None:
+            text = self._finder.replace(text, MARK)
+        text, self._unread, self._late, self._unshown = self._unshown + text, "", "", ""
         return without_personal(text) if self._personal else text
 
     def _without_secrets(self, piece: str, finder: FormFinder) -> str:
-        text, shown, done = self._unread + piece, "", 0
+        self._late += piece
+        # A text of escapes alone, in pieces of a few characters, would be looked at again for each of them.
+        if len(self._late) < len(self._unread) // 2:
+            return ""
+        text, shown, done = self._unread + self._late, "", 0
+        self._late = ""
         if finder.has_none_in(text):  # as most pieces
             self._unread = ""
             return text
