@@ -17,3 +17,4 @@ def test_an_unknown_end_is_one_warning_on_stderr_in_json_and_in_runs_show(folder
     (found,) = [one for one in ran.document["findings"] if one["code"] == "unknown-end"]
     assert (found["severity"], bool(found["fix"])) == ("warning", True)
     assert "2 answers ended with 'weird'" in folder.strands("runs", "show", "last").out
+    assert folder.strands("runs", "show", "last", "--json").document["unknown_ends"] == {"weird": 2}

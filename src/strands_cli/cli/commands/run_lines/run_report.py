@@ -62,6 +62,7 @@ def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
         "corrections": summary.corrections,
         "given": summary.python_tools,
         "refusals": dict(summary.refusals),
+        "unknown_ends": dict(summary.unknown_ends),
         "worked_on": None if summary.worked_on is None else dataclasses.asdict(summary.worked_on),
         "effects": [effect_document(branches[one.row.key], summary, full=full) for one in summary.effects],
     }
