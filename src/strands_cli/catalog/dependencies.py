@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from strands_cli.catalog.distributions import Scan, closure_of, record_version
+from strands_cli.catalog.distributions import Scan, closures_of, record_version
 from strands_cli.catalog.files import RecordedFile, read_origin, read_record
 from strands_cli.catalog.import_files import files_to_import, modules_of
 from strands_cli.catalog.installed_files import digest_of_file, is_locked, lock_path
@@ -23,8 +23,11 @@ def required_distributions(names: Iterable[str], seen: Scan) -> dict[str, list[s
     Only installed ones are named, and only for requirements whose markers fit this interpreter. What strands-cli itself
     requires is omitted: it is always installed, and changes with strands-cli.
     """
-    host = closure_of(HOST, seen) | {HOST}
-    return {name: sorted(closure_of(name, seen) - host - {name}) for name in names}
+    wanted = list(names)
+    if not wanted:
+        return {}
+    found = closures_of([HOST, *wanted], seen)
+    return {name: sorted(found[name] - found[HOST] - {HOST, name}) for name in wanted}
 
 
 def pin_of(name: str, seen: Scan) -> str | None:

@@ -1,4 +1,4 @@
-from strands_cli.catalog.distributions.closure import closure_of as closure_of
+from strands_cli.catalog.distributions.closure import closures_of as closures_of
 from strands_cli.catalog.distributions.closure import unmet_in_closure as unmet_in_closure
 from strands_cli.catalog.distributions.entry_points import BAD_ENTRY_POINTS as BAD_ENTRY_POINTS
 from strands_cli.catalog.distributions.entry_points import GROUP as GROUP

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
@@ -12,22 +13,32 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 
-def closure_of(name: str, seen: Scan) -> set[str]:
-    """Return the installed distributions that requirements lead to, this one included; empty if it is not installed."""
+def closures_of(names: Iterable[str], seen: Scan) -> dict[str, set[str]]:
+    """Return, for each of these distributions, the installed ones that its requirements lead to, itself included.
+
+    It is empty for one that is not installed. What one of them has read is not read again for the next.
+    """
+    read: dict[str, list[Requirement]] = {}
+    return {name: _closure(name, seen, read) for name in names}
+
+
+def _closure(name: str, seen: Scan, read: dict[str, list[Requirement]]) -> set[str]:
     followed: set[tuple[str, str]] = set()
     waiting = [(name, "")]
     while waiting:
         place = waiting.pop()
         if place[0] in seen.records and place not in followed:
             followed.add(place)
-            waiting += _needs(*place, seen)
+            if place[0] not in read:
+                read[place[0]] = _requirements(place[0], seen)
+            waiting += _needs(read[place[0]], place[1])
     return {one for one, _ in followed}
 
 
 def unmet_in_closure(name: str, seen: Scan) -> Iterator[str]:
     """Yield what a distribution, or one that its requirements lead to, requires and this environment does not have."""
-    for owner in sorted(closure_of(name, seen)):
-        for needed in _requirements(owner, "", seen):
+    for owner in sorted(closures_of([name], seen)[name]):
+        for needed in _in_force(_requirements(owner, seen), ""):
             version = seen.version(needed.name)
             wanted = f"{needed.name}{needed.specifier}"
             if version is None:
@@ -36,22 +47,33 @@ def unmet_in_closure(name: str, seen: Scan) -> Iterator[str]:
                 yield f"{owner} {seen.version(owner)} needs {wanted}, and {version} is installed"
 
 
-def _requirements(name: str, extra: str, seen: Scan) -> Iterator[Requirement]:
-    """Yield what a distribution with one extra requires on this interpreter."""
+def _requirements(name: str, seen: Scan) -> list[Requirement]:
+    """Return what a distribution requires, in any case and with any of its extras."""
+    found = map(_parsed, open_distribution(seen.records[name][0][1]).requires or ())
+    return [needed for needed in found if needed]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Requirement | None:
+    """Return a requirement; None for one that is not valid, which an installer does not follow either."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    for text in open_distribution(seen.records[name][0][1]).requires or ():
-        try:
-            needed = Requirement(text)
-        except InvalidRequirement:
-            continue  # an installer does not follow it either
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
+def _in_force(required: list[Requirement], extra: str) -> Iterator[Requirement]:
+    """Yield those of a distribution's requirements that hold with one extra on this interpreter."""
+    for needed in required:
         if needed.marker is None or needed.marker.evaluate({"extra": extra}):
             yield needed
 
 
-def _needs(name: str, extra: str, seen: Scan) -> Iterator[tuple[str, str]]:
-    """Yield what a distribution with one extra requires: each name without an extra, then with each of its extras."""
-    for needed in _requirements(name, extra, seen):
+def _needs(required: list[Requirement], extra: str) -> Iterator[tuple[str, str]]:
+    """Yield what these requirements lead to: each name without an extra, then with each of its extras."""
+    for needed in _in_force(required, extra):
         target = normalise(needed.name)
         yield target, ""
         yield from ((target, one) for one in sorted(needed.extras))
