@@ -156,6 +156,7 @@ SHAPES: dict[str, Followers] = {
 SHAPES["wide"]["last"] = []
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_large_graph_takes_memory_by_its_nodes_and_edges(shape: str) -> None:
     followers = SHAPES[shape]

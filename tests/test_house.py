@@ -22,6 +22,9 @@ from strands_cli.errors import Code
 from strands_cli.workflow.patterns import PATTERNS
 from tests.golden import check_golden
 
+# It reads every source.
+pytestmark = pytest.mark.docs
+
 CLONE = Path(__file__).parent.parent
 SOURCE = CLONE / "src" / "strands_cli"
 MODULES = sorted(

@@ -18,6 +18,9 @@ from strands_cli.plugins.adopt import adopt, survey
 from tests.adoption.kit import install
 from tests.cli.strands import Folder
 
+# Its commands scan what was just installed, in processes of their own.
+pytestmark = pytest.mark.wheels
+
 TOOL = """
 @tool
 def {0}(text: str, times: int = 2) -> str:

@@ -13,6 +13,9 @@ import pytest
 from tests.adoption.kit import FILE, FUNCTION, adopt, install
 from tests.cli.strands import Folder, Ran
 
+# Its commands scan what was just installed, in processes of their own.
+pytestmark = pytest.mark.wheels
+
 ALIASED = {"greet": "acme_tools.hello:hello"}
 WORKFLOW = """\
 version: 0

@@ -245,6 +245,7 @@ def test_a_row_that_a_person_has_refused_asks_again_when_failed_rows_are_run_aga
     assert (rows.batch().code, rows.responses()) == (0, ["approved"])
 
 
+@pytest.mark.terminals
 def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:
     rows.csv(*(f"topic {number}" for number in range(50)))
     environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
@@ -259,6 +260,7 @@ def test_the_reader_of_the_results_may_stop(rows: Rows) -> None:
     assert set(rows.asked.values()) <= {1, 2}
 
 
+@pytest.mark.terminals
 def test_a_reader_that_stops_after_the_last_row_is_not_an_error_as_for_a_run(rows: Rows) -> None:
     rows.csv("bees", "ants")
     environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
@@ -279,6 +281,7 @@ def test_a_word_that_is_nearly_a_command_is_not_read_as_a_workflow(rows: Rows, w
     assert rows.strands("batch", word, "rows.csv", "-o", OUT).code == 0
 
 
+@pytest.mark.terminals
 def test_the_results_may_go_to_a_pipe_that_has_a_name_of_the_shell(rows: Rows) -> None:
     rows.csv("bees", "ants")
     environ = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": rows.server.url}
@@ -293,6 +296,7 @@ def test_a_retry_that_names_nothing_is_a_document_too(rows: Rows) -> None:
     assert (ran.code, ran.document["error"]["fix"]) == (2, "strands batch retry flow --failed")
 
 
+@pytest.mark.terminals
 def test_a_run_whose_directory_is_gone_says_how_to_continue_it(rows: Rows) -> None:
     rows.flow(GATE)
     there = rows.folder.work / "not here"

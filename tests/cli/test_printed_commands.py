@@ -10,6 +10,9 @@ import pytest
 
 from tests.cli.strands import STRANDS, Folder, Ran
 
+# What is printed is written for people to run, as the blocks of pages are.
+pytestmark = pytest.mark.docs
+
 GATE = {"type": "hitl", "prompt": "Good?"}
 TIMED = {**GATE, "timeout_seconds": 86400, "default": "bug"}
 CALL = {"tool": "native:note", "input": {"text": "hi"}}

@@ -22,6 +22,9 @@ from strands_cli.cli.program import program, run_program
 from strands_cli.codes import declared_codes
 from strands_cli.errors import Finding, StrandsCliError
 
+# It reads every source.
+pytestmark = pytest.mark.docs
+
 SOURCE = Path(strands_cli.__file__).parent
 GOLDEN = Path(__file__).parent
 CLONE = GOLDEN.parent.parent

@@ -63,6 +63,7 @@ def loaded(request: pytest.FixtureRequest) -> Loaded:
     return app.load(request.param)
 
 
+@pytest.mark.docs
 def test_a_row_of_each_example_is_the_plan_of_its_inputs(loaded: Loaded) -> None:
     first = app.plan(loaded)
     planned = first

@@ -62,6 +62,7 @@ def strength(some: list[Rule], request: Request) -> int:
     return STRENGTH[decide(some, request).effect]
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_one_more_deny_or_ask_rule_never_allows_more(some: list[Rule], one: Rule, request: Request) -> None:
@@ -70,6 +71,7 @@ def test_one_more_deny_or_ask_rule_never_allows_more(some: list[Rule], one: Rule
         assert strength([*some, more], request) >= strength(some, request)
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_a_deny_rule_always_holds(some: list[Rule], one: Rule, request: Request) -> None:
@@ -78,12 +80,14 @@ def test_a_deny_rule_always_holds(some: list[Rule], one: Rule, request: Request)
         assert decide([*some, deny], request).effect == "deny"
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_what_the_workflow_says_never_loosens(some: list[Rule], one: Rule, request: Request) -> None:
     assert strength([*some, replace(one, level="workflow")], request) >= strength(some, request)
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
 def test_knowing_less_of_a_tool_never_allows_more(some: list[Rule], request: Request) -> None:
@@ -96,6 +100,7 @@ def test_knowing_less_of_a_tool_never_allows_more(some: list[Rule], request: Req
     assert strength(some, less) >= strength(some, request)
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests, st.sampled_from(["shell", "calculator", "file_read", "my.tools:fn"]))
 def test_a_name_that_the_workflow_chose_never_loosens_what_files_say(
@@ -106,6 +111,7 @@ def test_a_name_that_the_workflow_chose_never_loosens_what_files_say(
     assert strength(of_files, replace(bare, aliases=(alias,))) >= strength(of_files, bare)
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
 def test_an_ask_rule_is_answered_by_the_command_line_alone_and_a_managed_one_by_no_one(
@@ -119,6 +125,7 @@ def test_an_ask_rule_is_answered_by_the_command_line_alone_and_a_managed_one_by_
         assert all(rule.level != "managed" for rule in asking)
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
 def test_custom_python_is_granted_only_by_a_rule_of_a_file_that_names_it(some: list[Rule], request: Request) -> None:
@@ -130,6 +137,7 @@ def test_custom_python_is_granted_only_by_a_rule_of_a_file_that_names_it(some: l
         assert grant.level in ("managed", "user", "project")
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), rules, requests)
 def test_an_allow_of_the_workflow_itself_never_changes_anything(some: list[Rule], one: Rule, request: Request) -> None:
@@ -137,6 +145,7 @@ def test_an_allow_of_the_workflow_itself_never_changes_anything(some: list[Rule]
     assert decide([*some, own], request) == decide(some, request) == decide([own, *some], request)
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=6), requests, st.randoms())
 def test_the_order_of_rules_does_not_matter(some: list[Rule], request: Request, random: Any) -> None:
@@ -145,6 +154,7 @@ def test_the_order_of_rules_does_not_matter(some: list[Rule], request: Request, 
     assert decide(mixed, request).effect == decide(some, request).effect
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(requests)
 def test_unknown_is_never_safe(request: Request) -> None:
@@ -152,6 +162,7 @@ def test_unknown_is_never_safe(request: Request) -> None:
         assert request.read_only_now or request.annotations["readOnlyHint"] is True
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(st.lists(rules, max_size=5), requests)
 def test_every_decision_names_its_rule(some: list[Rule], request: Request) -> None:

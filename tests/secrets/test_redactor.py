@@ -109,6 +109,7 @@ def mixtures(draw: st.DrawFn) -> str:
     return "".join((*pieces, escaped_in(draw(WAYS), SECRET[-1])))
 
 
+@pytest.mark.hostile
 @given(mixtures(), st.integers(1, 9))
 def test_every_mixture_of_escapes_is_hidden_in_texts_and_streams(form: str, size: int) -> None:
     redactor, text = Redactor([SECRET]), f"a: {form}, b"
@@ -137,6 +138,7 @@ def begun(draw: st.DrawFn) -> tuple[str, str]:
     return secret, "|".join((*beginnings, escaped_in(draw(WAYS), secret[0]) + written(secret[1:])))
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(begun(), st.integers(1, 40))
 def test_a_secret_that_looks_like_escapes_is_hidden_after_its_own_beginnings(case: tuple[str, str], size: int) -> None:
@@ -187,6 +189,7 @@ def test_forms_of_other_writers_are_found(form: str) -> None:
     assert Redactor([SECRET]).text(f"a: {form}, b") in (f"a: {MARK}, b", f"a: 0x{MARK}, b")
 
 
+@pytest.mark.hostile
 @given(st.binary(max_size=7), st.integers(4, 76), st.sampled_from([base64.b64encode, base64.b32encode]))
 def test_a_secret_inside_longer_wrapped_encodings_is_found(
     before: bytes, width: int, encode: Callable[[bytes], bytes]
@@ -229,6 +232,7 @@ def test_every_long_line_of_a_secret_is_found() -> None:
     assert "MIIEvQ" not in redactor.text("".join(LINES.split("\n"))), "as one line"
 
 
+@pytest.mark.hostile
 @given(st.integers(1, 7), st.sampled_from([str, quote, html.escape, json.dumps]))
 def test_lines_and_stripped_secrets_are_found_in_pieces_too(size: int, encode: Callable[[str], str]) -> None:
     stream = Redactor([LINES, f"{SECRET}\n"]).stream()
@@ -239,6 +243,7 @@ def test_lines_and_stripped_secrets_are_found_in_pieces_too(size: int, encode: C
     assert not any(piece in shown for piece in ("0123456789", "MIIEvQ", "BAQEFA"))
 
 
+@pytest.mark.hostile
 @given(st.binary(max_size=5), st.text(min_size=MIN_LENGTH, max_size=60), st.binary(max_size=5))
 def test_a_secret_is_found_inside_longer_base64(before: bytes, secret: str, after: bytes) -> None:
     if len(secret.encode("utf-8", "surrogatepass")) < MIN_LENGTH:
@@ -255,6 +260,7 @@ def test_a_basic_authorization_header_is_redacted() -> None:
     assert SECRET.encode() not in base64.b64decode(redacted.replace(MARK, "") + "===")
 
 
+@pytest.mark.hostile
 @given(st.text(max_size=50), st.lists(st.text(min_size=MIN_LENGTH, max_size=20), max_size=3))
 def test_no_secret_is_left(text: str, secrets: list[str]) -> None:
     redacted = Redactor(secrets).text("".join([text, *secrets, text]))
@@ -297,6 +303,7 @@ def test_the_providers_keys_in_the_environment_are_known() -> None:
 # -- texts that come in pieces
 
 
+@pytest.mark.hostile
 @given(st.text(max_size=30), st.text(min_size=MIN_LENGTH, max_size=20), st.text(max_size=30), st.integers(1, 7))
 def test_a_secret_in_pieces_is_not_let_through(before: str, secret: str, after: str, size: int) -> None:
     text = f"{before}{secret}{after}"
@@ -368,6 +375,7 @@ SECRETS = ["s3cr3t-value", "s3cr3t-value word", "t-value 0123", "01234567"]
 PARTS = ["s3cr3t-value", "01234567", "[secret]", "bob@example.com", "+49 30 1234567", "4111111111111111", "word", "\n"]
 
 
+@pytest.mark.hostile
 @settings(deadline=None)
 @given(
     st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=6).map(" ".join),
