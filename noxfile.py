@@ -194,13 +194,13 @@ def deploy(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def docs(session: nox.Session) -> None:
-    """Run every block of the README and the docs, the tutorial and each example."""
+    """Run every block of the README and the docs, the tutorial, each example and what runs print."""
     run_marked(session)
 
 
 @nox.session(venv_backend="none")
 def hostile(session: nox.Session) -> None:
-    """Attack tools, servers, files, streams and the sandbox from all sides."""
+    """Attack tools, servers, files, streams and the sandbox from all sides, and try many made-up values."""
     run_marked(session)
 
 
@@ -232,7 +232,8 @@ def postgres(session: nox.Session) -> None:
     session.install("--no-deps", "--no-build-isolation", *(word for place in places for word in ("-e", place)))
     for place in places:
         session.run("mypy", "--strict", f"{place}/src")
-    session.run("python", "-m", "pytest", "-n", "3", "-m", "postgres", *session.posargs)
+    # They wait for each other more than they work.
+    session.run("python", "-m", "pytest", "-n", "4", "-m", "postgres", *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -34,6 +35,8 @@ _AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 # What commands import besides the modules of strands_cli.
 _FOREIGN = ("filelock", "jinja2", "jsonschema", "sqlite3", "strands.agent.agent", "strands.models.openai")
+# Distributions of the clone that commands use where they are installed.
+_BEYOND_ONE_PROCESS = ("strands_engine_dbos", "strands_store_postgres")
 # The program itself, and what is for authors of tests.
 _APART = ("strands_cli.__main__", "strands_cli.testing")
 
@@ -295,11 +298,22 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
 
 def _import_everything() -> None:
     """Import every module of strands_cli and what they import when they work, as far as it is installed."""
-    strands_cli = importlib.import_module("strands_cli")
-    ours = pkgutil.walk_packages(strands_cli.__path__, "strands_cli.", onerror=lambda name: None)
-    for name in (*_FOREIGN, *(module.name for module in ours if not module.name.startswith(_APART))):
+    for name in (
+        *_FOREIGN,
+        *_modules_of("strands_cli"),
+        *(name for one in _BEYOND_ONE_PROCESS for name in _modules_of(one)),
+    ):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+
+
+def _modules_of(package: str) -> list[str]:
+    """Return the names of all modules of a package, none where it is not installed."""
+    if importlib.util.find_spec(package) is None:
+        return []
+    path = importlib.import_module(package).__path__
+    found = pkgutil.walk_packages(path, f"{package}.", onerror=lambda name: None)
+    return [module.name for module in found if not module.name.startswith(_APART)]
 
 
 def _build_models() -> None:

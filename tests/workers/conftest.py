@@ -24,7 +24,7 @@ from strands_cli.store_place import StorePlace
 from tests.cli.strands import CLONE, Folder, Ran, empty_folder
 from tests.fakes.model_server import ModelServer, Turn, echo
 from tests.postgres.postgres_server import PostgresServer
-from tests.warm import STRANDS
+from tests.warm import STRANDS, WarmProcess, can_be_warm, start_warm
 from tests.workers.killed_at import CLOCK, WHERE
 
 # What `nox -s postgres` installs.
@@ -139,6 +139,14 @@ class Site:
         return value
 
 
+def _start(words: tuple[str, ...], place: Path, environ: dict[str, str]) -> subprocess.Popen[str] | WarmProcess:
+    """Start a worker; it prints only to stderr. One with another clock begins cold, since modules keep `time.time`."""
+    if CLOCK not in environ and can_be_warm([STRANDS], environ):
+        return start_warm(words, place, environ, "")
+    program = [sys.executable, "-m", "tests.workers.killed_at"] if environ.keys() & {WHERE, CLOCK} else [STRANDS]
+    return subprocess.Popen([*program, *words], cwd=place, env=environ, stderr=subprocess.PIPE, text=True)
+
+
 class AWorker:
     """A worker in a process of its own, and its log.
 
@@ -150,8 +158,7 @@ class AWorker:
         self.log: list[dict[str, Any]] = []
         self._address = site.address
         self._came = threading.Condition()
-        program = [sys.executable, "-m", "tests.workers.killed_at"] if env.keys() & {WHERE, CLOCK} else [STRANDS]
-        command = [*program, "worker", "--log", "json", "--store", site.address, *words]
+        words = ("worker", "--log", "json", "--store", site.address, *words)
         place = site.folder.root / f"worker{next(_NUMBERS)}"
         place.mkdir()
         self.data = Path(env.get("XDG_DATA_HOME", place / "data"))
@@ -160,10 +167,11 @@ class AWorker:
                 "XDG_DATA_HOME": str(self.data),
                 "OPENAI_API_KEY": "of-the-worker",
                 "PYTHONPATH": os.pathsep.join([str(site.folder.site), str(CLONE)]),
+                **({"STRANDS_TEST_FIRST": "tests.workers.killed_at"} if WHERE in env else {}),
                 **env,
             }
         )
-        self.process = subprocess.Popen(command, cwd=place, env=environ, stderr=subprocess.PIPE, text=True)
+        self.process = _start(words, place, environ)
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
@@ -213,8 +221,8 @@ class AWorker:
         """Kill it, and wait until it is gone."""
         self.process.kill()
         self.end()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
+        for stream in filter(None, (self.process.stdout, self.process.stderr)):
+            stream.close()
 
 
 @contextlib.contextmanager

@@ -7,20 +7,23 @@ import json
 import psycopg
 import pytest
 
-from tests.workers.conftest import Site
+from tests.workers.conftest import PATIENCE_S, Site
 
 pytestmark = pytest.mark.postgres
 
 
 def test_two_workers_run_the_rows_of_a_batch_and_one_of_them_is_killed(site: Site) -> None:
     site.folder.write("rows.csv", "topic\n" + "".join(f"row{number}\n" for number in range(12)))
-    killed, other = site.worker("--name", "a"), site.worker("--name", "b")
-    killed.wait_for("started")
+    killed, other = (site.worker("--name", name, "--concurrency", "4") for name in "ab")
     held = site.model.hold("second (first row")
     batch = site.folder.start(
         "batch", "run", "flow.yaml", "rows.csv", "-o", "out.jsonl", "--engine", "dbos", "--store", site.address
     )
-    killed.wait_for("dispatched", times=4)
+    # Both are full, and each of their rows has its first answer: nothing is being asked that could be repeated.
+    with site.model.came:
+        full = lambda: sum("second (first row" in text for text in site.model.asked) == 8  # noqa: E731
+        assert site.model.came.wait_for(full, PATIENCE_S)
+    assert len(killed.events("dispatched")) == 4
     killed.kill()
     held.set()
 
