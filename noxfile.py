@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import nox
@@ -97,9 +98,17 @@ def install(session: nox.Session, *options: str) -> None:
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
 
 
-def run_here(session: nox.Session, *command: str) -> None:
+def run_here(session: nox.Session, *command: str, env: Mapping[str, str] | None = None) -> None:
     """Run a program in the clone's `.venv`, which `dev.py` prepares by the same hashes: one environment for many."""
-    session.run(sys.executable, str(CLONE / "dev.py"), *command)
+    session.run(sys.executable, str(CLONE / "dev.py"), *command, env=env)
+
+
+def installed_beside(session: nox.Session) -> dict[str, str]:
+    """Install the lock with the session's name into a folder, and return what lets `.venv` import from it."""
+    place, lock = CLONE / ".nox" / f"beside-{session.name}", f"constraints/{session.name}.txt"
+    target = ("--target", str(place), "--compile-bytecode", "--no-deps", "--require-hashes", "-r", lock)
+    run_here(session, "uv", "pip", "install", "--quiet", *target)
+    return {"PYTHONPATH": str(place)}
 
 
 def run_marked(session: nox.Session) -> None:
@@ -133,17 +142,16 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *session.posargs)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def coverage(session: nox.Session) -> None:
     """Measure how much of the catalog, the hooks and the readers of tools their own tests run; too little fails."""
-    install(session, "--compile-bytecode")
-    session.install("--require-hashes", "-r", "constraints/coverage.txt")
+    beside = installed_beside(session)
     measure = ("python", "-m", "coverage")
-    env = {"COVERAGE_FILE": str(Path(session.virtualenv.location) / "measured")}
+    env = {**beside, "COVERAGE_FILE": str(Path(beside["PYTHONPATH"]) / "measured")}
     tests = ("-m", "not (hostile or terminals or wheels)", *MEASURED_BY, *session.posargs)
-    session.run(*measure, "run", "--branch", "--source=src/strands_cli", "-m", "pytest", "-q", *tests, env=env)
+    run_here(session, *measure, "run", "--branch", "--source=src/strands_cli", "-m", "pytest", "-q", *tests, env=env)
     included = ",".join(f"src/strands_cli/{place}" for place in MEASURED)
-    session.run(*measure, "report", f"--include={included}", f"--fail-under={LEAST_COVERAGE}", env=env)
+    run_here(session, *measure, "report", f"--include={included}", f"--fail-under={LEAST_COVERAGE}", env=env)
 
 
 def found_chromium() -> str | None:
@@ -173,15 +181,14 @@ def chromium(session: nox.Session) -> str:
     return program
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def browser(session: nox.Session) -> None:
     """Drive a real Chromium over reports and the local page; apt installs one where it is missing and this may."""
     program = chromium(session)
-    install(session, "--compile-bytecode")
-    session.install("--compile-bytecode", "--require-hashes", "-r", "constraints/browser.txt")
     # Playwright drives the browser that is here and downloads none.
     env = {"STRANDS_TEST_CHROMIUM": program, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
-    session.run("python", "-m", "pytest", "-n", "2", "-m", "browser", *session.posargs, env=env)
+    words = ("-n", "2", "-m", "browser", *session.posargs)
+    run_here(session, "python", "-m", "pytest", *words, env={**env, **installed_beside(session)})
 
 
 @nox.session
