@@ -80,6 +80,11 @@ def start_warm(arguments: Sequence[str], cwd: Path, environment: Mapping[str, st
     return process
 
 
+def start_with(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], streams: list[int]) -> WarmProcess:
+    """Start one command with these streams, which are closed here."""
+    return _born([STRANDS, *arguments], cwd, environment, streams)
+
+
 def start_at_terminal(
     arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], terminal: int
 ) -> WarmProcess:
@@ -116,6 +121,10 @@ class WarmProcess:
         self.stdout: IO[str] | None = None
         self.stderr: IO[str] | None = None
         self._status = status
+
+    def fileno(self) -> int:
+        """Return the descriptor that can be read when it has ended."""
+        return self._status
 
     def poll(self) -> int | None:
         """Return the exit code, a signal as a negative number; None while it works."""

@@ -13,13 +13,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.docs.pages import CLONE, Block, blocks, links, pages
+from tests.warm_programs import WarmPrograms
 from tests.yaml_texts import read_yaml
 
 pytestmark = pytest.mark.docs
@@ -33,11 +34,19 @@ def page_name(page: Path) -> str:
     return page.relative_to(CLONE).as_posix()
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Path]:
+    """Return a folder with a `strands` that begins warm."""
+    with WarmPrograms() as made:
+        yield made.folder
+
+
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path: Path, programs: Path) -> Path:
     """Return a folder with a copy of the examples, in which a page's blocks run one after another."""
     folder = tmp_path / "workspace"
     folder.mkdir()
+    (tmp_path / "programs").symlink_to(programs)
     if (CLONE / "examples").is_dir():
         ignored = shutil.ignore_patterns("__pycache__", "out", "artifacts")
         shutil.copytree(CLONE / "examples", folder / "examples", ignore=ignored)
@@ -49,7 +58,8 @@ def run(command: list[str], workspace: Path, expected: str) -> str:
     kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY") and "STRANDS" not in key}
     home = workspace.parent / "home"
     home.mkdir(exist_ok=True)
-    path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
+    places = [workspace.parent / "programs", Path(sys.executable).parent]
+    path = os.pathsep.join([*map(str, places), kept.get("PATH", os.defpath)])
     ran = subprocess.run(
         command,
         cwd=workspace,
@@ -90,7 +100,7 @@ def check_yaml(block: Block, workspace: Path) -> None:
     assert is_workflow(value), "neither a workflow nor marked <!-- fragment --> or <!-- file: NAME -->"
     path = workspace / block.marks.get("file", "from-the-page.yaml")
     path.write_text(block.text, encoding="utf-8")
-    run([sys.executable, "-m", "strands_cli", "validate", str(path)], workspace, block.marks.get("exits", "0"))
+    run(["strands", "validate", str(path)], workspace, block.marks.get("exits", "0"))
 
 
 def is_workflow(value: object) -> bool:
