@@ -265,7 +265,7 @@ def plan_rerun(
     require_program(journal, request, installed=machine.catalog.by_name)
     planned = plan(loaded, request, machine)
     last = ["artifacts"] if planned.spec.outputs.artifacts else []
-    rows = rows_before(journal, from_key, [*(placed.key for placed in planned.spec.pattern.steps()), *last])
+    rows = rows_before(journal, from_key, [*(placed.key for placed in planned.spec.pattern.placed), *last])
     origin = {"run": journal.get("id"), "from": from_key}
     return Rerun(planned, request, rows, origin, changed and f"{source}: {changed}")
 

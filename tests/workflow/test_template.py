@@ -404,8 +404,8 @@ def test_the_names_of_a_template_are_found(templates: Templates) -> None:
         ("g",),
     }
     assert {path[0] for path in templates.paths_in(text)} == {"steps", "tasks", "a", "i", "topics", "f", "g"}
-    assert templates.paths_in_condition("{{ a.b contains c }}") == {("a", "b"), ("c",)}
-    assert templates.paths_in_condition("else") == frozenset()
+    assert templates.paths_in("{{ a.b contains c }}", is_condition=True) == {("a", "b"), ("c",)}
+    assert templates.paths_in("else", is_condition=True) == frozenset()
     assert templates.paths_in("{a} no template") == frozenset()
 
 

@@ -10,13 +10,16 @@ import pytest
 
 from strands_cli.workflow.templates import TemplateError, Templates, bounds
 from strands_cli.workflow.templates.sandbox import Sandbox
+from strands_cli.workflow.templates.template_facts import Facts
 
 
 def test_no_constant_is_evaluated_to_find_the_names_of_a_template() -> None:
     sandbox, evaluated = Sandbox(), []
     sandbox.filters["upper"] = evaluated.append
     text = "{{ 'a' | upper }}{% macro f(a) %}{{ 'b' | upper }}{{ a ~ b }}{% endmacro %}{{ f(c) }}{{ range(2) }}"
-    assert sandbox.paths(text) == {("b",), ("c",)}
+    facts = sandbox.facts(text)
+    assert isinstance(facts, Facts)
+    assert facts.paths == {("b",), ("c",)}
     assert evaluated == []
 
 

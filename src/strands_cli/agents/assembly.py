@@ -223,7 +223,7 @@ def require_callable(plan: Plan, toolbox: Toolbox) -> None:
     Raises:
         InvalidInput: Two tools of a step's agent have the same name, or a tool-call step names several tools.
     """
-    for step in (placed.step for placed in plan.spec.pattern.steps()):
+    for step in (placed.step for placed in plan.spec.pattern.placed):
         if isinstance(step, AgentStep):
             toolbox.offered(tools_in_step(step, plan.agents, plan.override_tools))
         elif isinstance(step, CallStep):

@@ -40,7 +40,7 @@ async def call_declared(
     async with opened_runs(warn=run.warn) as shared:
         workers = await assemble(plan, workspace_of(plan), shared, tell=run.warn, is_typed=True)
         try:
-            (step,) = (placed.step for placed in plan.spec.pattern.steps() if isinstance(placed.step, CallStep))
+            (step,) = (placed.step for placed in plan.spec.pattern.placed if isinstance(placed.step, CallStep))
             return await workers.tools.call_tool(plan.call_tools[step.tool], arguments, run.scope())
         finally:
             await workers.close_with(run.warn)

@@ -78,7 +78,7 @@ def answering_steps(planned: Plan) -> frozenset[str]:
     """
     pattern = planned.spec.pattern
     followed = {edge.before for edge in pattern.edges()}
-    last = [placed for placed in pattern.steps() if placed.key not in followed]
+    last = [placed for placed in pattern.placed if placed.key not in followed]
     if pattern.type != "routing" and len(last) != 1:
         return frozenset()
     agents = [(one.key.removesuffix("#N"), one.step.agent) for one in last if isinstance(one.step, AgentStep)]

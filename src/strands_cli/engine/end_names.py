@@ -55,7 +55,7 @@ def _past(run: Run, done: list[Row]) -> dict[str, Any]:
     pattern = run.plan.spec.pattern
     history = list(_history(done, pattern.step_name))
     counts = Counter(one["step"] for one in history)
-    names = map(pattern.step_name, (placed.key for placed in pattern.steps()))
+    names = map(pattern.step_name, (placed.key for placed in pattern.placed))
     known = {name: 0 for name in names if not name.endswith(".N")}  # workers have numbers
     return {
         "history": history,

@@ -60,7 +60,7 @@ def tools_of_steps(
     overrides: dict[str, tuple[PlannedTool, ...]] = {}
     calls: dict[str, PlannedTool] = {}
     context = resolver.context
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         step = placed.step
         if isinstance(step, AgentStep) and step.tool_overrides is not None:
             pointer = placed.at("tool_overrides")

@@ -23,7 +23,7 @@ def agents_by_key(spec: WorkflowSpec) -> Callable[[str], tuple[str, ...]]:
 
     It leaves out the agents of a workflow that is a tool, since these have names of their own.
     """
-    steps = [(placed.key, placed.step) for placed in spec.pattern.steps()]
+    steps = [(placed.key, placed.step) for placed in spec.pattern.placed]
     agents = {key.removesuffix("#N"): step.agent for key, step in steps if isinstance(step, AgentStep)}
 
     def agents_of(key: str) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def planned_steps(
     """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`."""
     templates, inputs = spec.templates(), spec.inputs.names_of(inputs)
     planned: list[PlannedStep] = []
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         step = placed.step
         kind, who, template = _describe(placed, agents)
         text, rendered = _as_text(template), False

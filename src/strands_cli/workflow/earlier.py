@@ -40,7 +40,7 @@ def _remembering(spec: WorkflowSpec) -> WorkflowSpec:
 
 def _without_empty_overrides(spec: WorkflowSpec) -> WorkflowSpec:
     """An empty list of tools in a step is none at all."""
-    if not any(isinstance(one.step, AgentStep) and one.step.tool_overrides == () for one in spec.pattern.steps()):
+    if not any(isinstance(one.step, AgentStep) and one.step.tool_overrides == () for one in spec.pattern.placed):
         return spec
     return spec.model_copy(update={"pattern": _without(spec.pattern)})
 

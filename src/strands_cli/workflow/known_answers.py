@@ -35,7 +35,7 @@ class KnownAnswers:
 
     def __init__(self, pattern: PatternModel, outputs: Outputs, templates: Templates) -> None:
         """Compare each word of a template or a condition with the gates before it."""
-        placed = list(pattern.steps())
+        placed = list(pattern.placed)
         gates = [one for one in placed if isinstance(one.step, GateStep)]
         uses = list(_uses(pattern, placed, outputs, templates)) if gates else []
         places = _Places(pattern, placed)

@@ -127,7 +127,7 @@ class WorkflowSpec(FormatModel):
         """Return every tool reference in the workflow."""
         entries = [*self.tools.python, *(entry for agent in self.agents.values() for entry in agent.tools or ())]
         called = [step.tool for composite in self.tools.composite for step in composite.steps]
-        for step in (placed.step for placed in self.pattern.steps()):
+        for step in (placed.step for placed in self.pattern.placed):
             if isinstance(step, AgentStep):
                 entries += step.tool_overrides or ()
             elif isinstance(step, CallStep):

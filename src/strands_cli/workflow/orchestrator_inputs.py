@@ -22,8 +22,8 @@ def unread_inputs(spec: WorkflowSpec) -> list[str]:
     agent = spec.agents.get(step.agent)
     texts = [site.text for site in strings_in(step.vars, "", {})]
     texts += [step.input or "", (agent.prompt if agent is not None else None) or ""]
-    is_read = any(templates.reads_in(text, name) for text in texts for name in names)
-    return [] if is_read else list(dict.fromkeys(names))
+    read = set[str]().union(*map(templates.names_in, texts))
+    return [] if read.intersection(names) else list(dict.fromkeys(names))
 
 
 def with_inputs(spec: WorkflowSpec) -> WorkflowSpec:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import abc
+import functools
 import itertools
 import re
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from strands_cli.graph_paths import reached_from
+from strands_cli.graph_paths import leading_to_each
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.placed_steps import PlacedStep, Site
 from strands_cli.workflow.steps import AgentStep
 from strands_cli.workflow.template_scope import ANY, Scope, Text, Unnamed
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from strands_cli.errors import Finding, Severity
     from strands_cli.workflow.findings import Locator
 
@@ -74,6 +77,17 @@ class PatternModel(FormatModel):
     def steps(self) -> Iterator[PlacedStep]:
         """Yield the steps in the order of the file; a step that is repeated is yielded once."""
 
+    @functools.cached_property
+    def placed(self) -> tuple[PlacedStep, ...]:
+        """The steps, which are found once."""
+        return tuple(self.steps())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, whose steps are its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("placed", None)
+        return copied
+
     @abc.abstractmethod
     def names_at_end(self) -> Scope:
         """Return the pattern's own names that artifacts may use."""
@@ -92,7 +106,7 @@ class PatternModel(FormatModel):
 
     def edges(self) -> list[StepEdge]:
         """Return which step follows which; the default is the order of `steps`."""
-        return in_order([placed.key for placed in self.steps()])
+        return in_order([placed.key for placed in self.placed])
 
     def ways_back(self) -> list[StepEdge]:
         """Return the ways of results to an earlier step that `edges` does not have."""
@@ -117,19 +131,20 @@ class PatternModel(FormatModel):
 
     def steps_again(self) -> Iterator[tuple[PlacedStep, str]]:
         """Yield each step before which its agent has certainly worked, with the agent."""
-        placed = {one.key: one for one in self.steps()}
+        placed = {one.key: one for one in self.placed}
         agents = {key: one.step.agent for key, one in placed.items() if isinstance(one.step, AgentStep)}
         followers: dict[str, list[str]] = {key: [] for key in placed}
         for edge in self.edges():
             if edge.before in placed and edge.after in placed:
                 followers[edge.before].append(edge.after)
-        keys_of: dict[str, list[str]] = {}
-        for key, agent in agents.items():
-            keys_of.setdefault(agent, []).append(key)
-        later = {agent: reached_from(keys, followers) for agent, keys in keys_of.items()}
-        for key, agent in agents.items():
-            if key in later[agent]:
-                yield placed[key], agent
+        steps_of: dict[str, int] = {}
+        for place, key in enumerate(placed):
+            if key in agents:
+                steps_of[agents[key]] = steps_of.get(agents[key], 0) | 1 << place
+        again = {
+            key for key, leading in leading_to_each(followers) if key in agents and leading & steps_of[agents[key]]
+        }
+        yield from ((placed[key], agent) for key, agent in agents.items() if key in again)
 
     def limits(self) -> Iterator[str]:
         """Yield sentences about repetition and defaults, for a person."""

@@ -17,7 +17,7 @@ from strands_cli.workflow.yaml import escape
 def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
     """Yield every template and condition of a workflow; those of composite tools have names of their own."""
     yield from _prompts(spec)
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         yield from placed.sites()
     yield from spec.pattern.templates()
     at_end = _at_end(spec)
@@ -30,7 +30,7 @@ def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
 def _at_end(spec: WorkflowSpec) -> Scope:
     names, ran = (
         spec.pattern.names_at_end(),
-        {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.steps()},
+        {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.placed},
     )
     last = {"last_response": spec.pattern.last_answer()}
     earlier = dict.fromkeys((*spec.pattern.earlier_at_end, "cumulative_tokens"), ANY) if spec.is_earlier else {}
@@ -43,7 +43,7 @@ def _prompts(spec: WorkflowSpec) -> Iterator[Site]:
     prompts = {name: agent.prompt for name, agent in spec.agents.items() if is_prompt_template(agent.prompt or "")}
     called = {tool.removeprefix("agent:") for tool in spec.named_tools() if tool.startswith("agent:")}
     unused = prompts.keys() - called
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         if isinstance(placed.step, AgentStep) and (prompt := prompts.get(placed.step.agent)) is not None:
             unused.discard(placed.step.agent)
             yield Site(

@@ -250,7 +250,7 @@ def _parts_mermaid(planned: Plan) -> list[str]:
     from strands_cli.planning.plan import WorkflowTool, tools_in_step
     from strands_cli.workflow.steps import AgentStep, CallStep
 
-    for placed in planned.spec.pattern.steps():
+    for placed in planned.spec.pattern.placed:
         step, caller = placed.step, _node(placed.key)
         if isinstance(step, CallStep):
             draw(caller, filter(None, [planned.call_tools.get(step.tool)]), "")

@@ -194,7 +194,7 @@ def _differences(before: Any, after: Any, pointer: str) -> Iterator[str]:
 
 
 def _changed_steps(before: WorkflowSpec, after: WorkflowSpec) -> dict[str, tuple[str, ...]]:
-    old, new = ({placed.key: placed.step for placed in spec.pattern.steps()} for spec in (before, after))
+    old, new = ({placed.key: placed.step for placed in spec.pattern.placed} for spec in (before, after))
     return {
         "added": tuple(key for key in new if key not in old),
         "removed": tuple(key for key in old if key not in new),

@@ -73,7 +73,7 @@ def check_compaction(spec: WorkflowSpec, document: Document) -> list[Finding]:
 
 def _most_messages(name: str, spec: WorkflowSpec) -> float:
     """Return how many messages the last request of an agent can have at most, as far as the workflow bounds it."""
-    agent, placed = spec.agents[name], [one for one in spec.pattern.steps() if _is_of(one, name)]
+    agent, placed = spec.agents[name], [one for one in spec.pattern.placed if _is_of(one, name)]
     given = spec.tools.model_fields_set or spec.skills or spec.context_policy.retrieval
     has_tools = agent.tools or (agent.tools is None and given)
     # The corrections of an answer are messages too.

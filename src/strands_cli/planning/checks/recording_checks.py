@@ -112,15 +112,15 @@ def _check_steps(
 ) -> Iterator[Finding]:
     asking = {
         placed.key: placed.pointer
-        for placed in spec.pattern.steps()
+        for placed in spec.pattern.placed
         if isinstance(step := placed.step, AgentStep) and step.agent in playing
     }
     # Keys below a step's key belong to agents that are tools there, in this file or another.
-    known = {placed.key for placed in spec.pattern.steps()}
+    known = {placed.key for placed in spec.pattern.placed}
     # What asks there is unknown until the agent's name is corrected, which another finding asks for.
     misnamed = {
         placed.key
-        for placed in spec.pattern.steps()
+        for placed in spec.pattern.placed
         if isinstance(step := placed.step, AgentStep) and step.agent not in spec.agents
     }
     fitting = re.compile("|".join(map(_written_form, {*asking, *misnamed})) or "(?!)")

@@ -89,7 +89,7 @@ def names_in_templates(spec: WorkflowSpec) -> dict[str, str]:
     templates, declared = spec.templates(), spec.inputs.declared()
     found: dict[str, str] = {}
     for site in template_sites(spec):
-        paths = templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
+        paths = templates.paths_in(site.text, is_condition=site.is_condition)
         for name in sorted(str(path[0]) for path in paths):
             # One that is declared and has no value has its own finding.
             if name not in site.scope and name not in hiding_names() and name not in declared:

@@ -98,7 +98,7 @@ def entries_of(spec: WorkflowSpec) -> Iterator[tuple[str, ToolEntry]]:
     """Yield every tool that a workflow lists, with its place in the file."""
     lists = {"/tools/python": spec.tools.python}
     lists |= {f"/agents/{escape(name)}/tools": agent.tools or () for name, agent in spec.agents.items()}
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         if isinstance(placed.step, AgentStep) and placed.step.tool_overrides is not None:
             lists[placed.at("tool_overrides")] = placed.step.tool_overrides
     for pointer, entries in lists.items():

@@ -45,7 +45,7 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
     yield from check_networks(plan.spec, document)
     yield from check_combinations(plan, document)
     given = _Given(plan)
-    for placed, step in zip(plan.spec.pattern.steps(), plan.steps, strict=True):
+    for placed, step in zip(plan.spec.pattern.placed, plan.steps, strict=True):
         own = _tools_of(plan, placed)
         earlier = given.to(step.key) if any(map(_sends, _usable(own))) else []
         if isinstance(placed.step, CallStep):
@@ -126,7 +126,7 @@ class _Given:
     """The tools that bring something, of the steps whose data a step may be given."""
 
     def __init__(self, plan: Plan) -> None:
-        placed = {one.key: one for one in plan.spec.pattern.steps()}
+        placed = {one.key: one for one in plan.spec.pattern.placed}
         self._keys = list(placed)
         self._bringing = {key: _usable_bringing(_tools_of(plan, one)) for key, one in placed.items()}
         self._leading: dict[str, int] = {}

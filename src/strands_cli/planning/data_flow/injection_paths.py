@@ -29,7 +29,7 @@ def check_combinations(plan: Plan, document: Document) -> Iterator[Finding]:
     """
     for agent in plan.agents.values():
         yield from _check(agent.tools, f"agent '{agent.id}'", f"/agents/{escape(agent.id)}", document)
-    for placed in plan.spec.pattern.steps():
+    for placed in plan.spec.pattern.placed:
         step = placed.step
         if isinstance(step, AgentStep) and step.tool_overrides is not None and step.agent in plan.agents:
             tools = tools_in_step(step, plan.agents, plan.override_tools)

@@ -117,7 +117,7 @@ def _place_of(tool: PlannedTool, spec: WorkflowSpec) -> str:
     for pointer, entry in entries_of(spec):
         if tool.ref == entry.tool or tool.name == entry.as_:
             return pointer
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         if isinstance(placed.step, CallStep) and placed.step.tool == tool.ref:
             return placed.at("tool")
     return "/tools"

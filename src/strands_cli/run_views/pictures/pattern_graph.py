@@ -94,7 +94,7 @@ def pattern_graph_of(
     tops: dict[str, list[Branch]] = {}
     if tree is None:
         tree = tree_of(summary) if summary else ()
-    placed = list(spec.pattern.steps())
+    placed = list(spec.pattern.placed)
     ids = {one.key.removesuffix("#N") for one in placed}
     for top in tree:
         tops.setdefault(_id_of(top.key, ids), []).append(top)

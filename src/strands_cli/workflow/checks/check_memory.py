@@ -57,7 +57,7 @@ def _lost_conversations(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]
         agent = spec.agents.get(name)
         if agent is None or agent.memory == "run" or "memory" in agent.model_fields_set:
             continue
-        if not any(templates.reads_in(site.text, known) for known in site.scope):
+        if not any(name in site.scope for name in templates.names_in(site.text)):
             message = f"the agent {name!r} comes again with nothing of what was before, and begins a new conversation"
             fix = "to go on with it: `memory: run` in the agent; if it needs none of it: `memory: step`"
             if format_number(spec.version) == 1:

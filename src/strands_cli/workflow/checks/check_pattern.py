@@ -38,7 +38,7 @@ def check_pattern(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 def check_agents(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Report steps whose agent does not exist, and agents that no step uses."""
     mentions = [
-        (placed.at("agent"), placed.step.agent) for placed in spec.pattern.steps() if isinstance(placed.step, AgentStep)
+        (placed.at("agent"), placed.step.agent) for placed in spec.pattern.placed if isinstance(placed.step, AgentStep)
     ]
     if mentions and not spec.agents:
         yield from _no_agents(mentions[0][1], loaded)
@@ -69,7 +69,7 @@ def _no_agents(first: str, loaded: Loaded) -> Iterator[Finding]:
 
 def _check_schemas(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Report an `output_schema` of an agent whose form of answer the pattern determines."""
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         if placed.answers is None or not isinstance(placed.step, AgentStep):
             continue
         name, role = placed.step.agent, placed.pointer.rpartition("/")[2]
@@ -92,7 +92,7 @@ def _check_inputs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 
 
 def _check_gates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
-    for placed in spec.pattern.steps():
+    for placed in spec.pattern.placed:
         gate = placed.step
         if not isinstance(gate, GateStep):
             continue

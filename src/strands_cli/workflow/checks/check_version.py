@@ -70,7 +70,7 @@ def _agents_that_come_again(spec: WorkflowSpec) -> Iterator[str]:
     # `1` is what files of the present format have, `"1.0"` is not.
     if not is_compacted and isinstance(spec.version, int):
         return
-    steps = [placed.step.agent for placed in spec.pattern.steps() if isinstance(placed.step, AgentStep)]
+    steps = [placed.step.agent for placed in spec.pattern.placed if isinstance(placed.step, AgentStep)]
     again = {agent for _, agent in spec.pattern.steps_again()}
     for name in dict.fromkeys(steps):
         agent: Any = spec.agents.get(name)

@@ -132,7 +132,7 @@ def _single_braces(site: Site, inputs: Iterable[str], loaded: Loaded) -> Iterato
 
 
 def _paths(templates: Templates, site: Site) -> frozenset[Path]:
-    return templates.paths_in_condition(site.text) if site.is_condition else templates.paths_in(site.text)
+    return templates.paths_in(site.text, is_condition=site.is_condition)
 
 
 def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:

@@ -11,4 +11,4 @@ from strands_cli.workflow.templates.template import is_prompt_template as is_pro
 from strands_cli.workflow.templates.template import is_template as is_template
 from strands_cli.workflow.templates.template_errors import Path as Path
 from strands_cli.workflow.templates.template_errors import TemplateError as TemplateError
-from strands_cli.workflow.templates.template_paths import Read as Read
+from strands_cli.workflow.templates.template_facts import Read as Read

@@ -47,11 +47,17 @@ from strands_cli.workflow.templates.filters import (
     require_small_format,
     size_of,
 )
-from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
-from strands_cli.workflow.templates.template_paths import Read, every_read, paths_of
+from strands_cli.workflow.templates.template_errors import TemplateError, UnknownNameError
+from strands_cli.workflow.templates.template_facts import Facts
+from strands_cli.workflow.templates.template_parts import Parts
+from strands_cli.workflow.templates.template_paths import paths_of
+from strands_cli.workflow.templates.template_reads import certain_reads, mentions_of
+from strands_cli.workflow.templates.template_words import asked_names, assumed_missing, compared_words, printed_paths
 
 Result = TypeVar("Result")
 
+# More than a workflow has steps, so that a second look at all of its templates finds them.
+MOST_FACTS = 20_000
 # In the expressions of one template: to check so many words and signs takes a second or two.
 MAX_TOKENS = 100_000
 
@@ -62,7 +68,12 @@ _CHECKED_METHODS = frozenset(
     {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "encode", "translate", "to_bytes"}
 )
 _FILE = "<template>"
-_NOT_HERE = {nodes.Include: "include", nodes.Import: "import", nodes.FromImport: "import", nodes.Extends: "extends"}
+_NOT_HERE: dict[type[nodes.Node], str] = {
+    nodes.Include: "include",
+    nodes.Import: "import",
+    nodes.FromImport: "import",
+    nodes.Extends: "extends",
+}
 
 
 class _Parser(Parser):
@@ -139,10 +150,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
             self.globals.update(EARLIER_FUNCTIONS)
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
-        self.tree = lru_cache(maxsize=1024)(self._tree)
-        self.paths = lru_cache(maxsize=1024)(self._paths)
-        self.every_read = lru_cache(maxsize=1024)(self._every_read)
+        self.parts = lru_cache(maxsize=1024)(self._parts)
+        self.facts = lru_cache(maxsize=MOST_FACTS)(self._facts)
         self.template = lru_cache(maxsize=1024)(self._template)
+        self.expression_parts = lru_cache(maxsize=1024)(self._expression_parts)
         self.expression = lru_cache(maxsize=1024)(self._expression)
 
     def render(self, text: str, names: Mapping[str, Any]) -> str:
@@ -173,14 +184,37 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         return _with_lines(template, value)
 
-    def _paths(self, text: str) -> frozenset[Path]:
-        """Return the paths of the names that a template uses, without those that it sets or that may be absent."""
-        tree = self.tree(text)
-        return paths_of(tree, _FreeNames(self).of(tree))
+    def _facts(self, text: str, *, is_condition: bool = False) -> Facts | TemplateError:
+        """Return what a template or the expression of a condition says, or why it does not compile."""
+        try:
+            parts = self.expression_parts(text) if is_condition else self.parts(text)
+            # The interpreter compiles fewer nested levels than the parser accepts.
+            if max(parts.depth, text.count("(") + text.count("[") + text.count("{")) > _INTRICATE:
+                self.expression(text) if is_condition else self._compiled(parts.tree)
+            return self._said(parts)
+        except TemplateError as error:
+            # Without its frames, which have the tree.
+            return error.with_traceback(None)
 
-    def _every_read(self, text: str) -> tuple[Read, ...]:
-        tree = self.tree(text)
-        return tuple(dict.fromkeys(every_read(tree, _FreeNames(self).of(tree))))
+    def _said(self, parts: Parts) -> Facts:
+        names = parts.of(nodes.Name)
+        if parts.sets_names:
+            free = _FreeNames(self).of(parts.tree)
+        else:
+            free = {node.name for node in names} - self.globals.keys() - {"self"}
+        paths, reads = paths_of(parts, free)
+        mentions = mentions_of(parts)
+        return Facts(
+            paths=paths,
+            reads=reads,
+            mentions=mentions,
+            certain=certain_reads(parts.tree) if any(len(path) > 1 for path in mentions) else frozenset(),
+            sets=frozenset(node.name for node in names if node.ctx != "load"),
+            words=tuple(compared_words(parts)),
+            printed=tuple(dict.fromkeys(printed_paths(parts))),
+            assumed_missing=tuple(dict.fromkeys(assumed_missing(parts))),
+            asked=frozenset(asked_names(parts)),
+        )
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Prefer a mapping's own key to a method of the same name, so that a node may be called `items`."""
@@ -237,28 +271,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return _Parser(self, source, name, filename).parse()
 
-    def _tree(self, text: str) -> nodes.Template:
+    def _parts(self, text: str) -> Parts:
         try:
             self._require_short(text)
-            tree = self.parse(text)
-            self._require_known(tree)
-            for kind, word in _NOT_HERE.items():
-                for node in tree.find_all(kind):
-                    raise TemplateError(f"`{word}` needs other template files, which do not exist", node.lineno)
-            return tree
+            return self._with_known_words(Parts(self.parse(text)))
         except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
             raise TemplateError("the template is nested too deeply") from None
         except ValueError:  # the interpreter reads whole numbers up to a length
             raise TemplateError("a number in the template is too long", is_syntax=True) from None
-
-    def check(self, text: str) -> None:
-        """Raise `TemplateError` for a template that does not compile."""
-        tree = self.tree(text)
-        # The interpreter compiles fewer nested levels than the parser accepts.
-        if text.count("(") + text.count("[") + text.count("{") > _INTRICATE:
-            self._compiled(tree)
 
     def _require_short(self, text: str) -> None:
         # A token has a character at least.
@@ -268,35 +290,41 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 f"a template of more than {MAX_PIECE:,} characters, or {MAX_TOKENS:,} words and signs in expressions"
             )
 
-    def _require_known(self, tree: nodes.Template) -> None:
-        for node in tree.find_all(nodes.Filter):
-            if node.name not in self.filters:
+    def _with_known_words(self, parts: Parts) -> Parts:
+        """Return the parts of a template whose filters and tests exist."""
+        for node in parts.every:
+            if isinstance(node, nodes.Filter) and node.name not in self.filters:
                 raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, self.filters)}", node.lineno)
-        for test in tree.find_all(nodes.Test):
-            if test.name not in self.tests:
-                raise TemplateError(f"there is no test {test.name!r}{_close(test.name, self.tests)}", test.lineno)
+            if isinstance(node, nodes.Test) and node.name not in self.tests:
+                raise TemplateError(f"there is no test {node.name!r}{_close(node.name, self.tests)}", node.lineno)
+            if (word := _NOT_HERE.get(type(node))) is not None:
+                raise TemplateError(f"`{word}` needs other template files, which do not exist", node.lineno)
+        return parts
 
     def _template(self, text: str) -> jinja2.Template:
-        return self._compiled(self.tree(text))
+        return self._compiled(self.parts(text).tree)
 
-    def _expression(self, text: str) -> jinja2.Template:
+    def _expression_parts(self, text: str) -> Parts:
+        """Return the parts of a template that prints an expression."""
         try:
             parser = _Parser(self, text, state="variable")
             expression = parser.parse_expression()
             if not parser.stream.eos:
                 message = f"unexpected {parser.stream.current.value!r} after the expression"
                 raise TemplateError(message, is_syntax=True)
+            expression.set_environment(self)
+            return self._with_known_words(Parts(nodes.Template([nodes.Output([expression])])))
         except TemplateSyntaxError as error:
             raise TemplateError(_one_line(error.message), error.lineno, is_syntax=True) from None
         except RecursionError:
             raise TemplateError("the expression is nested too deeply") from None
         except ValueError:
             raise TemplateError("a number in the expression is too long", is_syntax=True) from None
-        expression.set_environment(self)
-        self._require_known(nodes.Template([nodes.Output([expression])]))
-        return self._compiled(
-            nodes.Template([nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)], lineno=1)
-        )
+
+    def _expression(self, text: str) -> jinja2.Template:
+        (printed,) = self.expression_parts(text).of(nodes.Output)
+        given = nodes.Assign(nodes.Name("result", "store"), printed.nodes[0], lineno=1)
+        return self._compiled(nodes.Template([given], lineno=1))
 
     def _compiled(self, tree: nodes.Template) -> jinja2.Template:
         try:

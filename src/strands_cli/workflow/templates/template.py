@@ -8,11 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import did_you_mean
+from strands_cli.workflow.templates.plain_templates import plain_facts
 from strands_cli.workflow.templates.template_errors import Path, TemplateError, UnknownNameError
+from strands_cli.workflow.templates.template_facts import NO_FACTS, Facts
 
 if TYPE_CHECKING:
     from strands_cli.workflow.templates.sandbox import Sandbox
-    from strands_cli.workflow.templates.template_paths import Read
+    from strands_cli.workflow.templates.template_facts import Read
 
 _MARKS = ("{{", "{%", "{#")
 _ELSE = "else"
@@ -60,23 +62,12 @@ class Templates:
         return Absent(name=name)
 
     def template_error(self, text: str) -> TemplateError | None:
-        """Compile a template and return its error, with the line, or None."""
-        try:
-            if is_template(text):
-                self.sandbox.check(_prepare(text))
-        except TemplateError as error:
-            return error
-        return None
+        """Check a template and return its error, with the line, or None."""
+        return self._problem(self._known(text))
 
     def condition_error(self, condition: str) -> TemplateError | None:
-        """Compile a condition and return its error or None."""
-        try:
-            expression = _expression_of(condition)
-            if expression != _ELSE:
-                self.sandbox.expression(expression)
-        except TemplateError as error:
-            return error
-        return None
+        """Check a condition and return its error or None."""
+        return self._problem(self._known(condition, is_condition=True))
 
     def render(self, text: str, names: Mapping[str, Any]) -> str:
         """Render a template.
@@ -122,112 +113,75 @@ class Templates:
             return True
         return bool(self._explained(lambda: self.sandbox.value(expression, names), names))
 
-    def paths_in(self, text: str) -> frozenset[Path]:
-        """Return the names a template uses as paths, `steps[0].response` as `("steps", 0, "response")`.
+    def paths_in(self, text: str, *, is_condition: bool = False) -> frozenset[Path]:
+        """Return the names a template or condition uses as paths, `steps[0].response` as `("steps", 0, "response")`.
 
-        Names that the template tests with `is defined` or gives a `default` may be missing and are left out.
+        Names that it tests with `is defined` or gives a `default` may be missing and are left out.
         """
-        text = _prepare(text)
-        if not is_template(text) or self.template_error(text):
-            return frozenset()
-        return self.sandbox.paths(text)
+        return self._facts(text, is_condition=is_condition).paths
 
     def every_read_in(self, text: str, *, is_condition: bool = False) -> tuple[Read, ...]:
         """Return all that a template or condition reads, also where it may be missing."""
-        if is_condition:
-            expression = _expression_of(text)
-            if expression == _ELSE or self.condition_error(text):
-                return ()
-            text = "{{ " + expression + " }}"
-        text = _prepare(text)
-        return self.sandbox.every_read(text) if is_template(text) and not self.template_error(text) else ()
+        return self._facts(text, is_condition=is_condition).reads
 
     def reads_in(self, text: str, name: str, *, is_condition: bool = False) -> frozenset[Path]:
         """Return every path under a name that a template or condition may read, also where it may be missing."""
-        tree = self._tree_of(text, is_condition=is_condition)
-        if tree is None:
-            return frozenset()
-        from strands_cli.workflow.templates.template_reads import reads_of
+        mentions = self._facts(text, is_condition=is_condition).mentions
+        return frozenset(path for path in mentions if path[0] == name)
 
-        return reads_of(tree, name)
+    def names_in(self, text: str) -> set[str]:
+        """Return every name that a template may read, also where it may be missing."""
+        return {str(path[0]) for path in self._facts(text).mentions}
 
-    def words_in(self, text: str, *, is_condition: bool = False) -> list[tuple[Path, str]]:
+    def words_in(self, text: str, *, is_condition: bool = False) -> tuple[tuple[Path, str], ...]:
         """Return each path that a template or condition compares with a constant text, with the text."""
-        if not any(mark in text for mark in "'\""):
-            return []
-        tree = self._tree_of(text, is_condition=is_condition)
-        if tree is None:
-            return []
-        from strands_cli.workflow.templates.template_words import compared_words
+        return self._facts(text, is_condition=is_condition).words
 
-        return list(compared_words(tree))
-
-    def printed_in(self, text: str) -> list[tuple[Path, bool]]:
+    def printed_in(self, text: str) -> tuple[tuple[Path, bool], ...]:
         """Return the paths that a template prints, each with whether it prints them as they are."""
-        tree = self._tree_of(text, is_condition=False)
-        if tree is None:
-            return []
-        from strands_cli.workflow.templates.template_words import printed_paths
+        return self._facts(text).printed
 
-        return list(dict.fromkeys(printed_paths(tree)))
-
-    def assumed_missing(self, text: str, *, is_condition: bool = False) -> list[str]:
+    def assumed_missing(self, text: str, *, is_condition: bool = False) -> tuple[str, ...]:
         """Return the names for which a template or condition gives a `default`, or asks whether they are defined."""
-        if "def" not in text and "|" not in text:
-            return []
-        tree = self._tree_of(text, is_condition=is_condition)
-        if tree is None:
-            return []
-        from strands_cli.workflow.templates.template_words import assumed_missing
-
-        return list(dict.fromkeys(assumed_missing(tree)))
+        return self._facts(text, is_condition=is_condition).assumed_missing
 
     def asked_in(self, text: str) -> frozenset[str]:
         """Return the names that the conditions of `if` in a template use."""
-        tree = self._tree_of(text, is_condition=False) if "if" in text else None
-        if tree is None:
-            return frozenset()
-        from strands_cli.workflow.templates.template_words import asked_names
-
-        return frozenset(asked_names(tree))
-
-    def is_lone(self, text: str) -> bool:
-        """Return whether a template is one expression, whose value it has, and no text."""
-        return self._lone_expression(text) is not None
-
-    def _tree_of(self, text: str, *, is_condition: bool) -> Any:
-        """Return the tree of a template or condition, or None where it has none."""
-        if is_condition:
-            expression = _expression_of(text)
-            if expression == _ELSE or self.condition_error(text):
-                return None
-            text = "{{ " + expression + " }}"
-        text = _prepare(text)
-        return self.sandbox.tree(text) if is_template(text) and not self.template_error(text) else None
+        return self._facts(text).asked
 
     def certain_reads_in(self, text: str, name: str) -> frozenset[Path]:
         """Return the children of a name without which rendering a template always fails."""
-        tree = self._tree_of(text, is_condition=False)
-        if tree is None:
-            return frozenset()
-        from strands_cli.workflow.templates.template_reads import certain_reads
+        facts = self._facts(text)
+        return frozenset(path for path in facts.certain if path[0] == name and name not in facts.sets)
 
-        return certain_reads(tree, name)
+    def is_lone(self, text: str) -> bool:
+        """Return whether a template is one expression, whose value it has, and no text."""
+        inner = _inside(text)
+        return inner is not None and self._problem(self.sandbox.facts(inner, is_condition=True)) is None
 
-    def paths_in_condition(self, condition: str) -> frozenset[Path]:
-        """Return the names a condition uses, as `paths_in`."""
-        expression = _expression_of(condition)
-        if expression == _ELSE or self.condition_error(condition):
-            return frozenset()
-        return self.sandbox.paths("{{ " + expression + " }}")
+    def _facts(self, text: str, *, is_condition: bool = False) -> Facts:
+        """Return what a template or condition says: nothing where there is none, or where it does not compile."""
+        known = self._known(text, is_condition=is_condition)
+        return NO_FACTS if isinstance(known, TemplateError) else known
+
+    def _known(self, text: str, *, is_condition: bool = False) -> Facts | TemplateError:
+        if is_condition:
+            expression = _expression_of(text)
+            return NO_FACTS if expression == _ELSE else self.sandbox.facts(expression, is_condition=True)
+        text = _prepare(text)
+        if not is_template(text):
+            return NO_FACTS
+        return plain_facts(text) or self.sandbox.facts(text)
+
+    @staticmethod
+    def _problem(known: Facts | TemplateError) -> TemplateError | None:
+        return known if isinstance(known, TemplateError) else None
 
     def _lone_expression(self, text: str) -> str | None:
-        stripped = _prepare(text).strip()
-        if not (stripped.startswith("{{") and stripped.endswith("}}")):
-            return None
-        inner = stripped[2:-2].strip("-+ \t\r\n") if stripped[2:3] in "-+" else stripped[2:-2].strip()
+        inner = _inside(text)
         try:
-            self.sandbox.expression(inner)
+            if inner is not None:
+                self.sandbox.expression(inner)
         except TemplateError:
             return None
         return inner
@@ -266,6 +220,14 @@ def _prepare(text: str) -> str:
     if text.strip() == "$TRACE":
         return "{{ TRACE }}"
     return re.sub(r"(\{[{%][^}]*?)\$TRACE\b", r"\1TRACE", text)
+
+
+def _inside(text: str) -> str | None:
+    """Return what is between the marks of a template that begins and ends with them."""
+    stripped = _prepare(text).strip()
+    if not (stripped.startswith("{{") and stripped.endswith("}}")):
+        return None
+    return stripped[2:-2].strip("-+ \t\r\n") if stripped[2:3] in "-+" else stripped[2:-2].strip()
 
 
 def _expression_of(condition: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from jinja2 import nodes
 
 from strands_cli.workflow.templates.template_errors import Path
+from strands_cli.workflow.templates.template_facts import Read
+from strands_cli.workflow.templates.template_parts import Parts
 
 # The part of a path for an index that is computed, and for each item that a loop visits.
 ANY_ITEM = "*"
@@ -33,71 +34,59 @@ def path_of(node: nodes.Node, items: Mapping[str, Path] | None = None) -> Path:
     return ()
 
 
-def paths_of(tree: nodes.Template, free: set[str]) -> frozenset[Path]:
-    """Return the paths below names from outside, `free`, without those that may be absent."""
-    items = items_of(tree, free)
-    lax = {path_of(node, items) for node in _guarded(tree) if node is not None} - {()}
-    called = {id(node.node) for node in tree.find_all(nodes.Call)}
-    found = set()
-    for node in outermost(tree):
-        path = path_of(node, items)
+def paths_of(parts: Parts, free: set[str]) -> tuple[frozenset[Path], tuple[Read, ...]]:
+    """Return the paths below names from outside, `free`, without those that may be absent; and all reads of them."""
+    items = items_of(parts, free)
+    lax = {path_of(node, items) for node in _guarded(parts) if node is not None} - {()}
+    called = {id(node.node) for node in parts.of(nodes.Call)}
+    found = [(path_of(node, items), id(node) in called, False) for node in outermost(parts)]
+    found += [(path, False, True) for one in parts.of(nodes.Filter) if (path := _by_filter(one, items))]
+    paths, reads = set[Path](), dict[Read, None]()
+    for path, is_called, is_by_filter in found:
         if not path or path[0] not in free:
             continue
-        if id(node) in called and len(path) > 1:
-            path = path[:-1]  # `tasks.items()` calls a method and is not the name of a task
-        if not any(path[: len(guard)] == guard for guard in lax):
-            found.add(path)
-    return frozenset(found)
+        reads[Read(path, is_called, _is_below(path, lax))] = None
+        # `tasks.items()` calls a method and is not the name of a task
+        owner = path[:-1] if is_called and len(path) > 1 else path
+        if not is_by_filter and not _is_below(owner, lax):
+            paths.add(owner)
+    return frozenset(paths), tuple(reads)
 
 
-def _guarded(tree: nodes.Template) -> list[nodes.Expr | None]:
+def _is_below(path: Path, guards: set[Path]) -> bool:
+    return bool(guards) and any(path[:length] in guards for length in range(1, len(path) + 1))
+
+
+def _guarded(parts: Parts) -> list[nodes.Expr | None]:
     """Return what a template takes for possibly missing."""
     return [
-        *(test.node for test in tree.find_all(nodes.Test) if test.name in ("defined", "undefined")),
-        *(filtered.node for filtered in tree.find_all(nodes.Filter) if filtered.name in ("default", "d")),
+        *(test.node for test in parts.of(nodes.Test) if test.name in ("defined", "undefined")),
+        *(filtered.node for filtered in parts.of(nodes.Filter) if filtered.name in ("default", "d")),
     ]
 
 
-def outermost(tree: nodes.Template) -> Iterator[nodes.Expr]:
+def outermost(parts: Parts) -> Iterator[nodes.Expr]:
     """Yield each name with all attributes and indexes that follow it."""
-    inner = {id(node.node) for node in tree.find_all(nodes.Getattr)}
-    inner |= {id(node.node) for node in tree.find_all(nodes.Getitem)}
     kinds = (nodes.Getattr, nodes.Getitem, nodes.Name)
-    yield from (node for node in tree.find_all(kinds) if id(node) not in inner)
+    places = [node for node in parts.every if isinstance(node, kinds)]
+    inner = {id(node.node) for node in places if not isinstance(node, nodes.Name)}
+    yield from (node for node in places if id(node) not in inner)
 
 
-def items_of(tree: nodes.Template, free: set[str]) -> dict[str, Path]:
+def items_of(parts: Parts, free: set[str]) -> dict[str, Path]:
     """Return the path that each variable of a loop or a `set` is, where the name has no other meaning."""
-    bound = Counter(node.name for node in tree.find_all(nodes.Name) if node.ctx != "load")
     items: dict[str, Path] = {}
-    given: Any
-    for given in tree.find_all((nodes.Assign, nodes.For)):
+    if not parts.sets_names:
+        return items
+    bound = Counter(node.name for node in parts.of(nodes.Name) if node.ctx != "load")
+    for given in parts.every:
+        if not isinstance(given, (nodes.Assign, nodes.For)):
+            continue
         if isinstance(given.target, nodes.Name) and (name := given.target.name) not in free and bound[name] == 1:
-            is_loop = isinstance(given, nodes.For)
-            path = path_of(given.iter if is_loop else given.node, items)
+            path = path_of(given.iter if isinstance(given, nodes.For) else given.node, items)
             if path and path[0] in free:
-                items[name] = (*path, ANY_ITEM) if is_loop else path
+                items[name] = (*path, ANY_ITEM) if isinstance(given, nodes.For) else path
     return items
-
-
-class Read(NamedTuple):
-    """One path that a template reads: whether it is called, and whether the template takes it for possibly missing."""
-
-    path: Path
-    is_called: bool
-    may_be_missing: bool
-
-
-def every_read(tree: nodes.Template, free: set[str]) -> Iterator[Read]:
-    """Yield all reads of names from outside, `free`, those that may be missing and those by filters among them."""
-    items = items_of(tree, free)
-    lax = {path_of(node, items) for node in _guarded(tree) if node is not None} - {()}
-    called = {id(node.node) for node in tree.find_all(nodes.Call)}
-    found = [(path_of(node, items), id(node) in called) for node in outermost(tree)]
-    found += [(path, False) for filtered in tree.find_all(nodes.Filter) if (path := _by_filter(filtered, items))]
-    for path, is_called in found:
-        if path and path[0] in free:
-            yield Read(path, is_called, any(path[: len(guard)] == guard for guard in lax))
 
 
 def _by_filter(filtered: nodes.Filter, items: Mapping[str, Path]) -> Path:

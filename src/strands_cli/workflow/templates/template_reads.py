@@ -1,4 +1,4 @@
-"""The paths under one name that a template may read, and those without which it always fails."""
+"""The paths that a template may read, and those without which it always fails."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from collections.abc import Iterator
 from jinja2 import nodes
 
 from strands_cli.workflow.templates.template_errors import Path
+from strands_cli.workflow.templates.template_parts import Parts
 from strands_cli.workflow.templates.template_paths import outermost, path_of
 
 _MAY_BE_ABSENT = ("default", "d")
 
 
-def reads_of(tree: nodes.Template, name: str) -> frozenset[Path]:
-    """Return every path under a name that a template may read, also those that may be absent."""
-    found = map(path_of, outermost(tree))
-    return frozenset(path for path in found if path[:1] == (name,))
+def mentions_of(parts: Parts) -> frozenset[Path]:
+    """Return every path that a template may read, also those that may be absent."""
+    return frozenset(path for node in outermost(parts) if (path := path_of(node)))
 
 
-def certain_reads(tree: nodes.Template, name: str) -> frozenset[Path]:
-    """Return the children of a name without which a template always fails, as `(name, child)`.
+def certain_reads(tree: nodes.Node) -> frozenset[Path]:
+    """Return the children of names without which a template always fails, as `(name, child)`.
 
     A branch, a loop or the right side of an `and` may never be evaluated. A child that is only passed on, tested or has
     a default may be absent; one that is printed, or has a part that is read, may not.
     """
-    if any(node.name == name and node.ctx != "load" for node in tree.find_all(nodes.Name)):
-        return frozenset()  # the template sets the name itself
-    return frozenset(path[:2] for path in _required(tree) if path[:1] == (name,) and len(path) > 1 and path[1] != "*")
+    return frozenset(path[:2] for path in _required(tree) if len(path) > 1 and path[1] != "*")
 
 
 def _required(node: nodes.Node, *, printed: bool = False) -> Iterator[Path]:

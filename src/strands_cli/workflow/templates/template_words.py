@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jinja2 import nodes
 
 from strands_cli.workflow.templates.template_errors import Path
+from strands_cli.workflow.templates.template_parts import Parts
 from strands_cli.workflow.templates.template_paths import path_of
 
 _ORDERS = ("gt", "gteq", "lt", "lteq")
@@ -17,41 +18,41 @@ _METHODS = ("lower", "upper", "casefold", "strip")
 _FILTERS = ("lower", "upper", "trim", "string", "default", "d")
 
 
-def compared_words(tree: nodes.Template) -> Iterator[tuple[Path, str]]:
+def compared_words(parts: Parts) -> Iterator[tuple[Path, str]]:
     """Yield each path with each constant text that its value is compared with."""
-    for comparison in tree.find_all(nodes.Compare):
+    for comparison in parts.of(nodes.Compare):
         left = comparison.expr
         for operand in comparison.ops:
             if operand.op not in _ORDERS:
                 yield from _pairs(left, operand.expr)
             left = operand.expr
-    for test in tree.find_all(nodes.Test):
+    for test in parts.of(nodes.Test):
         if test.name in _TESTS and test.args:
             yield from _pairs(test.node, test.args[0])
-    for call in tree.find_all(nodes.Call):
+    for call in parts.of(nodes.Call):
         if isinstance(call.node, nodes.Getattr) and call.node.attr in _STARTS and call.args:
             yield from _pairs(call.node.node, call.args[0])
 
 
-def assumed_missing(tree: nodes.Template) -> Iterator[str]:
+def assumed_missing(parts: Parts) -> Iterator[str]:
     """Yield each name for which a default is given, or which is tested for being there, as if it might be missing."""
-    for given in tree.find_all(nodes.Filter):
+    for given in parts.of(nodes.Filter):
         if given.name in ("default", "d") and isinstance(given.node, nodes.Name) and len(given.args) < 2:
             yield given.node.name
-    for test in tree.find_all(nodes.Test):
+    for test in parts.of(nodes.Test):
         if test.name in ("defined", "undefined") and isinstance(test.node, nodes.Name):
             yield test.node.name
 
 
-def asked_names(tree: nodes.Template) -> Iterator[str]:
+def asked_names(parts: Parts) -> Iterator[str]:
     """Yield each name in the condition of an `if`."""
-    for asked in tree.find_all(nodes.If):
+    for asked in parts.of(nodes.If):
         yield from (one.name for one in (asked.test, *asked.test.find_all(nodes.Name)) if isinstance(one, nodes.Name))
 
 
-def printed_paths(tree: nodes.Template) -> Iterator[tuple[Path, bool]]:
+def printed_paths(parts: Parts) -> Iterator[tuple[Path, bool]]:
     """Yield each path that is printed as it is, or as a text of other letters; and whether as it is."""
-    for output in tree.find_all(nodes.Output):
+    for output in parts.of(nodes.Output):
         yield from ((path, _plain(node) is node) for node in output.nodes if (path := path_of(_plain(node))))
 
 

@@ -193,7 +193,7 @@ def _questions(planned: Plan) -> Iterator[str]:
     from strands_cli.policy import is_managed
     from strands_cli.workflow.steps import GateStep
 
-    for placed in planned.spec.pattern.steps():
+    for placed in planned.spec.pattern.placed:
         if isinstance(step := placed.step, GateStep):
             late = f" after {step.timeout_seconds:g} s" if step.timeout_seconds is not None else ""
             default = f"; without an answer{late} it is {_short(step.default)}" if step.default is not None else ""

@@ -1,0 +1,123 @@
+"""What a large workflow costs: a template is parsed once or not at all, and steps are found and compared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from strands_cli import graph_paths
+from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.patterns import Chain
+from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_facts
+from strands_cli.workflow.templates.sandbox import Sandbox
+from strands_cli.workflow.yaml.document_reader import read_document
+
+HEAD = "version: 1\nname: w\nruntime: {provider: ollama, model_id: m}\n"
+PLAIN = [
+    "{{ a }}",
+    "Say {{a}} and {{ a.b }}\n{{\tsteps[0].response }}, {{ steps[12].output.k }} or {{ a.not }}.",
+    "{{ a_1.b[0][1].c }}{{ a_1 }}{{ a }}",
+    "naïve {{ a }} ünd",
+]
+OTHERS = [
+    "{{ a | upper }}",
+    "{{ a }}{% if a %}{% endif %}",
+    "{{ a }}{# c #}",
+    "{{- a -}}",
+    "{{ a }} {",
+    "{{ a.0 }}",
+    "{{ ä }}",
+    "{{ not }}",
+    "{{ none }}",
+    "{{ range.x }}",
+    "{{ self.a }}",
+    "{{ a\n}}",
+    "{{ a }} }}",
+    "{{ a[-1] }}",
+    "no template",
+]
+
+
+def chain(step: Callable[[int], str], steps: int = 1500) -> str:
+    """Return a workflow of more steps than the sandbox keeps trees."""
+    lines = "".join(f"      - {step(n)}\n" for n in range(steps))
+    agents = "agents: {a: {prompt: p, tools: []}, b: {prompt: p, tools: []}}\n"
+    return f"{HEAD}{agents}pattern:\n  type: chain\n  config:\n    steps:\n{lines}"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """Count the calls of a function of a class or module."""
+    calls: list[Any] = []
+    function = getattr(owner, name)
+
+    def call(*given: Any, **named: Any) -> Any:
+        calls.append(given)
+        return function(*given, **named)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_template_that_prints_names_says_the_same_without_the_parser(text: str) -> None:
+    parsed = Sandbox().facts(text)
+    assert plain_facts(text) == parsed
+    assert parsed.paths
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_templates_are_left_to_the_parser(text: str) -> None:
+    assert plain_facts(text) is None
+
+
+def test_the_names_that_templates_always_have_are_not_plain() -> None:
+    assert {*Sandbox().globals, *Sandbox(earlier=True).globals} <= NOT_PLAIN
+
+
+def test_each_template_of_a_large_workflow_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = counted(monkeypatch, Sandbox, "_parse")
+    text = chain(lambda n: f"{{agent: a, input: 'once {n}: {{{{ steps | length }}}} {{{{ x | upper }}}}'}}")
+    loaded = load_spec(read_document("flow.yaml", text))
+    assert loaded.spec is not None
+    assert len(parsed) == 1500
+
+
+def test_a_template_of_names_is_not_parsed_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = counted(monkeypatch, Sandbox, "_parse")
+    load_spec(read_document("flow.yaml", chain(lambda n: f"{{agent: a, input: '{n}: {{{{ x }}}}'}}")))
+    assert parsed == []
+
+
+def test_the_steps_of_a_pattern_are_found_once_and_a_copy_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = counted(monkeypatch, Chain, "steps")
+    loaded = load_spec(read_document("flow.yaml", chain(lambda n: "{agent: a, input: x}", steps=20)))
+    assert loaded.spec is not None
+    assert len(found) == 1
+    pattern = loaded.spec.pattern
+    assert isinstance(pattern, Chain)
+    fewer = pattern.config.model_copy(update={"steps": pattern.config.steps[:3]})
+    assert (len(pattern.placed), len(pattern.model_copy(update={"config": fewer}).placed)) == (20, 3)
+
+
+def test_the_graph_is_walked_once_for_all_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked = counted(monkeypatch, graph_paths, "components")
+    steps = "".join(f"      - {{agent: a{n % 30}, input: x}}\n" for n in range(50))
+    agents = "agents:\n" + "".join(f"  a{n}: {{prompt: p, tools: []}}\n" for n in range(30))
+    text = f"{HEAD}{agents}pattern:\n  type: chain\n  config:\n    steps:\n{steps}"
+    loaded = load_spec(read_document("flow.yaml", text))
+    assert [finding.code for finding in loaded.findings].count(LOST_CONVERSATION) == 20
+    assert len(walked) == 1
+
+
+@pytest.mark.parametrize("depth", [250, 500, 900, 3000])
+@pytest.mark.parametrize("condition", [False, True])
+def test_an_expression_that_is_too_deep_to_compile_is_an_error(depth: int, *, condition: bool) -> None:
+    expression = "1" + "+1" * depth
+    templates = Templates()
+    found = templates.condition_error(expression) if condition else templates.template_error(f"{{{{ {expression} }}}}")
+    assert isinstance(found, TemplateError)
+    assert "deep" in found.message
