@@ -102,6 +102,20 @@ def leading_to_each(followers: Followers) -> Iterator[tuple[str, int]]:
         yield from ((node, leading) for node in group)
 
 
+def connected(pairs: Iterable[tuple[str, str]], followers: Followers) -> set[tuple[str, str]]:
+    """Return those of the pairs of which a path leads from the first node to the second."""
+    places = {node: place for place, node in enumerate(followers)}
+    asked: dict[str, set[str]] = {}
+    for first, second in pairs:
+        asked.setdefault(second, set()).add(first)
+    return {
+        (first, second)
+        for second, leading in (leading_to_each(followers) if asked else ())
+        for first in asked.get(second, ())
+        if leading >> places[first] & 1
+    }
+
+
 def leading_nodes(nodes: Iterable[str], leading: int) -> list[str]:
     """Return those of the nodes whose bit is set, in their order."""
     digits = f"{leading:b}"[::-1]

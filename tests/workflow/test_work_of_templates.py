@@ -10,7 +10,7 @@ import pytest
 from strands_cli import graph_paths
 from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.patterns import Chain
+from strands_cli.workflow.patterns import Chain, workflow
 from strands_cli.workflow.templates import TemplateError, Templates
 from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_facts
 from strands_cli.workflow.templates.sandbox import Sandbox
@@ -121,3 +121,23 @@ def test_an_expression_that_is_too_deep_to_compile_is_an_error(depth: int, *, co
     found = templates.condition_error(expression) if condition else templates.template_error(f"{{{{ {expression} }}}}")
     assert isinstance(found, TemplateError)
     assert "deep" in found.message
+
+
+def test_reads_and_agents_of_many_tasks_walk_the_graph_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked, searched = counted(monkeypatch, graph_paths, "components"), counted(monkeypatch, workflow, "reached")
+    tasks = "".join(
+        f"      - {{id: t{n}, agent: a, deps: [{f't{n - 1}' if n else ''}], input: '{{{{ tasks.t{n // 2} }}}}'}}\n"
+        for n in range(300)
+    )
+    loaded = load_spec(
+        read_document(
+            "flow.yaml",
+            f"{HEAD}agents: {{a: {{prompt: p, memory: run}}}}\n"
+            f"pattern:\n  type: workflow\n  config:\n    tasks:\n{tasks}"
+            "      - {id: alone, agent: a, input: '{{ tasks.t5.response }}'}\n",
+        )
+    )
+    codes = sorted(finding.code for finding in loaded.findings if finding.severity == "error")
+    assert codes == ["concurrent-memory", "missing-dependency", "unknown-name"]
+    assert len(walked) <= 6
+    assert searched == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from strands_cli.errors import Code, Finding, Severity
-from strands_cli.graph_paths import cycles, reached, reached_from
+from strands_cli.graph_paths import connected, cycles, leading_to_each, reached, reached_from
 from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
@@ -119,13 +119,18 @@ class DagConfig(FormatModel):
         return found
 
     @functools.cached_property
-    def after_gates(self) -> set[str]:
-        """Return the tasks that wait for a gate, directly or through others."""
-        waiting: dict[str, list[str]] = {task.id: [] for task in self.tasks}
+    def waiting(self) -> dict[str, list[str]]:
+        """Return the tasks that depend on each task."""
+        found: dict[str, list[str]] = {task.id: [] for task in self.tasks}
         for name, before in self.dependencies.items():
             for other in before:
-                waiting[other].append(name)
-        return reached_from([task.id for task in self.tasks if isinstance(task, GateStep)], waiting)
+                found[other].append(name)
+        return found
+
+    @functools.cached_property
+    def after_gates(self) -> set[str]:
+        """Return the tasks that wait for a gate, directly or through others."""
+        return reached_from([task.id for task in self.tasks if isinstance(task, GateStep)], self.waiting)
 
 
 class WorkflowPattern(PatternModel):
@@ -192,16 +197,19 @@ class WorkflowPattern(PatternModel):
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
         """Yield agents of tasks that do not wait for each other."""
-        deps = self.config.dependencies
-        earlier: list[tuple[str, str]] = []
+        place_of = {name: place for place, name in enumerate(self.config.waiting)}
+        earlier, others = dict.fromkeys(agents, 0), dict[str, int]()
+        for task in self.config.tasks:
+            if isinstance(task, AgentStep) and task.agent in agents:
+                others[task.id] = earlier[task.agent]
+                earlier[task.agent] |= 1 << place_of[task.id]
+        for ordered in (self.config.waiting, self.config.dependencies):
+            for name, leading in leading_to_each(ordered):
+                if name in others:
+                    others[name] &= ~leading
         for index, task in enumerate(self.config.tasks):
-            if not isinstance(task, AgentStep) or task.agent not in agents:
-                continue
-            others = [other for other, agent in earlier if agent == task.agent]
-            before = reached(task.id, deps)
-            if any(other not in before and task.id not in reached(other, deps) for other in others):
+            if isinstance(task, AgentStep) and others.get(task.id):
                 yield SharedAgent(task.agent, f"{TASKS}/{index}/agent")
-            earlier.append((task.id, task.agent))
 
 
 def _check_reads(config: DagConfig, locator: Locator) -> Iterator[Finding]:
@@ -210,14 +218,14 @@ def _check_reads(config: DagConfig, locator: Locator) -> Iterator[Finding]:
     Such a template fails whenever it is reached: an error where it is always reached, a warning where a branch of the
     template may skip it.
     """
-    deps = config.dependencies
-    before = functools.cache(lambda name: reached(name, deps))
-    for reader, name, pointer, is_certain in _reads(config):
-        if name not in deps or name in before(reader):
-            continue
+    reads = [read for read in _reads(config) if read[1] in config.dependencies]
+    done = connected(((name, reader) for reader, name, _, _ in reads), config.waiting)
+    reads = [read for read in reads if (read[1], read[0]) not in done]
+    later = connected(((reader, name) for reader, name, _, _ in reads), config.waiting)
+    for reader, name, pointer, is_certain in reads:
         severity: Severity = "error" if is_certain else "warning"
         where = locator.where(pointer)
-        if name == reader or reader in before(name):
+        if name == reader or (reader, name) in later:
             message = f"task {reader!r} reads {name!r}, which is not done before it"
             yield Finding(UNKNOWN_NAME, message, where, "reverse the dependency", severity)
         else:
