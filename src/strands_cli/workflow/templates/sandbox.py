@@ -191,12 +191,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
             # The interpreter compiles fewer nested levels than the parser accepts.
             if max(parts.depth, text.count("(") + text.count("[") + text.count("{")) > _INTRICATE:
                 self.expression(text) if is_condition else self._compiled(parts.tree)
-            return self._said(parts)
+            return self._facts_of(parts)
         except TemplateError as error:
             # Without its frames, which have the tree.
             return error.with_traceback(None)
 
-    def _said(self, parts: Parts) -> Facts:
+    def _facts_of(self, parts: Parts) -> Facts:
         names = parts.of(nodes.Name)
         if parts.sets_names:
             free = _FreeNames(self).of(parts.tree)

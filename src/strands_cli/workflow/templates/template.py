@@ -156,7 +156,7 @@ class Templates:
 
     def is_lone(self, text: str) -> bool:
         """Return whether a template is one expression, whose value it has, and no text."""
-        inner = _inside(text)
+        inner = _between_marks(text)
         return inner is not None and self._problem(self.sandbox.facts(inner, is_condition=True)) is None
 
     def _facts(self, text: str, *, is_condition: bool = False) -> Facts:
@@ -178,7 +178,7 @@ class Templates:
         return known if isinstance(known, TemplateError) else None
 
     def _lone_expression(self, text: str) -> str | None:
-        inner = _inside(text)
+        inner = _between_marks(text)
         try:
             if inner is not None:
                 self.sandbox.expression(inner)
@@ -222,7 +222,7 @@ def _prepare(text: str) -> str:
     return re.sub(r"(\{[{%][^}]*?)\$TRACE\b", r"\1TRACE", text)
 
 
-def _inside(text: str) -> str | None:
+def _between_marks(text: str) -> str | None:
     """Return what is between the marks of a template that begins and ends with them."""
     stripped = _prepare(text).strip()
     if not (stripped.startswith("{{") and stripped.endswith("}}")):
