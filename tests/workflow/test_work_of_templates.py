@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli import graph_paths
+from strands_cli.workflow.checks import check_workflow
 from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.patterns import Chain, workflow
@@ -141,3 +142,11 @@ def test_reads_and_agents_of_many_tasks_walk_the_graph_a_few_times(monkeypatch: 
     assert codes == ["concurrent-memory", "missing-dependency", "unknown-name"]
     assert len(walked) <= 6
     assert searched == []
+
+
+def test_ids_are_looked_at_for_a_hyphen_only_where_a_template_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = counted(monkeypatch, check_workflow, "_hyphened")
+    load_spec(read_document("flow.yaml", chain(lambda n: "{agent: a, input: '{{ steps | length }} {{ x }}'}", steps=9)))
+    assert looked == []
+    load_spec(read_document("flow.yaml", chain(lambda n: "{agent: a, input: '{{ x-y }}'}", steps=1)))
+    assert len(looked) == 2

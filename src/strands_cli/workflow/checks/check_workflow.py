@@ -101,7 +101,8 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 told.add((of_answer.where, of_answer.message))
                 yield of_answer
         paths = sorted(_paths(templates, site), key=spoken_path)
-        ends = {end for path in paths for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
+        hyphened = paths if "-" in site.text else ()  # which all ids are looked at for
+        ends = {end for path in hyphened for end in (_hyphened(path, site.scope) or "").split("-")[1:]}
         for path in paths:
             if str(path[0]) in ends:
                 continue  # the end of an id with a hyphen, which is a finding
