@@ -300,7 +300,8 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     here = str(Path(__file__).parent.parent)
     rest = [entry for entry in sys.path if entry not in ("", here)]
-    given = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    # As an interpreter has them when it begins.
+    given = [str(Path.cwd() / entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     sys.path[:] = [str(Path(argv[0]).parent), *given, *rest]
     importlib.invalidate_caches()
 
