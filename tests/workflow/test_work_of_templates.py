@@ -12,6 +12,7 @@ from strands_cli.workflow.checks import check_workflow
 from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.patterns import Chain, workflow
+from strands_cli.workflow.sections.run_sections import Inputs
 from strands_cli.workflow.templates import TemplateError, Templates
 from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_facts
 from strands_cli.workflow.templates.sandbox import Sandbox
@@ -125,7 +126,8 @@ def test_an_expression_that_is_too_deep_to_compile_is_an_error(depth: int, *, co
 
 
 def test_reads_and_agents_of_many_tasks_walk_the_graph_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    walked, searched = counted(monkeypatch, graph_paths, "components"), counted(monkeypatch, workflow, "reached")
+    walked = counted(monkeypatch, graph_paths, "components")
+    searched = counted(monkeypatch, workflow, "reached_from")
     tasks = "".join(
         f"      - {{id: t{n}, agent: a, deps: [{f't{n - 1}' if n else ''}], input: '{{{{ tasks.t{n // 2} }}}}'}}\n"
         for n in range(300)
@@ -141,7 +143,37 @@ def test_reads_and_agents_of_many_tasks_walk_the_graph_a_few_times(monkeypatch: 
     codes = sorted(finding.code for finding in loaded.findings if finding.severity == "error")
     assert codes == ["concurrent-memory", "missing-dependency", "unknown-name"]
     assert len(walked) <= 6
-    assert searched == []
+    assert len(searched) <= 1
+
+
+def test_what_prompts_of_many_tasks_may_read_is_found_in_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked = counted(monkeypatch, workflow, "leading_to_each")
+    searched = counted(monkeypatch, workflow, "reached_from")
+    tasks = "".join(f"      - {{id: t{n}, agent: a, deps: [{f't{n - 1}' if n else ''}]}}\n" for n in range(300))
+    text = (
+        f"{HEAD}agents: {{a: {{prompt: '{{{{ tasks.t1.response }}}}'}}}}\n"
+        f"pattern:\n  type: workflow\n  config:\n    tasks:\n{tasks}"
+    )
+    loaded = load_spec(read_document("flow.yaml", text))
+    # It is said once of a prompt, for the first of the tasks that do not wait for t1.
+    (finding,) = [one for one in loaded.findings if one.code == "unknown-name"]
+    assert finding.message.endswith("(where tasks.t0 uses the prompt)")
+    assert len(walked) <= 3
+    assert len(searched) <= 1
+    assert loaded.spec is not None
+    pattern = loaded.spec.pattern
+    before = pattern.names_in_prompt(pattern.placed[3])["tasks"]
+    assert (list(before), len(before), "t3" in before, "no" in before) == (["t0", "t1", "t2"], 3, False, False)
+
+
+def test_a_check_of_inputs_makes_no_set_of_all_for_each_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = counted(monkeypatch, Inputs, "declared")
+    text = chain(lambda n: f"{{agent: a, input: 'of {{{{ x{n} }}}} and {{x{n}}}'}}", steps=50)
+    inputs = "".join(f"    x{n}: boolean\n" for n in range(50))
+    loaded = load_spec(read_document("flow.yaml", f"{text}inputs:\n  required:\n{inputs}"))
+    codes = [one.code for one in loaded.findings]
+    assert (codes.count("python-boolean"), codes.count("single-braces")) == (50, 50)
+    assert len(made) <= 5
 
 
 def test_ids_are_looked_at_for_a_hyphen_only_where_a_template_has_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,10 +83,16 @@ def check_models(
     findings: list[Finding] = []
     is_ours = all(model.provider in PROVIDERS for model in models.values())
     others = () if is_ours or hooks is None else tuple(hooks.providers())
+    faultless = set[str]()  # a fault is reported at each place where it is written
     for agent_id, model in models.items():
         if not model.provider:
             continue  # `missing-key` says it
-        findings += check_provider(model, environ, locate=_locator(document, agent_id, options), others=others)
+        if (settings := repr(model)) in faultless:
+            continue
+        of_model = check_provider(model, environ, locate=_locator(document, agent_id, options), others=others)
+        findings += of_model
+        if not of_model:
+            faultless.add(settings)
     return findings
 
 

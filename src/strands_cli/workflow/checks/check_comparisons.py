@@ -78,8 +78,9 @@ def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowS
         return False
     # An argument that is nothing but the input is its value, and no text.
     is_value = _ARGUMENT.search(site.pointer) is not None and templates.is_lone(site.text)
-    elsewhere = {*site.scope, *spec.inputs.values, *spec.inputs.required, *_of_objects(spec)}
-    return not is_value and name not in elsewhere | templates.asked_in(site.text)
+    if is_value or any(name in names for names in (site.scope, spec.inputs.values, spec.inputs.required)):
+        return False
+    return name not in templates.asked_in(site.text) and name not in _of_objects(spec)
 
 
 def _of_objects(spec: WorkflowSpec) -> Iterator[str]:
@@ -93,5 +94,5 @@ def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:
     """Return whether an input is a boolean that prints as Python has it; in version 0 it always did."""
     if spec.is_earlier:
         return False
-    declared = spec.inputs.declared().get(name)
+    declared = spec.inputs.declared_as(name)
     return declared.type == "boolean" if declared is not None else isinstance(spec.inputs.values.get(name), bool)

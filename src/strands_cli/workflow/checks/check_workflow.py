@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
@@ -117,15 +117,16 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 yield replace(finding, fix=f"{finding.fix}; or {_RAW_FIX}") if is_prompt else finding
 
 
-def _single_braces(site: Site, inputs: Iterable[str], loaded: Loaded) -> Iterator[Finding]:
+def _single_braces(site: Site, inputs: Collection[str], loaded: Loaded) -> Iterator[Finding]:
     """Report the braces of other languages' templates around a name that is known here, each name once."""
     if "{" not in site.text:
         return
     # What templates take keeps its length, so that the line of the rest stays.
     text = _TEMPLATES.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), site.text)
-    known, seen = {*inputs, *site.scope}, set[str]()
+    seen = set[str]()
     for found in _SINGLE.finditer(text):
-        if (name := found[1]) in known and name not in seen:
+        name = found[1]
+        if name not in seen and (name in inputs or name in site.scope):
             seen.add(name)
             where = loaded.where_in_text(site.pointer, text.count("\n", 0, found.start()) + 1)
             message = f"`{found[0]}` is plain text here, and `{name}` is a name that templates know"
@@ -147,7 +148,7 @@ def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
 
 
-def _name(site: Site, path: Path, inputs: Iterable[str], loaded: Loaded, *, is_earlier: bool) -> Finding | None:
+def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded, *, is_earlier: bool) -> Finding | None:
     root = str(path[0])
     if root in site.scope:
         return _attribute(site, path, loaded, is_earlier=is_earlier)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from strands_cli.errors import Code, Finding, Severity
-from strands_cli.graph_paths import connected, cycles, leading_to_each, reached, reached_from
+from strands_cli.graph_paths import connected, cycles, leading_nodes, leading_to_each, reached_from
 from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
@@ -128,9 +128,41 @@ class DagConfig(FormatModel):
         return found
 
     @functools.cached_property
+    def places(self) -> dict[str, int]:
+        """Return the place of each task in `waiting`."""
+        return {name: place for place, name in enumerate(self.waiting)}
+
+    @functools.cached_property
+    def waits_for(self) -> dict[str, int]:
+        """Return which tasks each task waits for, directly or through others: bit N is that at place N."""
+        return dict(leading_to_each(self.waiting))
+
+    @functools.cached_property
     def after_gates(self) -> set[str]:
         """Return the tasks that wait for a gate, directly or through others."""
         return reached_from([task.id for task in self.tasks if isinstance(task, GateStep)], self.waiting)
+
+
+class ResultsBefore(Mapping[str, Scope]):
+    """The results of some tasks: a mapping of its own for each task would be the square of their number."""
+
+    def __init__(self, results: Mapping[str, Scope], places: Mapping[str, int], tasks: int) -> None:
+        """Take the results of all tasks, and those that it has: bit N is the task at place N."""
+        self._results, self._places, self._tasks = results, places, tasks
+
+    def __getitem__(self, name: str) -> Scope:
+        """Return the result of a task that it has."""
+        if not self._tasks >> self._places[name] & 1:
+            raise KeyError(name)
+        return self._results[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of its tasks, in their order."""
+        return iter(leading_nodes(self._places, self._tasks))
+
+    def __len__(self) -> int:
+        """Return the number of its tasks."""
+        return self._tasks.bit_count()
 
 
 class WorkflowPattern(PatternModel):
@@ -166,8 +198,8 @@ class WorkflowPattern(PatternModel):
 
     def names_in_prompt(self, placed: PlacedStep) -> Scope:
         """Return the results of the tasks that a task waits for."""
-        before = reached(placed.key.removeprefix("tasks."), self.config.dependencies)
-        return {**placed.names(), "tasks": {name: self._results[name] for name in before}}
+        before = self.config.waits_for[placed.key.removeprefix("tasks.")]
+        return {**placed.names(), "tasks": ResultsBefore(self._results, self.config.places, before)}
 
     def _answer_before(self, name: str) -> Scope:
         """Return the name of a person's answer, where a task waits for a gate."""
@@ -197,7 +229,7 @@ class WorkflowPattern(PatternModel):
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
         """Yield agents of tasks that do not wait for each other."""
-        place_of = {name: place for place, name in enumerate(self.config.waiting)}
+        place_of = self.config.places
         earlier, others = dict.fromkeys(agents, 0), dict[str, int]()
         for task in self.config.tasks:
             if isinstance(task, AgentStep) and task.agent in agents:

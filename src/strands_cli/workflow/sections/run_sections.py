@@ -144,6 +144,10 @@ class Inputs(FormatModel):
         """Return required and optional inputs by name."""
         return {**self.optional, **self.required}
 
+    def declared_as(self, name: str) -> InputSpec | None:
+        """Return what one input is declared as."""
+        return self.required.get(name) or self.optional.get(name)
+
     def read_fixed(self, name: str, text: str) -> Any:
         """Return a text that replaces a fixed value as the type of that value, where it reads as one."""
         fixed = self.values.get(name)
