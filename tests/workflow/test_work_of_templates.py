@@ -155,7 +155,7 @@ def test_what_prompts_of_many_tasks_may_read_is_found_in_one_walk(monkeypatch: p
         f"pattern:\n  type: workflow\n  config:\n    tasks:\n{tasks}"
     )
     loaded = load_spec(read_document("flow.yaml", text))
-    # It is said once of a prompt, for the first of the tasks that do not wait for t1.
+    # A prompt has one finding, for the first of the tasks that do not wait for t1.
     (finding,) = [one for one in loaded.findings if one.code == "unknown-name"]
     assert finding.message.endswith("(where tasks.t0 uses the prompt)")
     assert len(walked) <= 3
