@@ -169,7 +169,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if in_process:
             # Where a run's models are built; an official way would be a provider that no other program needs.
-            stack.enter_context(patch.object(shared_runs, "model_of", lambda *_: FixedModel()))
+            stack.enter_context(patch.object(shared_runs, "model_of", lambda *_, **__: FixedModel()))
         make = FixedModel if in_process else partial(REFERENCES[chosen.model], url)
         costs = asyncio.run(rounds(url, make, chosen.pairs, Path(folder)))
     if in_process:

@@ -99,7 +99,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key")
     collect_as_the_command_does()
-    with tempfile.TemporaryDirectory() as folder, patch.object(shared_runs, "model_of", lambda *_: SlowModel()):
+    with tempfile.TemporaryDirectory() as folder, patch.object(shared_runs, "model_of", lambda *_, **__: SlowModel()):
         times = asyncio.run(measure(chosen.tasks, chosen.pairs, Path(folder)))
     figure = {"ms": statistics.median(t for t, _ in times) * 1000, "ratio": statistics.median(a / b for a, b in times)}
     print(json.dumps(figure))

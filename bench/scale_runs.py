@@ -86,7 +86,7 @@ def strands(*arguments: str) -> None:
     from strands_cli.cli import main
 
     sys.argv[1:] = arguments
-    with patch.object(shared_runs, "model_of", lambda *_: FixedModel()):
+    with patch.object(shared_runs, "model_of", lambda *_, **__: FixedModel()):
         main()
 
 

@@ -25,6 +25,8 @@ from tests.agents.test_answers import (
 )
 from tests.fakes.raw_server import DONE, JSON, LINES, Reply, chunk, event, line
 
+pytestmark = [pytest.mark.hostile, pytest.mark.clients]
+
 __all__ = ["environment"]
 BOM = b"\xef\xbb\xbf"
 ADD = {"index": 0, "id": "a", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}

@@ -25,6 +25,8 @@ from tests.agents.kit import RunContext, run
 from tests.fakes.ports import FakeClock
 from tests.fakes.raw_server import DONE, JSON, LINES, RawServer, Reply, chat, chunk, event, line, usage
 
+pytestmark = [pytest.mark.hostile, pytest.mark.clients]
+
 MESSAGES = [{"role": "user", "content": [{"text": "go"}]}]
 POLICY = FailurePolicy(retries=1, wait_min=0, wait_max=0)
 PRICES = PriceTable({"*/m": Price(1.0, 2.0)}, "here")

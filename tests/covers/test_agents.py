@@ -11,6 +11,9 @@ import pytest
 from tests.covers.kit import World, covers, covers_each
 from tests.fakes.model_server import Turn
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 STEPS = "pattern: {type: chain, config: {steps: [{agent: a, input: one}, {agent: a, input: two}]}}"
 CALCULATE = Turn(calls=[("calculator", {"expression": "2 + 2"})])
 

@@ -23,6 +23,9 @@ from tests.fakes.model_server import Turn
 from tests.fakes.ports import ScriptedHuman
 from tests.yaml_texts import write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 TURN = {"text": '{"mood": "good"}'}
 SCHEMA = {"type": "object", "properties": {"mood": {"enum": ["good", "bad"]}}, "required": ["mood"]}
 TEST: dict[str, Any] = {"name": "a", "input": "lovely", "recording": [TURN], "expect": {"contains": "good"}}

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.covers.kit import Ran, World, covers
 from tests.fakes.model_server import Turn
+
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
 
 CALC = "native:calculator"
 

@@ -15,6 +15,9 @@ from tests.covers.kit import CLAIMED, Ran, World, covers, pointers_of_format
 from tests.fakes.model_server import Turn
 from tests.yaml_texts import read_yaml, write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 AGENTS: dict[str, Any] = {name: {"prompt": f"You are {name}.", "tools": []} for name in ("a", "b", "j")}
 
 

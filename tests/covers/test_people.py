@@ -11,6 +11,9 @@ from strands_cli.cli.program import run_program
 from tests.covers.kit import World, covers, covers_each
 from tests.yaml_texts import read_yaml, write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 
 def planned(world: World, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[str, Any]]:
     """Return the plan as text and as JSON."""

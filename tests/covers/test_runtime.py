@@ -12,6 +12,9 @@ from strands_cli.events import ModelRetried, RunStarted, RunWarning
 from tests.covers.kit import World, covers, covers_each
 from tests.fakes.model_server import Turn
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 TWO = "pattern: {type: chain, config: {steps: [{agent: a, input: one}, {agent: a, input: two}]}}"
 
 

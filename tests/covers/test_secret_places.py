@@ -20,6 +20,9 @@ from tests.fakes.model_server import Turn
 from tests.servers.conftest import PROGRAM, tool
 from tests.yaml_texts import write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 VALUE = "s3cret/token-value-7f"
 SECRETS = {"secrets": [{"name": "TOKEN", "source": "env", "key": "MY_TOKEN"}]}
 

@@ -16,6 +16,9 @@ from tests.covers.kit import World, covers, covers_each
 from tests.fakes.model_server import Turn
 from tests.yaml_texts import write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 CALL = Turn(calls=[("hives", {"method": "GET", "path": "/all"})])
 
 

@@ -13,6 +13,9 @@ from tests.covers.test_services import Service, with_secret
 from tests.covers.test_services import service as service
 from tests.fakes.model_server import Turn
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 
 def skill(world: World, fields: str, text: str = "# Tidy\nSweep first.") -> None:
     """Run an agent that loads the skill `tidy`, and reads a file of it."""

@@ -7,9 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from tests.covers.kit import Ran, World, covers_each
 from tests.fakes.model_server import Turn
 from tests.yaml_texts import write_yaml
+
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
 
 Step = dict[str, Any]
 AGENT: Step = {"agent": "a", "input": "go"}

@@ -16,6 +16,9 @@ from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import Turn
 from tests.yaml_texts import write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 GIVEN, ANSWERED = "6 * 7001", "42006"
 
 

@@ -13,6 +13,9 @@ from tests.fakes.http_service import HttpService
 from tests.fakes.model_server import Turn
 from tests.yaml_texts import write_yaml
 
+# Every field of the reference does what it says.
+pytestmark = pytest.mark.docs
+
 WRITTEN = {
     "method": "POST",
     "path": "/hives?season=spring",

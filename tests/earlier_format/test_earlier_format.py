@@ -9,6 +9,8 @@ import yaml
 
 from tests.earlier_format.kit import CASES, COMPARED, read_case, requests_of
 
+pytestmark = pytest.mark.docs
+
 
 # Regular expressions in templates have `\\d`; Jinja reads it with a warning.
 @pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
