@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from strands_cli.provider_table import PROVIDERS
@@ -25,6 +26,10 @@ Record = TypeVar("Record", bound=_DataClass)
 MARK = "[secret]"
 # What is in no form of a secret: a line end could be, so that a form would seem to begin at the end of many texts.
 _APART = "\1"
+
+# The fields of a record that can hold something to hide, and those that are a text or can hold nothing.
+_REDACTED = (str, dict, list, tuple)
+_FLAT = frozenset({str, int, float, bool, type(None)})
 
 _AWS_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
@@ -87,19 +92,14 @@ class Redactor:
 
     def record(self, record: Record) -> Record:
         """Return a data class (an event, a finding, a result) with its texts and its JSON redacted."""
-        held: list[tuple[str, Any]] = []
-        texts: list[str] = []
-        for name in _names_of(type(record)):
-            value = getattr(record, name)
-            if type(value) is str:
-                texts.append(value)
-                held.append((name, value))
-            elif value and isinstance(value, (str, dict, list, tuple)):
-                held.append((name, value))
+        names, read = _reader_of(type(record))
+        values = read(record)
+        held = [one for one in values if one and one.__class__ not in _FLAT and isinstance(one, _REDACTED)]
         # One search in all texts: few records hold anything to hide.
-        if len(texts) == len(held) and not self.may_hide_in(*texts):
+        if not held and not self.may_hide_in(*[one for one in values if one.__class__ is str]):
             return record
-        changed = {name: after for name, before in held if (after := self._of_same_type(before)) != before}
+        texts = ((name, one) for name, one in zip(names, values, strict=True) if one and isinstance(one, _REDACTED))
+        changed = {name: after for name, before in texts if (after := self._of_same_type(before)) != before}
         return dataclasses.replace(record, **changed) if changed else record
 
     def stream(self) -> RedactedStream:
@@ -191,9 +191,12 @@ class RedactedStream:
 
 
 @lru_cache(maxsize=256)
-def _names_of(kind: type[_DataClass]) -> tuple[str, ...]:
-    """Return the names of a data class's fields; events are many, and of few classes."""
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _reader_of(kind: type[_DataClass]) -> tuple[tuple[str, ...], Callable[[_DataClass], tuple[Any, ...]]]:
+    """Return the names of a data class's fields, and what reads all of them; events are many, and of few classes."""
+    names = tuple(field.name for field in dataclasses.fields(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda record: tuple(getattr(record, name) for name in names)
 
 
 def _redacted(value: Any, finder: FormFinder) -> Any:
