@@ -16,6 +16,8 @@ import pytest
 
 # Marks of tests whose nox session has the same name; `pyproject.toml` says what each is about.
 OWN_SESSIONS = ("browser", "deploy", "docs", "hostile", "kills", "local_model", "postgres", "terminals", "wheels")
+# Marks within them.
+PARTS_OF_SESSIONS = ("clients",)
 WITHOUT_THEM = f"not ({' or '.join(OWN_SESSIONS)})"
 # Those whose tests may fetch packages, from hosts that have other authorities.
 FETCHING = {"browser", "deploy", "docs", "local_model", "wheels"}
