@@ -24,7 +24,7 @@ def test_a_model_of_many_agents_is_checked_once_and_its_fault_at_each_place(monk
 def test_a_tool_that_many_steps_name_is_looked_up_once_and_its_fault_at_each_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looked_up = counted(monkeypatch, ToolResolver, "resolve")
+    looked_up = counted(monkeypatch, ToolResolver, "_resolve")
     chain_of("- {agent: writer, input: go, tool_overrides: ['agent:editor']}\n" * 50)
     assert len(looked_up) <= 2
     plan = chain_of("- {agent: writer, input: go, tool_overrides: [native:absent]}\n" * 3)

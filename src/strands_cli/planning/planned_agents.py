@@ -59,19 +59,13 @@ def tools_of_steps(
     """Return the tools that steps name themselves: `tool_overrides` by entry, tool-call steps by reference."""
     overrides: dict[str, tuple[PlannedTool, ...]] = {}
     calls: dict[str, PlannedTool] = {}
-    faultless = set[str]()  # a fault is reported at each place where it is written
     context = resolver.context
     for placed in spec.pattern.placed:
         step = placed.step
         if isinstance(step, AgentStep) and step.tool_overrides is not None:
             pointer = placed.at("tool_overrides")
             for index, entry in enumerate(step.tool_overrides):
-                if (key := entry_key(entry)) in faultless:
-                    continue
-                reported = len(context.findings)
-                overrides[key] = resolver.resolve(entry, f"{pointer}/{index}")
-                if overrides[key] and len(context.findings) == reported:
-                    faultless.add(key)
+                overrides[entry_key(entry)] = resolver.resolve(entry, f"{pointer}/{index}")
             group = [tool for entry in step.tool_overrides for tool in overrides[entry_key(entry)]]
             resolver.distinct(group, pointer)
         elif isinstance(step, CallStep) and (tool := resolver.call_tool(step.tool, placed.at("tool"), placed.key)):

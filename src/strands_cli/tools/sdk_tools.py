@@ -39,7 +39,7 @@ def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], c
         request = Request((f"mcp:{raw.name}",), aliases=tuple(dict.fromkeys((raw.name, str(original)))))
     elif (record := _record_of(raw.name, module, catalog)) is not None:
         known = tightened(Claims(record.annotations, record.strands_cli), claims)
-        request = request_of(installed_tool(record, catalog, f"native:{record.ref_name}", raw.name))
+        request = request_of(replace(installed_tool(record, catalog, f"native:{record.ref_name}"), name=raw.name))
     else:
         known = claims
         places = (f"{module}:{raw.name}", f"{module}.{raw.name}")

@@ -127,7 +127,8 @@ class PatternModel(FormatModel):
     def messages_again(self) -> Iterator[tuple[str, Site]]:
         """Yield each agent that has certainly worked before, with the message that it then gets."""
         for placed, agent in self.steps_again():
-            yield from ((agent, site) for site in placed.sites() if site.pointer == placed.at("input"))
+            if isinstance(placed.step, AgentStep) and placed.step.input is not None:
+                yield agent, Site(placed.at("input"), placed.step.input, placed.names())
 
     def steps_again(self) -> Iterator[tuple[PlacedStep, str]]:
         """Yield each step before which its agent has certainly worked, with the agent."""

@@ -169,6 +169,8 @@ class Bounds:
 
 def entry_key(entry: ToolEntry) -> str:
     """Return what makes two entries of a step's `tool_overrides` the same tool."""
+    if entry.as_ is None and not entry.config:
+        return entry.tool
     return canonical_json({"tool": entry.tool, "as": entry.as_, "config": entry.config})
 
 

@@ -14,7 +14,7 @@ from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.planned_tools import InstalledTool, filled_in, secrets_in
 from strands_cli.planning.resolve.headers import check_auth, check_headers, is_this_machine
 from strands_cli.planning.resolve.resolve_context import ResolveContext
-from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.planning.resolve.single_tool import as_mentioned, installed_tool
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE
 
 if TYPE_CHECKING:
@@ -34,13 +34,14 @@ def planned_executors(context: ResolveContext) -> dict[str, InstalledTool | None
     if not executors:
         return {}
     record = _record(context)
+    bare = installed_tool(record, context.catalog, TOOL) if record is not None else None
     planned: dict[str, InstalledTool | None] = {}
     for index, executor in enumerate(executors):
         faults = list(_faults(executor, f"{_SECTION}/{index}", context))
         context.findings += faults
-        sound = record is not None and not has_errors(faults)
+        sound = bare is not None and not has_errors(faults)
         context.is_complete &= sound
-        planned[executor.id] = _planned(executor, record, index, context) if record is not None and sound else None
+        planned[executor.id] = _planned(executor, bare, index, context) if bare is not None and sound else None
     return planned
 
 
@@ -57,15 +58,16 @@ def _record(context: ResolveContext) -> ToolRecord | None:
     return None
 
 
-def _planned(executor: HttpExecutor, record: ToolRecord, index: int, context: ResolveContext) -> InstalledTool:
+def _planned(executor: HttpExecutor, bare: InstalledTool, index: int, context: ResolveContext) -> InstalledTool:
     where = context.document.where(f"{_SECTION}/{index}")
     config = _config(executor)
-    context.check_config(record, config, where)
-    described = replace(record, description=description_of(executor))
-    bare = installed_tool(described, context.catalog, executor.id, executor.id, config)
+    context.check_config(bare.record, config, where)
+    described = replace(bare, record=replace(bare.record, description=description_of(executor)))
     # An executor that is called as an installed tool is not allowed by that name.
     typed = () if f"native:{executor.id}" in context.catalog.allowed_refs else (executor.id,)
-    return context.decide(replace(bare, config_claims=_config_claims(executor, record), typed_names=typed), where)
+    named = as_mentioned(described, executor.id, executor.id, config)
+    claims = _config_claims(executor, bare.record)
+    return context.decide(replace(named, config_claims=claims, typed_names=typed), where)
 
 
 def _config(executor: HttpExecutor) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.canonical_json import json_object
+from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.catalog import Catalog, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
@@ -132,8 +134,7 @@ def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> li
     import referencing
 
     try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+        validator = _validator_of(canonical_json(schema))
         errors = sorted(validator.iter_errors(dict(config)), key=lambda error: error.json_path)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
         return [f"its schema cannot be used: {getattr(error, 'message', error)}"]
@@ -143,6 +144,17 @@ def _config_problems(schema: Mapping[str, Any], config: Mapping[str, Any]) -> li
         for error in errors
         if error.validator != "required" or _lacking(error) not in mistyped
     ]
+
+
+@lru_cache(maxsize=64)
+def _validator_of(schema: str) -> Any:
+    """Return what validates by a schema, which many tools of a workflow may have; raises `SchemaError`."""
+    import jsonschema
+    import referencing
+
+    read = json.loads(schema)
+    jsonschema.Draft202012Validator.check_schema(read)
+    return jsonschema.Draft202012Validator(read, registry=referencing.Registry())
 
 
 def _lacking(error: ValidationError) -> str:

@@ -76,25 +76,27 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
     return installed_tool(record, catalog, name)
 
 
-def installed_tool(
-    record: ToolRecord, catalog: Catalog, ref: str, name: str | None = None, config: Mapping[str, Any] | None = None
-) -> InstalledTool:
-    """Return the tool of a record before policy is asked, under its own name or another."""
+def installed_tool(record: ToolRecord, catalog: Catalog, ref: str) -> InstalledTool:
+    """Return the tool of a record before policy is asked, under its own name and without a configuration."""
     from strands_cli.catalog import find_sources
     from strands_cli.catalog.published import publisher_of
 
     publisher = publisher_of(record.distribution, catalog.seen)
-    named = secrets_in(config, record.config_schema)
     return InstalledTool(
-        name=name or record.name,
+        name=record.name,
         ref=ref,
         record=record,
-        config=config or {},
-        config_claims={"capabilities": {"secrets": list(named)}} if named else {},
         sources=find_sources(record, catalog),
         member=record.name if record.parent else None,
         publisher=publisher.word if publisher is not None else None,
     )
+
+
+def as_mentioned(tool: InstalledTool, ref: str, name: str | None, config: Mapping[str, Any]) -> InstalledTool:
+    """Return a tool as a workflow mentions it: by a reference, under its own name or another, with a configuration."""
+    named = secrets_in(config, tool.record.config_schema)
+    claims = {"capabilities": {"secrets": list(named)}} if named else {}
+    return replace(tool, name=name or tool.name, ref=ref, config=config, config_claims=claims)
 
 
 def python_tool(ref: ToolRef, written: str, entry: ToolEntry | None = None) -> PythonTool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.catalog.distributions import search_path
 from strands_cli.errors import MOST_ALIKE, Code, Finding, StrandsCliError, Where, suggest
-from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, place_of
+from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key, place_of
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool, configured_claims
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.custom_source import (
@@ -30,6 +30,7 @@ from strands_cli.planning.resolve.planned_skills import planned_skills, renamed_
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext, Surroundings
 from strands_cli.planning.resolve.single_tool import (
     TOOL_DENIED,
+    as_mentioned,
     how_to_grant,
     installed_tool,
     is_denied_by_policy,
@@ -96,6 +97,9 @@ class ToolResolver:
     _is_complete: bool = field(init=False, default=False)
     # Names that the workflow gives to tools of its own that could not be resolved, each with a finding.
     _unresolved: set[str] = field(init=False, default_factory=set)
+    # What was resolved without a finding, by entry, and the tools of records before they are named and configured.
+    _faultless: dict[str, tuple[PlannedTool, ...]] = field(init=False, default_factory=dict)
+    _of_records: dict[int, InstalledTool] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         planners = PartPlanners(self.call_tool, lambda agent_id: self.plan_agent(agent_id, self), self.plan_workflow)
@@ -168,11 +172,20 @@ class ToolResolver:
         return tuple(found)
 
     def resolve(self, entry: ToolEntry, pointer: str) -> tuple[PlannedTool, ...]:
-        """Resolve one entry: among the workflow's own names first, then in the catalog."""
+        """Resolve one entry: among the workflow's own names first, then in the catalog.
+
+        An entry that many places have is resolved once; a fault is reported at each of them.
+        """
         if entry.tool in SECTION_WORDS:
             return self._section(entry.tool)
+        key = entry_key(entry)
+        if (known := self._faultless.get(key)) is not None:
+            return known
+        reported = len(self.context.findings)
         found = self._resolve(entry, self.context.document.where(pointer))
         self.context.is_complete &= bool(found)
+        if found and self._is_complete and len(self.context.findings) == reported:
+            self._faultless[key] = found
         return found
 
     def _resolve(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
@@ -395,5 +408,8 @@ class ToolResolver:
         return tuple(self._installed(member, entry, where) for member in record.members)
 
     def _installed(self, record: ToolRecord, entry: ToolEntry, where: Where, name: str | None = None) -> PlannedTool:
-        tool = installed_tool(record, self.context.catalog, entry.tool, name, entry.config)
-        return self.context.decide(tool, where)
+        # The record is kept with its tool, so that no other has its identity.
+        known = self._of_records.get(id(record))
+        if known is None:
+            known = self._of_records[id(record)] = installed_tool(record, self.context.catalog, entry.tool)
+        return self.context.decide(as_mentioned(known, entry.tool, name, entry.config), where)

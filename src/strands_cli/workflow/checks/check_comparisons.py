@@ -43,32 +43,39 @@ _MEANT = {**dict.fromkeys(("success", "succeeded", "done", "ok"), "completed"), 
 
 def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Yield a warning for each comparison that never holds, and each default that never acts."""
-    where = loaded.where(site.pointer)
     for path, word in dict.fromkeys(templates.words_in(site.text, is_condition=site.is_condition)):
         is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
         if is_status and word.strip().lower() not in (*STATUSES, *(("success",) if spec.is_earlier else ())):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
             if word == "success" and format_number(spec.version) == 1:
                 fix = f"{fix}; in a file of an earlier strands-cli: `version: 0`"
-            yield Finding(UNKNOWN_STATUS, f"no step ever has the status {word!r}", where, fix, "warning")
+            yield Finding(
+                UNKNOWN_STATUS, f"no step ever has the status {word!r}", loaded.where(site.pointer), fix, "warning"
+            )
     for path, as_it_is in () if site.is_condition else templates.printed_in(site.text):
         if path[0] in _RESULTS and is_result(path, site.scope):
             spoken = spoken_path(path)
             message = f"`{spoken}` prints all fields of the result with their names, in place of its text"
-            yield Finding(WHOLE_RESULT, message, where, f"write `{spoken}.response`", "warning")
+            yield Finding(WHOLE_RESULT, message, loaded.where(site.pointer), f"write `{spoken}.response`", "warning")
         elif as_it_is and len(path) == 1 and path[0] not in site.scope and _is_python_boolean(str(path[0]), spec):
             message = f"`{path[0]}` is a boolean, and prints as `True` or `False`"
-            yield Finding(PYTHON_BOOLEAN, message, where, f"write `{path[0]} | lower` for `true` or `false`", "warning")
+            yield Finding(
+                PYTHON_BOOLEAN,
+                message,
+                loaded.where(site.pointer),
+                f"write `{path[0]} | lower` for `true` or `false`",
+                "warning",
+            )
         elif as_it_is and len(path) == 1 and _may_print_none(str(path[0]), site, templates, spec):
             message = f"`{path[0]}` is optional and has no default: without a value it prints as `None`"
             fix = f"give it a `default`, such as '', or write `{path[0]} or ''`"
-            yield Finding(PRINTS_NONE, message, where, fix, "warning")
+            yield Finding(PRINTS_NONE, message, loaded.where(site.pointer), fix, "warning")
     for name in () if spec.is_earlier else templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
         if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
             fix = f"give it a `default` under `inputs`, or write `{name} or ...` and `if {name}`"
-            yield Finding(NO_EFFECT, message, where, fix, "warning")
+            yield Finding(NO_EFFECT, message, loaded.where(site.pointer), fix, "warning")
 
 
 def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowSpec) -> bool:

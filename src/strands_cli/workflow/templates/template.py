@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import did_you_mean
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 def is_template(text: str) -> bool:
     """Return whether a text has anything to render."""
-    return any(mark in text for mark in _MARKS)
+    return "{" in text and any(mark in text for mark in _MARKS)
 
 
 def is_prompt_template(text: str) -> bool:
@@ -171,7 +171,7 @@ class Templates:
         text = _prepare(text)
         if not is_template(text):
             return NO_FACTS
-        return plain_facts(text) or self.sandbox.facts(text)
+        return _plain(text) or self.sandbox.facts(text)
 
     @staticmethod
     def _problem(known: Facts | TemplateError) -> TemplateError | None:
@@ -195,6 +195,10 @@ class Templates:
             explained = TemplateError(f"{error.message}{_hint(error.name, known)}", error.line)
             explained.is_unknown, explained.of_text = True, error.of_text
             raise explained from None
+
+
+# One text is asked for many things in turn.
+_plain = lru_cache(maxsize=64)(plain_facts)
 
 
 @cache
