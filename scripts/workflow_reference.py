@@ -11,10 +11,11 @@ ROOT = "WorkflowSpec"
 
 INTRODUCTION = """# Workflow format
 
-A workflow is one YAML or JSON file of at most 10 MB. Scalars mean what YAML 1.2 says: `yes`, `on` and dates are text,
-duplicate keys are refused, anchors and merge keys work. Keys that start with `x-` are notes, allowed wherever
-the format defines keys; any other unknown key is an error. An empty key (`tags:`) counts as absent, but an empty
-list of tools is an error, since it could mean none or all.
+A workflow is one YAML or JSON file of at most 10 MB, with at most 10,000 agents, 10,000 steps (tasks, nodes, routes,
+branches), 2,000 inputs of a kind, and 1,000 artifacts, secrets, servers and tools of each kind. Scalars mean what YAML
+1.2 says: `yes`, `on` and dates are text, duplicate keys are refused, anchors and merge keys work. Keys that start with
+`x-` are notes, allowed wherever the format defines keys; any other unknown key is an error. An empty key (`tags:`)
+counts as absent, but an empty list of tools is an error, since it could mean none or all.
 
 Inputs are given with `--var NAME=VALUE`, or `--vars-file FILE` (YAML or JSON). `NAME=@FILE` is the text of a file,
 `NAME=-` that of standard input (`cat log | strands run flow.yaml --var text=-`), exactly as it is, and `@@` an at sign

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -345,8 +346,9 @@ def exit_code_of(error: BaseException) -> ExitCode:
     return ExitCode.INTERNAL
 
 
-# Longer words, and more names, are not compared: that takes the product of their lengths.
-_COMPARED_LENGTH, _COMPARED_NAMES = 200, 1000
+# Longer words, and more names, are not compared: that takes the product of their lengths. Of many names, only those
+# that share most letters are compared letter by letter.
+_COMPARED_LENGTH, _COMPARED_NAMES, _COMPARED_CLOSELY = 200, 1000, 20
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
@@ -359,8 +361,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     near = (name for name in known if len(word) < 3 * len(name) and len(name) < 3 * max(len(word), 1))
     for name in islice(near, _COMPARED_NAMES):
         by_folded.setdefault(name.casefold(), name)
-    matches = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
+    folded, names = word.casefold(), list(by_folded)
+    if len(names) > _COMPARED_CLOSELY:
+        letters = _letters(folded)
+        names.sort(key=lambda name: len(letters & _letters(name)) / (len(folded) + len(name)), reverse=True)
+    matches = difflib.get_close_matches(folded, names[:_COMPARED_CLOSELY], n=1, cutoff=0.6)
     return by_folded[matches[0]] if matches else None
+
+
+@lru_cache(maxsize=2 * _COMPARED_NAMES)
+def _letters(word: str) -> frozenset[tuple[str, int]]:
+    """Return the letters of a word, each as often as it has it."""
+    return frozenset((letter, word.count(letter, 0, place)) for place, letter in enumerate(word))
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str | None = None, *, form: str = "'{}'") -> str | None:

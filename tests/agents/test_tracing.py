@@ -149,7 +149,8 @@ def test_steps_side_by_side_keep_their_own_spans(collector: Collector) -> None:
     assert {collector.parents(span)[-1] for span in steps} == {"run"}
 
 
-GIVEN, ANSWERED = "6 * 7001", "42006"
+# So long that no time or id of a span has it by chance.
+GIVEN, ANSWERED = "6 * 70010007001", "420060042006"
 SUM = [Turn(calls=[("calculator", {"expression": GIVEN})]), Turn("It is done.")]
 LATEST = "gen_ai_latest_experimental"
 

@@ -83,17 +83,32 @@ def check_models(
     findings: list[Finding] = []
     is_ours = all(model.provider in PROVIDERS for model in models.values())
     others = () if is_ours or hooks is None else tuple(hooks.providers())
-    faultless = set[str]()  # a fault is reported at each place where it is written
+    known: dict[str, list[tuple[Finding, str | None]]] = {}  # a fault is reported at each place where it is written
     for agent_id, model in models.items():
         if not model.provider:
             continue  # `missing-key` says it
-        if (settings := repr(model)) in faultless:
-            continue
-        of_model = check_provider(model, environ, locate=_locator(document, agent_id, options), others=others)
-        findings += of_model
-        if not of_model:
-            faultless.add(settings)
+        # Whether there is a name of a model matters, and not which.
+        settings, locate = (
+            repr(replace(model, model_id=model.model_id and "any")),
+            _locator(document, agent_id, options),
+        )
+        if settings not in known:
+            fields: dict[Where | None, str] = {}
+            found = check_provider(model, environ, locate=_recorded(locate, fields), others=others)
+            known[settings] = [(one, fields.get(one.where)) for one in found]
+        findings += [replace(one, where=locate(name)) if name else one for one, name in known[settings]]
     return findings
+
+
+def _recorded(locate: Callable[[str], Where], fields: dict[Where | None, str]) -> Callable[[str], Where]:
+    """Return a function that locates settings and records which setting each place is of."""
+
+    def recording(name: str) -> Where:
+        where = locate(name)
+        fields[where] = name
+        return where
+
+    return recording
 
 
 def _locator(document: Document, agent_id: str, options: RunRequest | None) -> Callable[[str], Where]:

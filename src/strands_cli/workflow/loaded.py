@@ -99,7 +99,7 @@ class Loaded:
         return document.where_in_text(place, line)
 
     def _written(self, pointer: str) -> tuple[Document, str]:
-        place = pointer
+        place = pointer if self.origins else ""
         while place:
             if place in self.origins:
                 document, prefix = self.origins[place]

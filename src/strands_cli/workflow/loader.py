@@ -26,8 +26,13 @@ MOST_ERRORS = 500
 MOST_PARTS = 10_000
 # The most entries of other lists: most cost more, such as tools, which are compared with each other and with each rule.
 _MOST = {
-    "/outputs/artifacts": MOST_PARTS,
-    "/env/mounts": MOST_PARTS,
+    "/inputs/required": 2_000,
+    "/inputs/optional": 2_000,
+    "/inputs/values": 2_000,
+    "/outputs/artifacts": 1_000,
+    "/env/mounts": 1_000,
+    "/env/secrets": 1_000,
+    "/tools/mcp": 1_000,
     "/tools/python": 1_000,
     "/tools/http_executors": 1_000,
     "/tools/composite": 1_000,
@@ -36,7 +41,7 @@ _MOST = {
     "/security/guardrails/allow_tools": 1_000,
     "/skills": 100,
 }
-# The most tools of one agent: each is offered to its model in each request.
+# The most tools of one agent: each is offered to its model in each request; and the most steps of a composite tool.
 _MOST_TOOLS = 1_000
 
 
@@ -110,6 +115,9 @@ def _too_large(document: Document) -> Finding | None:
         **{pointer: (_at(value, pointer), most) for pointer, most in _MOST.items()},
         **{f"/agents/{escape(name)}/tools": (json_object(agents[name]).get("tools"), _MOST_TOOLS) for name in agents},
     }
+    composites = _at(value, "/tools/composite")
+    for index, composite in enumerate(composites if isinstance(composites, list) else ()):
+        counted[f"/tools/composite/{index}/steps"] = json_object(composite).get("steps"), _MOST_TOOLS
     return document.first_too_large(counted)
 
 

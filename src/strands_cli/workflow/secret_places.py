@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 from strands_cli.canonical_json import mapped
@@ -42,21 +42,22 @@ def with_secret_names(spec: WorkflowSpec) -> WorkflowSpec:
 
 def check_secret_places(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Yield an error for each reference in a place that sends to a secret that is not declared, or in a host."""
+    declared = _declared(spec)
     for pointer, text in _texts(spec):
         for name in _REFERENCE.findall(text):
-            if name.removeprefix(_PREFIX) not in _declared(spec):
+            if name.removeprefix(_PREFIX) not in declared:
                 yield _undeclared(name, pointer, spec, loaded)
-        yield from _sent_as_written(text, pointer, spec, loaded)
+        yield from _sent_as_written(text, pointer, declared, loaded)
     for pointer, address in _addresses(spec):
         if _IN_HOST.match(address):
             message = "a secret is in the host of this address, which must be known before a run"
             yield Finding(BAD_VALUE, message, loaded.where(pointer), "write the host out; a path may name a secret")
 
 
-def _sent_as_written(text: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
+def _sent_as_written(text: str, pointer: str, declared: Container[str], loaded: Loaded) -> Iterator[Finding]:
     """Yield an error for what looks like a reference to a secret and is none."""
     written = (found[1] or found[2] for found in _OTHER_FORMS.finditer(text))
-    for name in dict.fromkeys(name for name in written if name in _declared(spec)):
+    for name in dict.fromkeys(name for name in written if name in declared):
         message = f"this is sent as it is written: it names the secret '{name}' in another form than `${{NAME}}`"
         yield Finding(UNKNOWN_SECRET, message, loaded.where(pointer), f"write ${{{name}}}")
 
@@ -72,8 +73,8 @@ def _undeclared(name: str, pointer: str, spec: WorkflowSpec, loaded: Loaded) -> 
     return Finding(UNKNOWN_SECRET, message, loaded.where(pointer), fix)
 
 
-def _declared(spec: WorkflowSpec) -> list[str]:
-    return [secret.name or secret.key for secret in spec.env.secrets]
+def _declared(spec: WorkflowSpec) -> dict[str, None]:
+    return dict.fromkeys(secret.name or secret.key for secret in spec.env.secrets)
 
 
 def _server(server: McpServer, whole: Callable[[str], str]) -> McpServer:

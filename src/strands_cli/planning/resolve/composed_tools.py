@@ -71,8 +71,11 @@ class ComposedTools:
     planners: PartPlanners
     making: list[Place] = field(default_factory=list)
     made: dict[Place, Any] = field(default_factory=dict)
+    _places: dict[str, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        for index, composite in enumerate(self.spec.tools.composite):
+            self._places.setdefault(composite.id, index)
         self.making += self.context.around.making or [(stored_name(self.document.file), "")]
 
     @property
@@ -95,13 +98,12 @@ class ComposedTools:
 
     def names(self, entry: ToolEntry) -> bool:
         """Return whether an entry names a composite tool."""
-        return any(composite.id == entry.tool for composite in self.spec.tools.composite)
+        return entry.tool in self._places
 
     def composite(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         """Return a composite tool; what is wrong with its steps is reported once."""
-        index, composite = next(
-            (index, one) for index, one in enumerate(self.spec.tools.composite) if one.id == entry.tool
-        )
+        index = self._places[entry.tool]
+        composite = self.spec.tools.composite[index]
         at = f"/tools/composite/{index}"
         made = self._once(self._here(composite.id), where, lambda: self._composite(composite, at))
         if made is None:

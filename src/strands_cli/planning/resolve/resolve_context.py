@@ -67,7 +67,8 @@ class Surroundings:
 class ResolveContext:
     """One workflow with what its tools are resolved against; what is wrong collects in `findings`.
 
-    `is_complete` is False once a part of the workflow is left out of the plan because it cannot be planned.
+    `is_complete` is False once a part of the workflow is left out of the plan because it cannot be planned;
+    `of_modules` has what was found out about modules of Python, by question and module.
     """
 
     spec: WorkflowSpec
@@ -79,6 +80,7 @@ class ResolveContext:
     around: Surroundings = field(default_factory=lambda: Surroundings(Path.cwd()))
     findings: list[Finding] = field(default_factory=list)
     is_complete: bool = True
+    of_modules: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def report(
         self, code: Code, message: str, where: Where | None, fix: str | None, severity: Severity = "error"

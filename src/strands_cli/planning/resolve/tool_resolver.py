@@ -7,22 +7,12 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
-from strands_cli.catalog.distributions import search_path
-from strands_cli.errors import MOST_ALIKE, Code, Finding, StrandsCliError, Where, suggest
-from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key, place_of
-from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool, configured_claims
+from strands_cli.errors import MOST_ALIKE, Code, Finding, StrandsCliError, Where
+from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key
+from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
-from strands_cli.planning.resolve.custom_source import (
-    class_of_method,
-    how_to_find,
-    is_absent,
-    is_found,
-    lacks,
-    missing_folder,
-    secrets_in_source,
-    tool_in,
-    tools_in,
-)
+from strands_cli.planning.resolve.custom_source import tools_in
+from strands_cli.planning.resolve.custom_tools import python_folders, report_folder, resolve_custom
 from strands_cli.planning.resolve.http_executors import planned_executors
 from strands_cli.planning.resolve.mcp_servers import planned_servers, resolve_server_tool
 from strands_cli.planning.resolve.planned_skills import TOOL as SKILL
@@ -31,16 +21,12 @@ from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, Resolv
 from strands_cli.planning.resolve.single_tool import (
     TOOL_DENIED,
     as_mentioned,
-    how_to_grant,
     installed_tool,
     is_denied_by_policy,
-    is_granted,
-    python_tool,
-    with_place,
 )
 from strands_cli.planning.resolve.tool_families import family_of
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.toolref import FAMILY, ToolRef, ToolRefError, with_prefix_corrected
+from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 from strands_cli.workflow import WorkflowSpec
 from strands_cli.workflow.steps import ToolEntry
 from strands_cli.workflow.yaml import Document
@@ -48,12 +34,6 @@ from strands_cli.workflow.yaml import Document
 if TYPE_CHECKING:
     from strands_cli.catalog import ToolRecord
 
-CUSTOM_TOOL_DENIED = Code(
-    "custom-tool-denied",
-    "The workflow names its own Python code, which is not allowed.",
-    "After reading it, add it to STRANDS_CUSTOM_TOOL_ALLOWLIST, or allow it by name in a policy file.",
-    21,
-)
 SHADOWED_TOOL = Code(
     "shadowed-tool",
     "A name that the workflow defines hides an installed tool.",
@@ -97,9 +77,13 @@ class ToolResolver:
     _is_complete: bool = field(init=False, default=False)
     # Names that the workflow gives to tools of its own that could not be resolved, each with a finding.
     _unresolved: set[str] = field(init=False, default_factory=set)
-    # What was resolved without a finding, by entry, and the tools of records before they are named and configured.
-    _faultless: dict[str, tuple[PlannedTool, ...]] = field(init=False, default_factory=dict)
+    # What entries name, with where each was first resolved and what was reported of it there.
+    _known: dict[str, tuple[tuple[PlannedTool, ...], Where, list[Finding]]] = field(init=False, default_factory=dict)
+    # The tools of records before they are named and configured.
     _of_records: dict[int, InstalledTool] = field(init=False, default_factory=dict)
+    # The workflow's own tools by name and by reference, and the tools that these are of.
+    _by_word: dict[str, tuple[PlannedTool, ...]] = field(init=False, default_factory=dict)
+    _called_of: tuple[PlannedTool, ...] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         planners = PartPlanners(self.call_tool, lambda agent_id: self.plan_agent(agent_id, self), self.plan_workflow)
@@ -172,27 +156,18 @@ class ToolResolver:
         return tuple(found)
 
     def resolve(self, entry: ToolEntry, pointer: str) -> tuple[PlannedTool, ...]:
-        """Resolve one entry: among the workflow's own names first, then in the catalog.
-
-        An entry that many places have is resolved once; a fault is reported at each of them.
-        """
+        """Resolve one entry: among the workflow's own names first, then in the catalog."""
         if entry.tool in SECTION_WORDS:
             return self._section(entry.tool)
-        key = entry_key(entry)
-        if (known := self._faultless.get(key)) is not None:
-            return known
-        reported = len(self.context.findings)
         found = self._resolve(entry, self.context.document.where(pointer))
         self.context.is_complete &= bool(found)
-        if found and self._is_complete and len(self.context.findings) == reported:
-            self._faultless[key] = found
         return found
 
     def _resolve(self, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        of_workflow = [tool for tool in self.workflow_tools if entry.tool in (tool.name, tool.ref)]
+        of_workflow = self._called(entry.tool)
         if of_workflow and not entry.config and entry.as_ is None:
             self._check_shadow(entry.tool, of_workflow, where)
-            return tuple(of_workflow)
+            return of_workflow
         if entry.tool in self._unresolved:
             return ()
         if entry.tool in self._executors:
@@ -216,7 +191,33 @@ class ToolResolver:
             self._unresolved |= {entry.as_ or ref.member or ref.name} - {entry.tool}
         return found
 
+    def _called(self, word: str) -> tuple[PlannedTool, ...]:
+        """Return the workflow's own tools of a name or reference."""
+        if self._called_of is not self.workflow_tools:
+            self._called_of = self.workflow_tools
+            self._by_word = {}
+            for tool in self.workflow_tools:
+                for own in dict.fromkeys((tool.name, tool.ref)):
+                    self._by_word[own] = (*self._by_word.get(own, ()), tool)
+        return self._by_word.get(word, ())
+
     def _referred(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
+        """Return what a reference names: it is looked up once, and a fault of it reported at each place."""
+        if ref.kind == "custom":
+            report_folder(ref, where, self.context)
+        if ref.kind in ("agent", "workflow", "mcp") and not self._is_complete:  # it may be what is being resolved
+            return self._looked_up(ref, entry, where)
+        key, findings = entry_key(entry), self.context.findings
+        if (known := self._known.get(key)) is None:
+            reported = len(findings)
+            found = self._looked_up(ref, entry, where)
+            self._known[key] = found, where, findings[reported:]
+            return found
+        found, first, faults = known
+        findings += [replace(fault, where=where) for fault in faults if fault.where == first]
+        return found
+
+    def _looked_up(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         if ref.kind == "agent":
             return self.composed.agent(ref.name, entry, where)
         if ref.kind == "workflow":
@@ -224,7 +225,7 @@ class ToolResolver:
         if ref.kind == "mcp":
             return self._server_tool((str(ref.server), ref.name), entry, where)
         if ref.kind == "custom":
-            return self._custom(ref, entry, where)
+            return resolve_custom(ref, entry, where, self.context)
         return self._family(ref, entry, where) if ref.member == FAMILY else self._from_catalog(ref, entry, where)
 
     def _family(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
@@ -318,77 +319,11 @@ class ToolResolver:
         fix = f"write native:{name} for the installed one, or choose another `as:`"
         self.context.report(SHADOWED_TOOL, message, where, fix, "warning")
 
-    def _custom(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
-        context = self.context
-        tool = replace(python_tool(ref, entry.tool, entry), folder=self._folder_of(str(ref.module)))
-        planned = with_place(self.context.decide(tool, where), context.settings)
-        is_decided = is_denied_by_policy(planned) or is_granted(planned, self.context.rules, self.context.settings)
-        corrected = None if is_decided else with_prefix_corrected(entry.tool)
-        if corrected and not is_found(str(ref.module), self._python_folders()):
-            message = f"'{entry.tool}' begins with no known prefix, and there is no Python module '{ref.module}'"
-            lower = corrected.lower()
-            meant = lower if lower.removeprefix("native:") in self.context.catalog.by_name else corrected
-            self.context.report(BAD_TOOL_REF, message, where, f"did you mean '{meant}'?")
-            return ()
-        message = f"the module '{ref.module}' is in the workflow's folder, where Python does not look for it"
-        fix = missing_folder(str(ref.module), context.spec.tools.python_path, context.around.base_dir)
-        if fix and message not in [found.message for found in context.findings]:
-            context.report(UNKNOWN_TOOL, message, where, fix)
-        if not fix and not is_denied_by_policy(planned) and is_absent(str(ref.module), self._python_folders()[:-1]):
-            fix = how_to_find(ref, self._python_folders()[:-1], context.catalog.by_name)
-            context.omit(UNKNOWN_TOOL, f"there is no Python module '{ref.module}'", where, fix)
-            return ()
-        if not self._check_source(ref, planned, entry, where):
-            return ()
-        if is_decided:
-            added = {"capabilities": {"secrets": secrets_in_source(ref, self._python_folders())}}
-            return (replace(planned, config_claims=configured_claims(added, planned.config_claims)),)
-        allow, name = how_to_grant(planned, self.context.rules), planned.record.name
-        # Only the very name: one that is merely alike belongs to another tool.
-        fix = f"did you mean 'native:{name}'? Otherwise {allow}" if name in self.context.catalog.by_name else allow
-        self.context.report(CUSTOM_TOOL_DENIED, f"'{entry.tool}' is custom Python that is not allowed", where, fix)
-        return ()
-
-    def _check_source(self, ref: ToolRef, planned: PythonTool, entry: ToolEntry, where: Where) -> bool:
-        """Report settings that do not fit the tool, and a name that its module does not have; return whether it has."""
-        if owner := class_of_method(ref, self._python_folders()):
-            message = f"'{entry.tool}' names a part of a class, which cannot be called without an object of the class"
-            self.context.omit(UNKNOWN_TOOL, message, where, f"name the class, for all of its tools: {owner}")
-            return False
-        tools = tools_in(str(ref.module), self._python_folders())
-        found = tool_in(ref, self._python_folders()) if tools else None
-        is_missing = found is not None and found.line is None and ref.canonical not in tools
-        if is_missing or lacks(ref, self._python_folders()):
-            message = f"'{entry.tool}' names a tool that the module '{ref.module}' does not have"
-            fix = suggest(ref.canonical, tools, f"it has: {', '.join(tools)}" if tools else "correct the name")
-            self.context.omit(UNKNOWN_TOOL, message, where, fix)
-            return False
-        if found is None:
-            return True
-        self.context.findings += found.check_words(str(ref.module))
-        if schema := found.catalogue.get("config_schema"):
-            self.context.check_config(replace(planned.record, config_schema=schema), entry.config, where)
-        return True
-
-    def _folder_of(self, module: str) -> str | None:
-        """Return the folder of the workflow in which Python finds a module; None if it finds it without."""
-        from importlib.machinery import PathFinder
-
-        top, paths = module.partition(".")[0], self.context.spec.tools.python_path
-        if not paths or PathFinder.find_spec(top, search_path()) is not None:
-            return None
-        folders = [place_of(self.context.around.base_dir, path) for path in paths]
-        return next((folder for folder in folders if PathFinder.find_spec(top, [folder])), folders[0])
-
-    def _python_folders(self) -> list[str]:
-        base = self.context.around.base_dir
-        return [str(base / path) for path in (*self.context.spec.tools.python_path, "")]
-
     def _from_catalog(self, ref: ToolRef, entry: ToolEntry, where: Where) -> tuple[PlannedTool, ...]:
         try:
             record = self.context.catalog.resolve(ref, suggests=len(self.context.findings) < MOST_ALIKE)
         except StrandsCliError as error:
-            own = tools_in(ref.name, self._python_folders()) if ref.kind == "short" else ()
+            own = tools_in(ref.name, python_folders(self.context)) if ref.kind == "short" else ()
             fix = f"name its tool: {' or '.join(own)}" if own else None
             self.context.findings += [replace(one, where=where, fix=fix or one.fix) for one in error.findings]
             return ()

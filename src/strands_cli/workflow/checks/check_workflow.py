@@ -120,7 +120,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
 def _single_braces(site: Site, inputs: Collection[str], loaded: Loaded) -> Iterator[Finding]:
     """Report the braces of other languages' templates around a name that is known here, each name once."""
     if site.text.count("{") == 2 * site.text.count("{{"):
-        return  # none stands alone
+        return  # each is one of a pair
     # What templates take keeps its length, so that the line of the rest stays.
     text = _TEMPLATES.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), site.text)
     seen = set[str]()

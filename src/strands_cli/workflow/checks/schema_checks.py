@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, Where, suggest
@@ -23,6 +23,8 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
     if _objects(schema) > MOST_OBJECTS:
         message = f"the schema has more than {MOST_OBJECTS:,} objects"
         return Finding(BAD_SCHEMA, message, where, "check the parts that matter")
+    if _is_plain(schema):
+        return None
     from jsonschema.validators import Draft202012Validator, validator_for  # 140 ms; most workflows have no schema
 
     validator: Any = validator_for(schema, default=Draft202012Validator)
@@ -41,6 +43,51 @@ def check_schema(schema: Mapping[str, Any], where: Where) -> Finding | None:
         message = f"the schema points to {outside!r}; only references inside it (`#/...`) are followed"
         return Finding(BAD_SCHEMA, message, where, "copy what it points to into `$defs`")
     return None
+
+
+def _is_plain(schema: Any) -> bool:
+    """Return whether a schema is valid at first sight: it has only common keywords, with values as they must be."""
+    if not isinstance(schema, Mapping):
+        return isinstance(schema, bool)
+    return all(keyword in _PLAIN and _PLAIN[keyword](value) for keyword, value in schema.items())
+
+
+def _are_plain(schemas: Any) -> bool:
+    return isinstance(schemas, Mapping) and all(map(_is_plain, schemas.values()))
+
+
+def _are_names(value: Any) -> bool:
+    """Return whether a value is a list of texts, each once."""
+    return isinstance(value, list) and all(isinstance(one, str) for one in value) and len(value) == len(set(value))
+
+
+def _is_type(value: Any) -> bool:
+    return value in _TYPES if isinstance(value, str) else bool(value) and _are_names(value) and {*value} <= {*_TYPES}
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_PLAIN: dict[str, Callable[[Any], bool]] = {
+    "type": _is_type,
+    "required": _are_names,
+    "enum": lambda value: isinstance(value, list),
+    **dict.fromkeys(("properties", "$defs"), _are_plain),
+    **dict.fromkeys(("items", "additionalProperties"), _is_plain),
+    **dict.fromkeys(("title", "description"), _is_text),
+    **dict.fromkeys(("const", "default"), lambda _value: True),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    **dict.fromkeys(("minimum", "maximum"), _is_number),
+}
 
 
 def _objects(value: Any) -> int:

@@ -47,6 +47,7 @@ class _Patterns(MutableMapping[str, type[PatternModel]]):
     def __init__(self) -> None:
         self._places = dict(_PLACES)
         self._models: dict[str, type[PatternModel]] = {}
+        self._reserved: frozenset[str] | None = None
 
     def __getitem__(self, name: str) -> type[PatternModel]:
         if name not in self._models:
@@ -58,10 +59,12 @@ class _Patterns(MutableMapping[str, type[PatternModel]]):
     def __setitem__(self, name: str, model: type[PatternModel]) -> None:
         self._places[name] = _Place(model.__module__, model.__name__, tuple(model.reserved))
         self._models[name] = model
+        self._reserved = None
 
     def __delitem__(self, name: str) -> None:
         del self._places[name]
         self._models.pop(name, None)
+        self._reserved = None
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
@@ -74,7 +77,9 @@ class _Patterns(MutableMapping[str, type[PatternModel]]):
 
     def reserved(self) -> frozenset[str]:
         """Return the names that the templates of any pattern may use."""
-        return frozenset(name for place in self._places.values() for name in place.reserved)
+        if self._reserved is None:
+            self._reserved = frozenset(name for place in self._places.values() for name in place.reserved)
+        return self._reserved
 
 
 PATTERNS = _Patterns()

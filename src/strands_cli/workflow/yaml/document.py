@@ -9,7 +9,11 @@ from typing import Any
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.quick_dataclass import dataclass
 
-DOCUMENT_TOO_LARGE = Code("document-too-large", "A text of more than 10 MB or 200,000 values.", "Split it.")
+DOCUMENT_TOO_LARGE = Code(
+    "document-too-large",
+    "A text of more than 10 MB or 200,000 values, or more entries of one kind than are checked.",
+    "Split it.",
+)
 
 Position = tuple[int, int]
 
