@@ -11,7 +11,7 @@ ROOT = "WorkflowSpec"
 
 INTRODUCTION = """# Workflow format
 
-A workflow is one YAML or JSON file of at most 10 MB, with at most 10,000 agents, 10,000 steps (tasks, nodes, routes,
+A workflow is one YAML or JSON file of at most 10 MB, with at most 2,000 agents, 10,000 steps (tasks, nodes, routes,
 branches), 2,000 inputs of a kind, and 1,000 artifacts, secrets, servers and tools of each kind. Scalars mean what YAML
 1.2 says: `yes`, `on` and dates are text, duplicate keys are refused, anchors and merge keys work. Keys that start with
 `x-` are notes, allowed wherever the format defines keys; any other unknown key is an error. An empty key (`tags:`)

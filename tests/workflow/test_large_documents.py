@@ -33,6 +33,7 @@ SMALL: dict[str, Any] = {
 }
 CALL = {"tool": "native:calculator", "input": {"expression": "1"}}
 LARGE: dict[str, dict[str, Any]] = {
+    "/agents": {"agents": {f"a{n}": {"prompt": "p"} for n in range(2001)}},
     "/inputs/optional": {"inputs": {"optional": {f"x{n}": "string" for n in range(2001)}}},
     "/inputs/required": {"inputs": {"required": [f"x{n}" for n in range(2001)]}},
     "/inputs/values": {"inputs": {"values": {f"x{n}": n for n in range(2001)}}},

@@ -26,6 +26,7 @@ MOST_ERRORS = 500
 MOST_PARTS = 10_000
 # The most entries of other lists: most cost more, such as tools, which are compared with each other and with each rule.
 _MOST = {
+    "/agents": 2_000,
     "/inputs/required": 2_000,
     "/inputs/optional": 2_000,
     "/inputs/values": 2_000,
@@ -110,7 +111,6 @@ def _too_large(document: Document) -> Finding | None:
     value = json_object(document.value)
     agents, config = json_object(value.get("agents")), json_object(json_object(value.get("pattern")).get("config"))
     counted = {
-        "/agents": (agents, MOST_PARTS),
         **{f"/pattern/config/{escape(name)}": (config[name], MOST_PARTS) for name in config},
         **{pointer: (_at(value, pointer), most) for pointer, most in _MOST.items()},
         **{f"/agents/{escape(name)}/tools": (json_object(agents[name]).get("tools"), _MOST_TOOLS) for name in agents},
