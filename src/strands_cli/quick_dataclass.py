@@ -27,7 +27,8 @@ else:
         made = dataclasses.dataclass(init=False, repr=False, eq=False, **shape)(cls)
         fields = dataclasses.fields(made)
         frozen, slots = bool(options.get("frozen")), "slots" in options
-        for function in (_init_of(made, fields), *_functions_of(made, fields, frozen=frozen, slots=slots)):
+        own = (_init_of(made, fields, frozen=frozen), *_functions_of(made, fields, frozen=frozen, slots=slots))
+        for function in own:
             function.__qualname__ = f"{made.__qualname__}.{function.__name__}"
             setattr(made, function.__name__, function)
         if not frozen:
@@ -58,16 +59,17 @@ def _is_plain(cls: type, options: dict[str, Any]) -> bool:
     return options.keys() <= _SHAPES and _OWN.isdisjoint(vars(cls)) and not special
 
 
-def _init_of(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
+def _init_of(cls: type, fields: tuple[dataclasses.Field[Any], ...], *, frozen: bool) -> Callable[..., Any]:
     names: dict[str, Any] = {"_set": _set, "_absent": _ABSENT}
     arguments: dict[bool, list[str]] = {False: [], True: []}
     lines = []
+    store = " _set(self, {!r}, {})\n" if frozen else " self.{} = {}\n"
     for number, field in enumerate(fields):
         argument, value = field.name, field.name
         if not field.init:
             if field.default_factory is not dataclasses.MISSING:
                 names[f"_{number}"] = field.default_factory
-                lines.append(f" _set(self, {field.name!r}, _{number}())\n")
+                lines.append(store.format(field.name, f"_{number}()"))
             continue
         if field.default is not dataclasses.MISSING:
             names[f"_{number}"], argument = field.default, f"{field.name}=_{number}"
@@ -75,7 +77,7 @@ def _init_of(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[
             names[f"_{number}"], argument = field.default_factory, f"{field.name}=_absent"
             value = f"_{number}() if {field.name} is _absent else {field.name}"
         arguments[field.kw_only is True].append(argument)
-        lines.append(f" _set(self, {field.name!r}, {value})\n")
+        lines.append(store.format(field.name, value))
     if hasattr(cls, "__post_init__"):
         lines.append(" self.__post_init__()\n")
     named = ["*", *arguments[True]] if arguments[True] else []

@@ -79,14 +79,15 @@ class PlacedStep:
 
 def strings_in(value: Any, pointer: str, scope: Scope) -> Iterator[Site]:
     """Yield every text in a JSON value as a template."""
-    if isinstance(value, str):
-        yield Site(pointer, value, scope)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from strings_in(item, f"{pointer}/{escape(key)}", scope)
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from strings_in(item, f"{pointer}/{index}", scope)
+    waiting = [(pointer, value)]
+    while waiting:
+        place, one = waiting.pop()
+        if isinstance(one, str):
+            yield Site(place, one, scope)
+        elif isinstance(one, Mapping):
+            waiting += [(f"{place}/{escape(key)}", item) for key, item in one.items()][::-1]
+        elif isinstance(one, (list, tuple)):
+            waiting += [(f"{place}/{index}", item) for index, item in enumerate(one)][::-1]
 
 
 def steps_in_order(key: str, pointer: str, steps: Sequence[Step], scope: Scope | None = None) -> Iterator[PlacedStep]:

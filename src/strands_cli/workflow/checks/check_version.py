@@ -12,7 +12,6 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.meaning import format_number, is_unknown
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.template_places import template_sites
 
 EARLIER_FILE = Code(
     "earlier-file",
@@ -48,11 +47,11 @@ def _signs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[str]:
             yield "`callable:` names a tool"
         elif isinstance(entry, str) and entry.startswith(_MODULES):
             yield f"the tool `{entry}` is named by its module"
-    for site in template_sites(spec):
-        if site.is_condition and _FUNCTIONS.search(site.text):
-            yield "a condition calls a function of Python"
-        if site.pointer.startswith("/outputs/"):
-            yield from _names_at_end(spec, site.text)
+    if any(site.is_condition and _FUNCTIONS.search(site.text) for site in spec.pattern.templates()):
+        yield "a condition calls a function of Python"
+    for artifact in spec.outputs.artifacts:
+        yield from _names_at_end(spec, artifact.path)
+        yield from _names_at_end(spec, artifact.from_)
     yield from _agents_that_come_again(spec)
 
 

@@ -215,12 +215,16 @@ class WorkflowPattern(PatternModel):
         known = set(ids)
         yield from duplicates("task", ids, TASKS, locator)
         for index, task in enumerate(self.config.tasks):
+            seen = set[str]()
             for number, name in enumerate(task.deps):
+                if name in known and name not in seen:
+                    seen.add(name)
+                    continue
                 where = locator.where(f"{TASKS}/{index}/deps/{number}")
-                if name not in known:
-                    yield unknown(UNKNOWN_TASK, name, ids, where)
-                elif name in task.deps[:number]:
+                if name in known:
                     yield no_effect(f"the dependency {name!r} is named twice", where)
+                else:
+                    yield unknown(UNKNOWN_TASK, name, ids, where)
         for cycle in cycles(self.config.dependencies):
             where = locator.where(f"{TASKS}/{ids.index(cycle[0])}/deps")
             path = " -> ".join((*cycle, cycle[0]))

@@ -20,7 +20,8 @@ Position = tuple[int, int]
 
 def escape(key: str | int) -> str:
     """Return a key as one token of a JSON pointer (RFC 6901)."""
-    return str(key).replace("~", "~0").replace("/", "~1")
+    text = str(key)
+    return text.replace("~", "~0").replace("/", "~1") if "~" in text or "/" in text else text
 
 
 @dataclass(frozen=True, slots=True)

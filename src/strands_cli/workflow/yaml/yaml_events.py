@@ -60,6 +60,7 @@ _CONSTANTS: dict[str, Any] = {
 # YAML 1.2 core schema, section 10.3.2: `yes`, `on`, `1:30` and dates are text there, and `010` is ten.
 _INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_OF_NUMBERS = frozenset("0123456789+-.")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _TEMPLATE = re.compile(r"(\{\{.*?\}\})")
 # The complement of c-printable in YAML 1.2.
@@ -110,14 +111,15 @@ class _Builder:
     def feed(self, event: Any) -> None:
         """Take the next event of the document's content."""
         position = _start_of(event)
-        if isinstance(event, yaml.ScalarEvent):
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
             self._scalar(event, position)
-        elif isinstance(event, yaml.AliasEvent):
-            self._alias(event.anchor, position)
-        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-            self._open(event, position)
-        else:
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             self._close()
+        elif kind is yaml.AliasEvent:
+            self._alias(event.anchor, position)
+        else:
+            self._open(event, position)
 
     def _where(self, position: Position, pointer: str = "") -> Where:
         return Where(self.file, *position, pointer)
@@ -145,7 +147,7 @@ class _Builder:
         return pointer
 
     def _awaits_key(self) -> bool:
-        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
+        return bool(self.stack) and self.stack[-1].key is None and isinstance(self.stack[-1].value, dict)
 
     def more(self) -> list[Finding]:
         """Return a finding for each kind of fault that was reported so often that the rest is only counted."""
@@ -199,7 +201,7 @@ class _Builder:
     def _plain_value(self, text: str, position: Position, pointer: str) -> Any:
         if text in _CONSTANTS:
             return _CONSTANTS[text]
-        if not (_INT.match(text) or _FLOAT.match(text) or _NOT_JSON.match(text)):
+        if text[0] not in _OF_NUMBERS or not (_INT.match(text) or _FLOAT.match(text) or _NOT_JSON.match(text)):
             return text
         number = _number_of(text)
         if number is None:
@@ -266,7 +268,8 @@ class _Builder:
             return
         parent = self.stack[-1]
         parent.size += built.size
-        parent.depth = max(parent.depth, built.depth + 1)
+        if parent.depth <= built.depth:
+            parent.depth = built.depth + 1
         if isinstance(parent.value, list):
             parent.value.append(built.value)
         elif parent.merging:
@@ -351,20 +354,22 @@ def _with_quotes(file: str, text: str, error: InvalidInput, corrected: int) -> D
 
 
 def _feed_document(builder: _Builder, text: str) -> None:
-    outer = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)
+    outer = {yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent}
     documents = 0
-    for event in yaml.parse(text, Loader=LOADER):
-        if isinstance(event, yaml.DocumentStartEvent):
+    for event in iter(LOADER(text).get_event, None):
+        kind = type(event)
+        if kind is yaml.DocumentStartEvent:
             documents += 1
             if documents > 1:
                 where = Where(builder.file, *_start_of(event))
                 raise refused(SEVERAL_DOCUMENTS, "the file has more than one document", where, "split it at `---`")
-        elif not isinstance(event, outer):
+        elif kind not in outer:
             builder.feed(event)
 
 
 def _start_of(event: Any) -> Position:
-    return event.start_mark.line + 1, event.start_mark.column + 1
+    mark = event.start_mark
+    return mark.line + 1, mark.column + 1
 
 
 def _number_of(text: str) -> int | float | None:
