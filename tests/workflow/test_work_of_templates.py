@@ -10,8 +10,10 @@ import pytest
 from strands_cli import graph_paths
 from strands_cli.workflow.checks import check_workflow
 from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
+from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.patterns import Chain, workflow
+from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.sections.run_sections import Inputs
 from strands_cli.workflow.templates import TemplateError, Templates
 from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_facts
@@ -182,3 +184,27 @@ def test_ids_are_looked_at_for_a_hyphen_only_where_a_template_has_one(monkeypatc
     assert looked == []
     load_spec(read_document("flow.yaml", chain(lambda n: "{agent: a, input: '{{ x-y }}'}", steps=1)))
     assert len(looked) == 2
+
+
+def test_the_texts_of_steps_are_collected_once_and_those_without_a_template_are_not_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collected = counted(monkeypatch, PlacedStep, "sites")
+    checked = counted(monkeypatch, check_workflow, "check_comparisons")
+    loaded = load_spec(
+        read_document("w.yaml", chain(lambda n: "{agent: a, input: '" + ("y" if n else "{{ x }}") + "'}"))
+    )
+    assert loaded.spec is not None
+    assert len(collected) == len(loaded.spec.pattern.placed)
+    assert len(checked) == 1
+
+
+def test_only_a_wrong_dependency_is_looked_for_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    deps = ", ".join(f"t{n}" for n in range(50))
+    tasks = "".join(f"      - {{id: t{n}, agent: a, input: y}}\n" for n in range(50))
+    agents = "agents: {a: {prompt: p, memory: step, tools: []}}\n"
+    text = f"{HEAD}{agents}pattern:\n  type: workflow\n  config:\n    tasks:\n{tasks}"
+    looked = counted(monkeypatch, Loaded, "where")
+    loaded = load_spec(read_document("w.yaml", f"{text}      - {{id: last, agent: a, input: y, deps: [{deps}, t3]}}\n"))
+    assert [finding.message for finding in loaded.findings] == ["the dependency 't3' is named twice"]
+    assert sum("/deps/" in given[1] for given in looked) == 1
