@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from strands_cli.agents.model.checked_transport import _is_of_same_server
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.model_errors import reason_of
 from strands_cli.agents.model.models import build_model, close_model
@@ -268,6 +269,43 @@ def test_what_another_kind_of_server_sends_is_not_an_answer(provider: str, reply
     assert not reply.kind or f"({reply.kind})" in call.reason
     assert call.row.status == "failed"
     assert len(call.requests) == 1, "it would be the same again"
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_prompt_does_not_follow_a_redirect_to_another_server(provider: str, status: int) -> None:
+    call = Call(provider, Reply([b""], "text/html", status, {"location": "http://user:pass@localhost:9/login?to=x"}))
+    assert f"{call.host} redirects to http://localhost:9 ({status}), which is not followed" in call.reason
+    assert (call.row.status, len(call.requests)) == ("failed", 1)
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_redirect_within_a_server_is_followed(status: int) -> None:
+    call = Call("openai", Reply([b""], "text/html", status, {"location": "/elsewhere"}), WELL["openai"])
+    assert call.text == "well"
+    assert "/elsewhere" in call.paths
+
+
+def test_a_redirect_that_leaves_the_prompt_out_is_not_followed() -> None:
+    call = Call("openai", Reply([b""], "text/html", 302, {"location": "/elsewhere"}), WELL["openai"])
+    assert f"{call.host} redirects to http://{call.host} (302), which is not followed" in call.reason
+    assert len(call.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "is_same"),
+    [
+        ("http://a/x", "https://a/y", True),
+        ("https://a/x", "https://a:443/y", True),
+        ("https://a/x", "http://a/y", False),
+        ("http://a:8080/x", "https://a:8443/x", False),
+        ("https://a/x", "https://a.b/x", False),
+        ("https://a/x", "https://a:99999/", False),
+        ("http://127.0.0.1:1/x", "http://127.0.0.1:2/x", False),
+    ],
+)
+def test_what_is_of_the_same_server(here: str, there: str, is_same: bool) -> None:
+    assert _is_of_same_server(here, there) is is_same
 
 
 def test_an_address_without_its_version_is_named() -> None:

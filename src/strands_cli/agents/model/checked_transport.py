@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from strands_cli.agents.model.answer_faults import AnswerFault
 from strands_cli.agents.model.client_errors import host_in
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # What a client asks besides answers: counts of tokens, lists of models.
 _BESIDE = re.compile(r"/(count_tokens|input_tokens|tokenize|models|show)/?\Z|:countTokens\Z")
 # A quotation mark in a text of the request has a backslash before it.
+_PORTS = {"http": 80, "https": 443}
 _STREAM = re.compile(rb'(?<!\\)"stream":\s*true')
 # As the clients of OpenAI and Anthropic have it.
 _MOST_CONNECTIONS, _MOST_IDLE = 1000, 100
@@ -127,7 +128,7 @@ def _transport_class(library: str) -> Any:
                     raise
                 raise _of_proxy(proxy, address, error, is_temporary=not isinstance(error, http.ProxyError)) from error
             if response.status_code >= 300 or self._provider not in PROTOCOLS or _BESIDE.search(urlsplit(address).path):
-                return response
+                return await _if_followed(request, response)
             response.request = request
             kind = response.headers.get("content-type", "")
             reader = ReadAnswer(self._provider, address, kind, proxy, is_stream=_asks_for_stream(request))
@@ -172,6 +173,38 @@ def _require_opened(error: Exception) -> None:
 
 def _unheard(_reason: str) -> None:
     """Do nothing with the reason: the error has it."""
+
+
+async def _if_followed(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    """Return a response, unless it redirects a prompt or a key to another server, or would ask without the prompt.
+
+    Raises:
+        AnswerFault: It does.
+    """
+    place, here = response.headers.get("location"), str(request.url)
+    there = urljoin(here, place or "")
+    keeps_prompt = request.method != "POST" or response.status_code in (307, 308)
+    is_redirect = place is not None and 300 <= response.status_code < 400
+    if not is_redirect or (keeps_prompt and _is_of_same_server(here, there)):
+        return response
+    await response.aclose()
+    server = f"{urlsplit(there).scheme}://{host_in(there)}"
+    fix = (
+        f"write {server} with its path into runtime.host if it is meant; else a proxy or a page to log in at may answer"
+    )
+    raise AnswerFault(f"{host_in(here)} redirects to {server} ({response.status_code}), which is not followed", fix)
+
+
+def _is_of_same_server(here: str, there: str) -> bool:
+    """Return whether an address is of the same server, encrypted if the first is."""
+    try:
+        first, second = urlsplit(here), urlsplit(there)
+        ports = [one.port or _PORTS.get(one.scheme) for one in (first, second)]
+    except ValueError:
+        return False
+    schemes = (first.scheme, second.scheme)
+    is_same = schemes[0] == schemes[1] and ports[0] == ports[1]
+    return first.hostname == second.hostname and (is_same or (schemes == ("http", "https") and ports == [80, 443]))
 
 
 def _asks_for_stream(request: httpx.Request) -> bool:
