@@ -73,6 +73,7 @@ nox.options.sessions = [
     "lint",
     "types",
     "tests",
+    "batch",
     "browser",
     "deploy",
     "docs",
@@ -200,6 +201,12 @@ def deploy(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def batch(session: nox.Session) -> None:
+    """Run many rows of files, in processes and threads."""
+    run_marked(session)
+
+
+@nox.session(venv_backend="none")
 def docs(session: nox.Session) -> None:
     """Run every block of the README and the docs, the tutorial, each example and what runs print."""
     run_marked(session)
@@ -259,7 +266,7 @@ def site(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def wheels(session: nox.Session) -> None:
-    """Build wheels of every distribution and of new plugins, install them in clean environments, list and run."""
+    """Build wheels of every distribution and of new plugins, publish and install them, list and run."""
     run_marked(session)
 
 

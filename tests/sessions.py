@@ -15,7 +15,18 @@ import certifi
 import pytest
 
 # Marks of tests whose nox session has the same name; `pyproject.toml` says what each is about.
-OWN_SESSIONS = ("browser", "deploy", "docs", "hostile", "kills", "local_model", "postgres", "terminals", "wheels")
+OWN_SESSIONS = (
+    "batch",
+    "browser",
+    "deploy",
+    "docs",
+    "hostile",
+    "kills",
+    "local_model",
+    "postgres",
+    "terminals",
+    "wheels",
+)
 # Marks within them.
 PARTS_OF_SESSIONS = ("clients",)
 WITHOUT_THEM = f"not ({' or '.join(OWN_SESSIONS)})"

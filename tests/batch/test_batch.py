@@ -10,6 +10,9 @@ import pytest
 
 from tests.batch.kit import OUT, STEPS, Rows
 
+# A session of its own has them.
+pytestmark = pytest.mark.batch
+
 
 def test_each_row_has_a_line_in_its_order_and_equal_rows_share_a_run(rows: Rows) -> None:
     rows.csv("bees", "ants", "bees", '"wasps, and hornets"')

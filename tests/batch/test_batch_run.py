@@ -30,6 +30,9 @@ from strands_cli.events import Usage
 from strands_cli.rates import Rate
 from tests.fakes.ports import FakeClock
 
+# A session of its own has them.
+pytestmark = pytest.mark.batch
+
 
 @dataclass
 class Scripted:

@@ -16,6 +16,9 @@ from tests.batch.kit import OUT, STEPS, Rows
 from tests.cli.strands import Ran
 from tests.fakes.model_server import ModelServer, Turn
 
+# A session of its own has them.
+pytestmark = pytest.mark.batch
+
 GATE = [*STEPS, {"type": "hitl", "prompt": "Publish {{ topic }}?"}]
 
 

@@ -22,6 +22,9 @@ from strands_cli.planning.machine import Installation
 from strands_cli.planning.plan import Plan
 from strands_cli.workflow import Loaded
 
+# A session of its own has them.
+pytestmark = pytest.mark.batch
+
 FLOW = """
 version: 1
 name: flow

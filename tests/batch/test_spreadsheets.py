@@ -14,6 +14,9 @@ from strands_cli.batch.stored.batch_identity import plan_batch
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError
 from strands_cli.planning.run_request import RunRequest
 
+# A session of its own has them.
+pytestmark = pytest.mark.batch
+
 FLOW = """version: 1
 name: rows
 inputs:

@@ -19,6 +19,9 @@ from tests.distributions import make_distribution
 from tests.distributions.wheels import make_wheel
 from tests.plugin_index.made_indexes import built, document_of
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 SOURCE = """\
 raise SystemExit("imported")
 from strands import tool

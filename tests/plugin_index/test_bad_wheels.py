@@ -16,6 +16,9 @@ from tests.distributions.wheels import make_wheel, tool_wheel
 from tests.plugin_index.made_indexes import built, document_of
 from tests.wordings import Wording
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 FILE = "strands_tool_bad-1.0-py3-none-any.whl"
 
 

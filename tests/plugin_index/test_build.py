@@ -18,6 +18,9 @@ from tests.distributions.wheels import make_wheel, tool_wheel
 from tests.plugin_index.made_indexes import built, document_of
 from tests.wordings import Wording
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 FLOW = """\
 [strands_cli.workflows]
 triage = strands_flow_triage:workflows

@@ -11,6 +11,9 @@ from tests.distributions.wheels import tool_wheel
 from tests.pages.parsed import Parsed
 from tests.plugin_index.made_indexes import built
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=y> & \u202etxt.exe"
 
 

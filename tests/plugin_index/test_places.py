@@ -12,6 +12,9 @@ from strands_cli.indexes.index_places import parse_place
 from strands_cli.notifications import read_targets
 from tests.wordings import Wording
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 GOOD = {
     "https://tools.example.org/strands": "https://tools.example.org/strands/",
     "https://tools.example.org/strands/": "https://tools.example.org/strands/",

@@ -12,6 +12,9 @@ from tests.plugin_index.made_indexes import built, document_of
 from tests.publisher.artifacts import ARTIFACTS, WHEEL
 from tests.wordings import Wording
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 
 def test_a_proof_that_cannot_be_verified_here_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording

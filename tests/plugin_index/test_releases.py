@@ -15,6 +15,9 @@ from strands_cli.plugins.install import fetch_target, find_installer, parse_inst
 from tests.distributions.wheels import tool_wheel
 from tests.plugin_index.made_indexes import built, of_folder, release, serving, write_index
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

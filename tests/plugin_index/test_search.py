@@ -17,6 +17,9 @@ from strands_cli.indexes.searching.search_file import find_release_line, owners_
 from tests.plugin_index.made_indexes import a_tool, write_searched
 from tests.wordings import Wording
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 HEAD = '{"format":1,"kind":"strands-plugin-index","releases":1}\n'
 
 

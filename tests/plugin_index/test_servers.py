@@ -16,6 +16,9 @@ from strands_cli.indexes.formats import MAX_BYTES, SEARCHED
 from tests.plugin_index.made_indexes import Answer, of_folder, serving, write_searched
 from tests.wordings import Wording
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

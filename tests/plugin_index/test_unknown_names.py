@@ -14,6 +14,9 @@ from strands_cli.indexes.formats import SEARCHED
 from tests.cli.strands import Folder
 from tests.plugin_index.made_indexes import a_tool, of_folder, serving, write_searched
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 COMMAND = "strands plugin install strands-tool-zeppelin"
 
 

@@ -17,6 +17,9 @@ from tests.distributions.wheels import make_wheel
 from tests.wordings import Wording
 from tests.yaml_texts import read_yaml
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 NAME, PACKAGE = "strands-tool-shout", "strands_tool_shout"
 PROJECT = f"""\
 [build-system]

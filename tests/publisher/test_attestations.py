@@ -11,6 +11,9 @@ from strands_cli.plugins.publisher import attested_beside, attested_by
 from strands_cli.publishers import Publisher
 from tests.publisher.artifacts import ARTIFACTS, GITHUB, WHEEL, digest_of, document_of
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 PROJECT = "fdd9283f-e619-46af-8f9c-851f7d3e8b2b"
 PIPELINE = "8e4f8ab2-8d7c-4827-9f15-de076d6d647f"
 PUBLISHERS = {

@@ -15,6 +15,9 @@ from strands_cli.publishers import Publisher
 from tests.cli.strands import Folder
 from tests.lock.kit import edit, install
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 NAME = "strands-tool-shout"
 ACME = Publisher("github", "acme/shout", "release.yml")
 EVIL = Publisher("github", "evil/shout", "release.yml")

@@ -16,6 +16,9 @@ from strands_cli.publishers import Publisher
 from tests.publisher.artifacts import ARTIFACTS, GITHUB, WHEEL, digest_of, document_of
 from tests.publisher.index_server import SIMPLE_HTML, SIMPLE_JSON, Handler, Index, started
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 NAME = "pypi-attestations"
 PAGE = f"/simple/{NAME}/"
 DOCUMENT = f"/integrity/{GITHUB}"

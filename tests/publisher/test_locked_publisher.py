@@ -11,6 +11,9 @@ from strands_cli.lock import compare_distribution
 from strands_cli.lock.format import Lock, LockedDistribution, read_lock, render_lock
 from strands_cli.publishers import Publisher
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 ACME = Publisher("github", "acme/shout", "release.yml")
 EVIL = Publisher("github", "evil/shout", "release.yml")
 FILES = {"a.py": f"sha256:{'0' * 64}"}

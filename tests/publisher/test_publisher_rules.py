@@ -11,6 +11,9 @@ from strands_cli.errors import Denied
 from strands_cli.policy.rules import Request, Rule
 from strands_cli.workflow.user_files import read_policy
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 ACME = "github:acme/shout"
 
 

@@ -13,6 +13,9 @@ import pytest
 from strands_cli.plugins.publisher import attested_by
 from tests.publisher.artifacts import GITHUB, WHEEL, digest_of, document_of
 
+# They make wheels, indexes or keys.
+pytestmark = pytest.mark.wheels
+
 Document = dict[str, Any]
 
 
