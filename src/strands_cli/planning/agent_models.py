@@ -88,10 +88,8 @@ def check_models(
         if not model.provider:
             continue  # `missing-key` says it
         # Whether there is a name of a model matters, and not which.
-        settings, locate = (
-            repr(replace(model, model_id=model.model_id and "any")),
-            _locator(document, agent_id, options),
-        )
+        settings = repr(replace(model, model_id=model.model_id and "any"))
+        locate = _locator(document, agent_id, options)
         if settings not in known:
             fields: dict[Where | None, str] = {}
             found = check_provider(model, environ, locate=_recorded(locate, fields), others=others)

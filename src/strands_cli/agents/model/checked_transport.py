@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # What a client asks besides answers: counts of tokens, lists of models.
 _BESIDE = re.compile(r"/(count_tokens|input_tokens|tokenize|models|show)/?\Z|:countTokens\Z")
-# A quotation mark in a text of the request has a backslash before it.
 _PORTS = {"http": 80, "https": 443}
+# A quotation mark in a text of the request has a backslash before it.
 _STREAM = re.compile(rb'(?<!\\)"stream":\s*true')
 # As the clients of OpenAI and Anthropic have it.
 _MOST_CONNECTIONS, _MOST_IDLE = 1000, 100

@@ -14,7 +14,7 @@ from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.planned_tools import InstalledTool, filled_in, secrets_in
 from strands_cli.planning.resolve.headers import check_auth, check_headers, is_this_machine
 from strands_cli.planning.resolve.resolve_context import ResolveContext
-from strands_cli.planning.resolve.single_tool import as_mentioned, installed_tool
+from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.workflow import BAD_IDENTIFIER, BAD_VALUE
 
 if TYPE_CHECKING:
@@ -62,12 +62,18 @@ def _planned(executor: HttpExecutor, bare: InstalledTool, index: int, context: R
     where = context.document.where(f"{_SECTION}/{index}")
     config = _config(executor)
     context.check_config(bare.record, config, where)
-    described = replace(bare, record=replace(bare.record, description=description_of(executor)))
     # An executor that is called as an installed tool is not allowed by that name.
     typed = () if f"native:{executor.id}" in context.catalog.allowed_refs else (executor.id,)
-    named = as_mentioned(described, executor.id, executor.id, config)
-    claims = _config_claims(executor, bare.record)
-    return context.decide(replace(named, config_claims=claims, typed_names=typed), where)
+    tool = replace(
+        bare,
+        name=executor.id,
+        ref=executor.id,
+        record=replace(bare.record, description=description_of(executor)),
+        config=config,
+        config_claims=_config_claims(executor, bare.record),
+        typed_names=typed,
+    )
+    return context.decide(tool, where)
 
 
 def _config(executor: HttpExecutor) -> dict[str, Any]:
