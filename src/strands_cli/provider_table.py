@@ -283,7 +283,7 @@ MAPPING_OPTIONS = _words(
 )
 
 # Providers of plugins that strands-cli knows by name, so that a fix says how to get them: provider -> distribution.
-OF_PLUGINS: Mapping[str, str] = {"local": "strands-provider-local"}
+OF_PLUGINS: Mapping[str, str] = {"local": "strands-cli-local"}
 
 # Names under which people know a provider, its models or its servers.
 SYNONYMS: Mapping[str, str] = {

@@ -166,12 +166,12 @@ def test_a_provider_of_a_known_plugin_comes_with_the_command_that_brings_it(
 ) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     (absent,) = check_provider(settings("local", "m.gguf"), {})
-    assert (absent.code, absent.fix) == ("unknown-provider", "strands plugin install strands-provider-local --enable")
-    record = tmp_path / "strands_provider_local-0.1.0.dist-info"
+    assert (absent.code, absent.fix) == ("unknown-provider", "strands plugin install strands-cli-local --enable")
+    record = tmp_path / "strands_cli_local-0.1.0.dist-info"
     record.mkdir()
-    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-provider-local\nVersion: 0.1.0\n\n")
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-cli-local\nVersion: 0.1.0\n\n")
     (switched_off,) = check_provider(settings("local", "m.gguf"), {})
-    assert switched_off.fix == "strands plugin enable strands-provider-local"
+    assert switched_off.fix == "strands plugin enable strands-cli-local"
     assert check_provider(settings("local", "m.gguf"), {}, others=("local",)) == []
 
 

@@ -489,7 +489,7 @@ def test_the_provider_of_local_models_is_installed_and_switched_on_by_two_answer
 ) -> None:
     from tests.cli.terminal import Terminal
 
-    source = CLONE / "packages" / "strands-provider-local"
+    source = CLONE / "packages" / "strands-cli-local"
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "built")]
     subprocess.run(build, cwd=source, check=True, capture_output=True)
     (wheel,) = (tmp_path / "built").glob("*.whl")
@@ -508,9 +508,9 @@ def test_the_provider_of_local_models_is_installed_and_switched_on_by_two_answer
     command = [str(person.scripts / "strands"), "plugin", "install", str(wheel)]
     with Terminal(command, person.work, environ, 200) as terminal:
         terminal.wait_for(r"also installs xllamacpp")
-        terminal.wait_for(r"strands-provider-local .*\bpip\? \[y/N\]")
+        terminal.wait_for(r"strands-cli-local .*\bpip\? \[y/N\]")
         terminal.type("y\r")
-        terminal.wait_for(r"strands-provider-local, .*\[y/N\]")
+        terminal.wait_for(r"strands-cli-local, .*\[y/N\]")
         terminal.type("y\r")
         terminal.end()
     planned = person.strands("plan", "flow.yaml")

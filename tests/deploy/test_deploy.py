@@ -108,7 +108,7 @@ def test_the_image_is_pinned_and_runs_as_a_user_without_rights() -> None:
 
 def test_the_image_has_this_version_of_each_distribution() -> None:
     pinned = dict(re.findall(r"^(strands-[\w-]+)(?:\[[\w,-]+\])?==([\d.]+)$", requirements(), re.M))
-    assert {"strands-cli", "strands-engine-dbos", "strands-store-postgres"} <= pinned.keys()
+    assert {"strands-cli", "strands-cli-workers", "strands-cli-postgres"} <= pinned.keys()
     for name, version in pinned.items():
         folder = CLONE if name == "strands-cli" else CLONE / "packages" / name
         package = folder / "src" / name.replace("-", "_") / "__init__.py"

@@ -25,7 +25,7 @@ SITE = Path(sysconfig.get_path("purelib"))
 HATCHLING = ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
 PROJECT = """
 [build-system]
-requires = ["hatchling", "hatch-strands-tools"]
+requires = ["hatchling", "strands-cli-hatch"]
 build-backend = "hatchling.build"
 
 [project]
@@ -91,7 +91,7 @@ def project(tmp_path: Path) -> Project:
 def isolated(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the Python of an environment with hatchling and the wheels of hook and core, without the core's needs."""
     root = tmp_path_factory.mktemp("isolated")
-    for place in (CLONE, CLONE / "packages" / "hatch-strands-tools"):
+    for place in (CLONE, CLONE / "packages" / "strands-cli-hatch"):
         run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(root)], cwd=place)
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
     run([uv, "venv", "--quiet", "--python", sys.executable, str(root / "venv")])

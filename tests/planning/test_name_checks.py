@@ -127,10 +127,10 @@ def test_a_provider_of_a_known_plugin_is_only_warned_of(site: Path, monkeypatch:
     monkeypatch.setattr(sys, "path", [str(site)])
     (finding,) = found(site, provider="local")
     assert (finding.code, finding.severity) == ("unknown-provider", "warning")
-    assert finding.fix == "strands plugin install strands-provider-local --enable"
-    record = site / "strands_provider_local-0.1.0.dist-info"
+    assert finding.fix == "strands plugin install strands-cli-local --enable"
+    record = site / "strands_cli_local-0.1.0.dist-info"
     record.mkdir()
-    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-provider-local\nVersion: 0.1.0\n\n")
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-cli-local\nVersion: 0.1.0\n\n")
     assert found(site, provider="local") == []
 
 

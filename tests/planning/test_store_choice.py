@@ -110,7 +110,7 @@ def test_a_scheme_without_a_plugin_says_what_to_install_or_to_write(monkeypatch:
     monkeypatch.setattr("strands_cli.catalog.distributions.group_points.scan_installed", Scan)
     with pytest.raises(NotEquipped) as missing:
         store_at(StorePlace(address=f"postgresql://ann:{HIDDEN}@db/runs"))
-    assert "pip install strands-store-postgres" in (missing.value.fix or "")
+    assert "pip install strands-cli-postgres" in (missing.value.fix or "")
     with pytest.raises(UsageError) as unknown:
         store_at(StorePlace(address="postgre://db/runs"))
     assert "postgres" in (unknown.value.fix or "")

@@ -34,7 +34,7 @@ def database(postgres_server: PostgresServer) -> Iterator[str]:
 def store_address(database: str) -> str:
     """Return the address of a new, empty store of runs."""
     from strands_cli.store_place import StorePlace
-    from strands_store_postgres import store
+    from strands_cli_postgres import store
 
     store.init(StorePlace(address=database), database)
     return database

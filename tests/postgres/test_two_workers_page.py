@@ -21,7 +21,7 @@ from tests.warm import STRANDS
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(sys.platform == "win32", reason="a shell, signals and sockets as POSIX has them"),
-    pytest.mark.skipif(find_spec("strands_engine_dbos") is None, reason="needs the engine"),
+    pytest.mark.skipif(find_spec("strands_cli_workers") is None, reason="needs the engine"),
 ]
 PAGE = CLONE / "docs" / "how-to" / "two-workers.md"
 

@@ -28,7 +28,7 @@ from tests.warm import STRANDS, WarmProcess, can_be_warm, start_warm
 from tests.workers.killed_at import CLOCK, WHERE
 
 # What `nox -s postgres` installs.
-HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_engine_dbos") and find_spec("strands_store_postgres"))
+HAS_ENGINE = bool(find_spec("dbos") and find_spec("strands_cli_workers") and find_spec("strands_cli_postgres"))
 collect_ignore_glob = [] if HAS_ENGINE else ["test_workers_*.py"]
 
 PATIENCE_S = 180

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_store_postgres.dev_server import dev_server
+from strands_cli_postgres.dev_server import dev_server
 from tests.cli.strands import Folder, Ran, empty_folder
 
 pytestmark = [

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 GROUP = "strands_cli.engines"
 # What brings an engine, for those who have not installed it.
-KNOWN = "strands-engine-dbos"
+KNOWN = "strands-cli-workers"
 
 
 def engine_of(place: StorePlace) -> tuple[Engine, str]:

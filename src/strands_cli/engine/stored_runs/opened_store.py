@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUP = "strands_cli.stores"
 # What brings a store, by the scheme of its addresses, for those who have not installed it.
-_KNOWN = {"postgresql": "strands-store-postgres", "postgres": "strands-store-postgres"}
+_KNOWN = {"postgresql": "strands-cli-postgres", "postgres": "strands-cli-postgres"}
 
 
 def store_at(place: StorePlace) -> RunStore:

@@ -1,0 +1,56 @@
+"""What the entry points of this distribution name: it opens, makes, checks and migrates a store."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strands_cli.stores import StorePlace
+
+if TYPE_CHECKING:
+    from strands_cli_postgres.postgres_store import PostgresStore
+
+# Postgres's client is imported when a store is opened.
+
+
+class PostgresOpener:
+    """See `StoreOpener`."""
+
+    def open(self, place: StorePlace, address: str) -> PostgresStore:
+        """Open a store that `init` has made."""
+        from strands_cli_postgres.address import target_of
+        from strands_cli_postgres.database import shared_database
+        from strands_cli_postgres.postgres_store import PostgresStore
+
+        return PostgresStore(shared_database(place, target_of(place, address)))
+
+    def init(self, place: StorePlace, address: str) -> list[str]:
+        """Make the schema and its tables, or what is missing of them."""
+        from strands_cli_postgres.address import target_of
+        from strands_cli_postgres.schema import make_schema
+
+        return make_schema(place, target_of(place, address))
+
+    def check(self, place: StorePlace, address: str) -> list[str]:
+        """Return what the server, the schema and the role's rights are."""
+        from strands_cli_postgres.address import target_of
+        from strands_cli_postgres.schema import checked_schema
+
+        return checked_schema(place, target_of(place, address))
+
+    def migrate(self, place: StorePlace, address: str) -> list[str]:
+        """Bring the tables of an older version to this one."""
+        from strands_cli_postgres.address import target_of
+        from strands_cli_postgres.schema import migrated_schema
+
+        return migrated_schema(place, target_of(place, address))
+
+    def dev_server(self, folder: Path) -> AbstractContextManager[str]:
+        """Have a Postgres of this user while the context is open."""
+        from strands_cli_postgres.dev_server import dev_server
+
+        return dev_server(folder)
+
+
+store = PostgresOpener()

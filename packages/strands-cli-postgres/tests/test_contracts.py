@@ -1,0 +1,50 @@
+"""The journals and the store in Postgres keep the contracts that every journal and every store has to keep."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from strands_cli.store_place import StorePlace
+from strands_cli.testing import JournalContract, StoreContract
+from strands_cli_postgres import store
+from strands_cli_postgres.postgres_journal import PostgresJournal
+from strands_cli_postgres.postgres_store import PostgresStore
+
+pytestmark = [pytest.mark.postgres, pytest.mark.usefixtures("address_file")]
+RUN = "run-1"
+
+
+def opened(directory: Path) -> PostgresStore:
+    address = (directory / "address").read_text()
+    return store.open(StorePlace(address=address), address)
+
+
+class TestPostgresJournal(JournalContract):
+    def make_journal(self, directory: Path) -> PostgresJournal:
+        with contextlib.closing(opened(directory)) as found:
+            return found.create(RUN)
+
+    def open_journal(self, directory: Path) -> PostgresJournal:
+        with contextlib.closing(opened(directory)) as found:
+            return found.open(RUN)
+
+    def read_journal(self, directory: Path) -> PostgresJournal:
+        with contextlib.closing(opened(directory)) as found:
+            return found.open(RUN, hold=False)
+
+
+class TestPostgresStore(StoreContract):
+    def open_store(self, directory: Path) -> PostgresStore:
+        return opened(directory)
+
+    def cut_off(self, directory: Path, run_id: str) -> None:
+        """End the connection that has the locks, as an administrator would."""
+        with psycopg.connect((directory / "address").read_text(), autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = "
+                "(SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
