@@ -18,7 +18,6 @@ class Store:
         return [f"made {place}"]
 
 class Engine:
-    schemes = frozenset({"other"})
     def init(self, place, address):
         raise AssertionError("the address of a store went to an engine that has no queues for it")
 
@@ -29,7 +28,7 @@ POINTS = """
 memory = store_and_engine_of_test:store
 other = store_and_engine_of_test:store
 [strands_cli.engines]
-mine = store_and_engine_of_test:engine
+other = store_and_engine_of_test:engine
 """
 
 
@@ -56,5 +55,5 @@ def test_an_engine_gets_no_address_of_a_store_that_it_has_no_queues_for(capsys: 
 
 @pytest.mark.usefixtures("plugin")
 def test_an_engine_gets_the_address_of_a_store_that_it_has_queues_for() -> None:
-    assert installed_engine("other") is installed_engine() is not None
+    assert installed_engine("other") is not None
     assert engine_of(StorePlace(address="other://host/runs"))[1] == "other://host/runs"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from strands_cli.errors import NotEquipped, UsageError
+from strands_cli.errors import NotEquipped, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.queues.queue_port import Engine, RunQueue
     from strands_cli.store_place import StorePlace
 
-GROUP = "strands_cli.engines"
 # What brings an engine, for those who have not installed it.
 KNOWN = "strands-cli-workers"
 
@@ -22,7 +21,9 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
         UsageError: The runs are in a directory, which one machine has.
         NotEquipped: No engine is installed, it has no queues for such a store, or it fails to load.
     """
+    from strands_cli.catalog.distributions import ENGINES
     from strands_cli.engine.stored_runs import opener_of
+    from strands_cli.planning.machine.named_parts import parts_of
 
     if place.directory is not None:
         raise UsageError(
@@ -30,7 +31,7 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
             fix="name a store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
         )
     engine = installed_engine(place.scheme)
-    if engine is None and installed_engine() is not None:
+    if engine is None and parts_of(ENGINES):
         raise NotEquipped(
             f"no engine that is installed has queues for {place}",
             fix="name another store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
@@ -40,30 +41,31 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
     return engine, opener_of(place)[1]
 
 
-def installed_engine(scheme: str = "") -> Engine | None:
-    """Return the engine that is installed; None without one.
+def installed_engine(scheme: str) -> Engine | None:
+    """Return the engine that is installed for queues in stores of a scheme; None without one.
 
-    Args:
-        scheme: That of the store whose queues it must have; empty for any. An engine is never given the address of
-            another kind of store, which it would take for that of a database of its own.
+    An engine declares the schemes as names of its entry points: it is never given the address of another kind of store,
+    which it would take for that of a database of its own.
 
     Raises:
+        Denied: Two distributions claim it, policy denies its distribution, or it is not as it was locked.
         NotEquipped: It fails to load.
     """
-    from strands_cli.catalog.distributions import declared_points
-    from strands_cli.hooks import import_named
+    from strands_cli.catalog.distributions import ENGINES
+    from strands_cli.planning.machine.named_parts import imported_part, part_named
 
-    for distribution, point in declared_points(GROUP):
-        try:
-            engine = cast("Engine", import_named(point.value))
-        except Exception as error:  # a plugin may raise anything when it is imported
-            raise NotEquipped(
-                f"the engine of {distribution} fails to load: {type(error).__name__}: {error}",
-                fix=f"pip install --upgrade {distribution}",
-            ) from error
-        if not scheme or scheme in engine.schemes:
-            return engine
-    return None
+    part = part_named(ENGINES, scheme)
+    if part is None:
+        return None
+    try:
+        return cast("Engine", imported_part(part))
+    except StrandsCliError:
+        raise
+    except Exception as error:  # a plugin may raise anything when it is imported
+        raise NotEquipped(
+            f"the engine of {part.distribution} fails to load: {type(error).__name__}: {error}",
+            fix=f"pip install --upgrade {part.distribution}",
+        ) from error
 
 
 def queue_at(place: StorePlace) -> RunQueue:

@@ -232,15 +232,10 @@ class Station(Protocol):
 
 
 class Engine(Protocol):
-    """What an entry point of the group `strands_cli.engines` names.
+    """What an entry point of the group `strands_cli.engines` names; its name is the scheme of the stores' addresses.
 
     `address` is the whole address of the store, references to secrets resolved: it must not appear in any message.
-
-    Attributes:
-        schemes: Those of the addresses of stores that it has queues for; it is given no other address.
     """
-
-    schemes: frozenset[str]
 
     def open(self, place: StorePlace, address: str) -> RunQueue:
         """Open the queues of a store.

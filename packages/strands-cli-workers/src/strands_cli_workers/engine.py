@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 class DbosEngine:
     """Implements `Engine`: the queues are tables of DBOS in the database of the store."""
 
-    schemes = frozenset({"postgresql", "postgres"})
-
     def open(self, place: StorePlace, address: str) -> RunQueue:
         """Open the queues of a store.
 

@@ -10,6 +10,8 @@ from strands_cli.catalog.distributions.entry_points import parse_entry_points as
 from strands_cli.catalog.distributions.entry_points import read_entry_points as read_entry_points
 from strands_cli.catalog.distributions.entry_points import read_header as read_header
 from strands_cli.catalog.distributions.entry_points import record_version as record_version
+from strands_cli.catalog.distributions.group_points import ENGINES as ENGINES
+from strands_cli.catalog.distributions.group_points import STORES as STORES
 from strands_cli.catalog.distributions.group_points import declared_points as declared_points
 from strands_cli.catalog.distributions.requirements import unmet as unmet
 from strands_cli.catalog.distributions.scan import scan_installed as scan_installed

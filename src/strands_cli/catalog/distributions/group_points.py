@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from strands_cli.catalog.distributions.entry_points import EntryPoint, read_entry_points
 from strands_cli.catalog.distributions.scan import scan_installed
 
+# The groups whose parts a person names.
+STORES = "strands_cli.stores"
+ENGINES = "strands_cli.engines"
+
 
 def declared_points(group: str) -> Iterator[tuple[str, EntryPoint]]:
     """Yield the name of a distribution with each of its entry points of a group; of equal names the first on the path.

@@ -109,6 +109,8 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bo
     from strands_cli.planning import RunRequest
     from strands_cli.planning.folders import plan_folder
     from strands_cli.planning.machine import Installation, lock_of
+    from strands_cli.planning.machine.named_parts import parts_in_use
+    from strands_cli.planning.stores import chosen_place
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
@@ -121,7 +123,9 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bo
 
         for plan in planned.plans:  # they are planned without policy
             require_trust(dataclasses.replace(plan, rules=machine.policy.rules))
-    now = lock_of(planned.plans, machine.catalog, [hook.word for hook in machine.policy.hooks])
+    plugins = [hook.word for hook in machine.policy.hooks]
+    plugins += [part.distribution for part in parts_in_use(chosen_place())]
+    now = lock_of(planned.plans, machine.catalog, plugins)
     for distribution in now.distributions.values():
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
             pinned = "its files are locked, but not its description and schema"

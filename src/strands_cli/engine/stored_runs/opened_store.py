@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from strands_cli.errors import NotEquipped, UsageError, suggest
+from strands_cli.errors import NotEquipped, StrandsCliError, UsageError, suggest
 from strands_cli.store_place import secret_reference
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore, StoreOpener
     from strands_cli.store_place import StorePlace
 
-GROUP = "strands_cli.stores"
 # What brings a store, by the scheme of its addresses, for those who have not installed it.
 _KNOWN = {"postgresql": "strands-cli-postgres", "postgres": "strands-cli-postgres"}
 
@@ -46,23 +45,24 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
 
 
 def _load_opener(place: StorePlace) -> StoreOpener:
-    from strands_cli.catalog.distributions import declared_points
-    from strands_cli.hooks import import_named
+    from strands_cli.catalog.distributions import STORES
+    from strands_cli.planning.machine.named_parts import imported_part, part_named, parts_of
 
-    points = {point.name: (name, point.value) for name, point in declared_points(GROUP)}
-    if place.scheme not in points:
-        raise _no_opener(place, points)
-    distribution, value = points[place.scheme]
+    part = part_named(STORES, place.scheme)
+    if part is None:
+        raise _no_opener(place, [one.name for one in parts_of(STORES)])
     try:
-        return cast("StoreOpener", import_named(value))
+        return cast("StoreOpener", imported_part(part))
+    except StrandsCliError:
+        raise
     except Exception as error:  # a plugin may raise anything when it is imported
         raise NotEquipped(
-            f"the store {place} cannot be opened: {distribution} fails to load: {type(error).__name__}: {error}",
-            fix=f"{Path(sys.executable).name} -m pip install --upgrade {distribution}",
+            f"the store {place} cannot be opened: {part.distribution} fails to load: {type(error).__name__}: {error}",
+            fix=f"{Path(sys.executable).name} -m pip install --upgrade {part.distribution}",
         ) from error
 
 
-def _no_opener(place: StorePlace, points: Any) -> NotEquipped | UsageError:
+def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError:
     distribution = _KNOWN.get(place.scheme)
     if distribution is not None:
         return NotEquipped(f"no plugin for the store {place} is installed", fix=f"pip install {distribution}")

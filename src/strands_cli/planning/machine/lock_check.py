@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog import UNKNOWN_TOOL, Catalog, ToolRecord, required_distributions
 from strands_cli.errors import Code, Denied, Finding, Where
-from strands_cli.planning.machine.hook_lock import lock_finding, lock_hooks, place_in_lock
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
+from strands_cli.planning.machine.plugin_lock import lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.plan import Plan, PlannedTool
 from strands_cli.planning.planned_tools import InstalledTool, McpTool, PythonTool, reached_by
 from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
@@ -279,7 +279,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     required = required_distributions({*(one.distribution for one in records), *packages}, catalog.seen)
     distributions = lock_distributions(records, catalog, required)
     distributions = with_packages(distributions, packages, catalog.seen, required)
-    distributions = {**lock_hooks(hooks, catalog.seen), **distributions}
+    distributions = {**lock_plugins(hooks, catalog.seen), **distributions}
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
     return Lock(distributions, modules, workflows=dict(_locked_workflows(plans)))

@@ -31,7 +31,7 @@ def dev_store() -> Iterator[StorePlace]:
     from strands_cli.engine.stored_runs import opener_of
     from strands_cli.queues import installed_engine
 
-    if installed_engine() is None:
+    if installed_engine("postgresql") is None:
         raise NotEquipped("no engine for queues is installed", fix=_INSTALL)
     try:
         opener, _ = opener_of(StorePlace(address="postgresql://dev"))

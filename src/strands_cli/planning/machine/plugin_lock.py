@@ -1,4 +1,4 @@
-"""Hook plugins and the lock of a folder: what the lock has of them, compared before one of them is imported."""
+"""Plugins that no workflow names and the lock of a folder: they are compared with it before one of them is imported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import Scan, normalise, read_entry_points, scan_installed
+from strands_cli.catalog.distributions import ENGINES, STORES, Scan, normalise, read_entry_points, scan_installed
 from strands_cli.config import use_private_bytecode
 from strands_cli.errors import Denied, Finding, Where
 from strands_cli.hooks import GROUP
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from strands_cli.lock.format import LockedDistribution
 
 
-def check_hooks(words: Iterable[str], folder: Path, required_by: str | None) -> list[Finding]:
-    """Return why hook plugins may not be imported by the lock of a folder.
+def check_locked(words: Iterable[str], folder: Path, required_by: str | None) -> list[Finding]:
+    """Return why plugins may not be imported by the lock of a folder.
 
-    A lock belongs to a folder and hook plugins to a person or a machine. So one that the lock does not have is refused
-    only where a lock is required.
+    A lock belongs to a folder, and plugins that no workflow names to a person or a machine. So one that the lock does
+    not have is refused only where a lock is required.
 
     Args:
         folder: Where the lock may be.
@@ -40,19 +40,19 @@ def check_hooks(words: Iterable[str], folder: Path, required_by: str | None) -> 
 
     required = {name: one.requires for name, one in lock.distributions.items()}
     found: list[Difference] = []
-    for name, now in lock_hooks(names, scan_installed(), required).items():
+    for name, now in lock_plugins(names, scan_installed(), required).items():
         if known := lock.distributions.get(name):
             found += compare_distribution(known, now, whole=False)
         elif required_by:
-            message = f"the lock does not have the hook plugin {name}, and {required_by} asks for a lock"
+            message = f"the lock does not have the plugin {name}, and {required_by} asks for a lock"
             found.append(Difference(name, message, unlisted=True))
     return [lock_finding(difference, folder) for difference in found]
 
 
-def lock_hooks(
+def lock_plugins(
     words: Iterable[str], seen: Scan, required: Mapping[str, Iterable[str]] | None = None
 ) -> dict[str, LockedDistribution]:
-    """Return the installed distributions of hook plugins as a lock has them.
+    """Return the installed distributions of plugins as a lock has them.
 
     Args:
         required: The names of the distributions to pin with each one; by default those that it requires now.
@@ -65,7 +65,8 @@ def lock_hooks(
     modules = {
         name: {
             "".join(point.value.split()).partition(":")[0]
-            for point in read_entry_points(seen.records[name][0][1], name, seen, GROUP)
+            for group in (GROUP, STORES, ENGINES)
+            for point in read_entry_points(seen.records[name][0][1], name, seen, group)
         }
         for name in names
     }

@@ -1,0 +1,121 @@
+"""The door for parts of plugins that a person names, such as a store by its address: asked before any import.
+
+A part has one owner: two distributions that claim a name are refused, and so is another than ours for a name of ours. A
+rule of policy that denies its distribution, and the lock of the current directory, hold for it as for a tool.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from strands_cli.catalog.distributions import ENGINES, STORES, declared_points
+from strands_cli.errors import Code, Denied, Finding
+
+if TYPE_CHECKING:
+    from strands_cli.policy import Policy
+    from strands_cli.store_place import StorePlace
+
+# What a part of each group is for a person, before its name.
+NOUNS = {STORES: "the store of addresses", ENGINES: "the engine for queues of"}
+# The owners of names that are ours, whatever else is installed.
+OURS = {
+    STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
+    ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
+}
+
+PART_TAKEN = Code(
+    "part-taken",
+    "Two installed distributions claim the same store, engine or other part, or one claims a name of strands-cli.",
+    "Uninstall the one that you do not mean.",
+    21,
+)
+PART_DENIED = Code(
+    "part-denied",
+    "A rule of policy denies the distribution of a store, an engine or another part that was named.",
+    "Have the rule changed, or name another one.",
+    21,
+)
+
+
+class Part(NamedTuple):
+    """One entry point of a group: its name, its distribution, and what it names, not imported."""
+
+    group: str
+    name: str
+    distribution: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{NOUNS[self.group]} `{self.name}:`"
+
+
+def parts_of(group: str) -> list[Part]:
+    """Return what installed distributions declare in a group; nothing is imported."""
+    return [Part(group, point.name, distribution, point.value) for distribution, point in declared_points(group)]
+
+
+def part_named(group: str, name: str) -> Part | None:
+    """Return the part of a name, if its owner is certain; None where nothing declares it.
+
+    Raises:
+        Denied: Two distributions claim it, or one that is not its owner.
+    """
+    claims = [part for part in parts_of(group) if part.name == name]
+    owner = OURS[group].get(name)
+    others = [part for part in claims if owner is not None and part.distribution != owner]
+    if not others and len({part.distribution for part in claims}) < 2:
+        return claims[0] if claims else None
+    refused = others or claims[1:]
+    names = " and ".join(sorted({part.distribution for part in claims}))
+    message = f"{names} claim {claims[0]}"
+    if len(claims) == 1:
+        message = f"{names} claims {claims[0]}, which is that of {owner}"
+    fix = f"uninstall what you do not mean: strands plugin uninstall {refused[0].distribution}"
+    raise Denied(message, findings=[Finding(PART_TAKEN, message, None, fix)], fix=fix)
+
+
+def parts_in_use(place: StorePlace) -> list[Part]:
+    """Return the store and the engine that a place of runs would use; nothing for a directory."""
+    named = [part_named(group, place.scheme) for group in (STORES, ENGINES)] if place.directory is None else []
+    return [part for part in named if part is not None]
+
+
+def imported_part(part: Part, policy: Policy | None = None) -> Any:
+    """Return what a part names, imported after policy and the lock of the current directory have been asked.
+
+    Args:
+        policy: What is in force; by default that of this machine and of the current directory.
+
+    Raises:
+        Denied: Policy denies its distribution, or it is not as it was locked.
+        BaseException: What its import raises.
+    """
+    from strands_cli.config import load_settings
+    from strands_cli.hooks import import_named
+    from strands_cli.planning.machine.policy_files import load_policy
+
+    in_force = load_policy(load_settings(), Path.cwd()) if policy is None else policy
+    _require_allowed(part, in_force)
+    _require_locked(part, in_force)
+    return import_named(part.value)
+
+
+def _require_allowed(part: Part, policy: Policy) -> None:
+    """Ask the rules that name distributions: what else a rule says is about tools and their calls."""
+    from strands_cli.policy.rules import Request
+
+    request = Request((f"{part.group}:{part.name}", part.name), distribution=part.distribution)
+    for rule in policy.rules:
+        if rule.effect == "deny" and rule.distribution and rule.matches(request):
+            message = f"{part} is of {part.distribution}, which is denied: {rule.words}"
+            fix = "have the rule changed, or name another one"
+            raise Denied(message, findings=[Finding(PART_DENIED, message, None, fix)], fix=fix)
+
+
+def _require_locked(part: Part, policy: Policy) -> None:
+    from strands_cli.planning.machine.plugin_lock import check_locked
+
+    faults = check_locked([part.distribution], Path.cwd(), policy.lock_required_by(asked=False))
+    if faults:
+        raise Denied(f"{part} is of {part.distribution}, which is not as it was locked", findings=faults)

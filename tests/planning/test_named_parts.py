@@ -1,0 +1,131 @@
+"""What a person names of plugins has one owner, and policy and the lock are asked before it is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from strands_cli.catalog.distributions import ENGINES, STORES
+from strands_cli.engine.stored_runs import opener_of, store_at
+from strands_cli.errors import Denied, NotEquipped
+from strands_cli.planning.machine.named_parts import part_named, parts_in_use
+from strands_cli.queues import engine_of, installed_engine
+from strands_cli.store_place import StorePlace
+
+ADDRESS = "memory://ann:{env:PGPW}@host/runs"
+MODULE = """
+import os
+from pathlib import Path
+
+with Path(os.environ["IMPORTED"]).open("a") as file:
+    file.write("{name}\\n")
+opener = object()
+"""
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Return what installs a distribution with entry points; its module writes its name into a file when imported."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("IMPORTED", str(tmp_path / "imported"))
+    monkeypatch.setenv("PGPW", "hidden-password-1")
+    monkeypatch.chdir(tmp_path)
+
+    def installed(name: str, group: str = STORES, part: str = "memory", version: str = "1.0") -> None:
+        module = f"part_of_{name.replace('-', '_')}"
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        record = site / f"{name.replace('-', '_')}-{version}.dist-info"
+        record.mkdir()
+        (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", "utf-8")
+        (record / "entry_points.txt").write_text(f"[{group}]\n{part} = {module}:opener\n", "utf-8")
+        (record / "RECORD").write_text(f"{module}.py,,\n", "utf-8")
+        (site / f"{module}.py").write_text(MODULE.format(name=name), "utf-8")
+
+    return installed
+
+
+def imported(folder: Path) -> list[str]:
+    file = folder / "imported"
+    return file.read_text("utf-8").split() if file.exists() else []
+
+
+def test_a_part_of_one_owner_is_imported(install: Install, tmp_path: Path) -> None:
+    install("strands-store-memory")
+    assert opener_of(StorePlace(address=ADDRESS))[1] == "memory://ann:hidden-password-1@host/runs"
+    assert imported(tmp_path) == ["strands-store-memory"]
+
+
+@pytest.mark.parametrize("group", [STORES, ENGINES])
+def test_two_owners_of_one_name_are_refused_with_both_names(install: Install, tmp_path: Path, group: str) -> None:
+    install("strands-store-memory", group)
+    install("zzz-other", group)
+    open_it = (lambda: store_at(StorePlace(address=ADDRESS))) if group == STORES else lambda: installed_engine("memory")
+    with pytest.raises(Denied) as refused:
+        open_it()
+    assert "strands-store-memory and zzz-other claim" in str(refused.value)
+    assert refused.value.findings[0].code == "part-taken"
+    assert refused.value.fix is not None
+    assert refused.value.fix.endswith(("strands plugin uninstall zzz-other", "uninstall strands-store-memory"))
+    assert imported(tmp_path) == []
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+@pytest.mark.parametrize("group", [STORES, ENGINES])
+def test_a_name_of_ours_is_of_no_other(install: Install, tmp_path: Path, group: str, scheme: str) -> None:
+    install("strands-tool-zzz", group, scheme)
+    with pytest.raises(Denied) as refused:
+        part_named(group, scheme)
+    assert "strands-tool-zzz" in str(refused.value)
+    assert "hidden-password-1" not in str(refused.value)
+    assert imported(tmp_path) == []
+
+
+DENYING = {
+    "a name": "- {deny: '*', distribution: strands-store-memory, reason: not ours}",
+    "a glob": "- {deny: '*', distribution: 'strands-store-*'}",
+    "another spelling": "- {deny: '*', distribution: Strands_Store.Memory}",
+}
+
+
+@pytest.mark.parametrize("rule", DENYING.values(), ids=DENYING)
+def test_a_denied_distribution_is_not_imported(install: Install, tmp_path: Path, rule: str) -> None:
+    install("strands-store-memory")
+    (tmp_path / "strands-policy.yaml").write_text(f"version: 1\nrules:\n  {rule}\n", "utf-8")
+    with pytest.raises(Denied) as refused:
+        store_at(StorePlace(address=ADDRESS))
+    assert refused.value.findings[0].code == "part-denied"
+    assert "the store of addresses `memory:` is of strands-store-memory, which is denied" in str(refused.value)
+    assert imported(tmp_path) == []
+
+
+@pytest.mark.parametrize("rule", ["- {deny: '*'}", "- {deny: '*', distribution: other}", "- {ask: '*'}"])
+def test_rules_about_tools_do_not_close_a_store(install: Install, tmp_path: Path, rule: str) -> None:
+    install("strands-store-memory")
+    (tmp_path / "strands-policy.yaml").write_text(f"version: 1\nrules:\n  {rule}\n", "utf-8")
+    opener_of(StorePlace(address=ADDRESS))
+    assert imported(tmp_path) == ["strands-store-memory"]
+
+
+def test_an_engine_is_never_imported_for_another_store(install: Install, tmp_path: Path) -> None:
+    install("strands-store-memory")
+    install("other-engine", ENGINES, "other")
+    assert installed_engine("memory") is None
+    with pytest.raises(NotEquipped):
+        engine_of(StorePlace(address=ADDRESS))
+    assert "other-engine" not in imported(tmp_path)
+
+
+def test_what_is_in_use_is_the_store_and_its_engine(install: Install, tmp_path: Path) -> None:
+    install("strands-store-memory")
+    install("memory-engine", ENGINES)
+    install("other-engine", ENGINES, "other")
+    used = parts_in_use(StorePlace(address=ADDRESS))
+    assert [part.distribution for part in used] == ["strands-store-memory", "memory-engine"]
+    assert parts_in_use(StorePlace(tmp_path)) == []
+    assert imported(tmp_path) == []
