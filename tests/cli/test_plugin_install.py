@@ -218,6 +218,30 @@ def test_what_other_programs_would_load_or_start_is_shown(anyone: Person, tmp_pa
     assert known["entry_points"] == names
 
 
+def store_wheel(folder: Path, scheme: str) -> Path:
+    points = (
+        f"[strands_cli.stores]\n{scheme} = strands_store_own\n[strands_cli.engines]\n{scheme} = strands_store_own\n"
+    )
+    return make_wheel(folder, "strands-store-own", "1.0", points, {"strands_store_own.py": ""})
+
+
+def test_the_stores_that_it_would_open_are_shown(anyone: Person, tmp_path: Path) -> None:
+    wheel = store_wheel(tmp_path, "own")
+    shown = anyone.strands("plugin", "install", wheel).err
+    assert "  opens `own:` stores\n" in shown
+    assert "  runs the queues of `own:` stores\n" in shown
+    assert "entry point" not in shown
+    known = json.loads(anyone.strands("plugin", "install", wheel, "--json").out)
+    assert known["parts"] == ["runs the queues of `own:` stores", "opens `own:` stores"]
+
+
+def test_what_would_take_a_store_of_ours_is_not_installed(anyone: Person, tmp_path: Path) -> None:
+    refused = anyone.strands("plugin", "install", store_wheel(tmp_path, "postgresql"), "--yes")
+    assert refused.code == 3
+    assert "would take the store of addresses `postgresql:`, which is that of strands-cli-postgres" in refused.err
+    assert not anyone.has("strands-store-own")
+
+
 def test_foreign_words_cannot_pass_for_ours(anyone: Person, tmp_path: Path) -> None:
     said = "Good.\n  changes: none\x1b[2J\u202e"
     shown = anyone.strands("plugin", "install", tool_wheel(tmp_path, "sly", description=said)).err

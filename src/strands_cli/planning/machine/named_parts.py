@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # What a part of each group is for a person, before its name.
 NOUNS = {STORES: "the store of addresses", ENGINES: "the engine for queues of"}
+# What it will do, before and after its name.
+ADDS = {STORES: ("opens", "stores"), ENGINES: ("runs the queues of", "stores")}
 # The owners of names that are ours, whatever else is installed.
 OURS = {
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
@@ -49,10 +51,21 @@ class Part(NamedTuple):
     def __str__(self) -> str:
         return f"{NOUNS[self.group]} `{self.name}:`"
 
+    @property
+    def adds(self) -> str:
+        """What it adds to commands, for a person before an installation: "opens `memory:` stores"."""
+        before, after = ADDS[self.group]
+        return f"{before} `{self.name}:` {after}"
+
 
 def parts_of(group: str) -> list[Part]:
     """Return what installed distributions declare in a group; nothing is imported."""
     return [Part(group, point.name, distribution, point.value) for distribution, point in declared_points(group)]
+
+
+def owner_of(group: str, name: str) -> str | None:
+    """Return the distribution that a name is of: ours, or that of the installed one that claims it; None for none."""
+    return OURS[group].get(name) or next((part.distribution for part in parts_of(group) if part.name == name), None)
 
 
 def part_named(group: str, name: str) -> Part | None:

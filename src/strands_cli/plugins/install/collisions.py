@@ -12,11 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from strands_cli.catalog import Catalog, files_to_import, modules_of
-from strands_cli.catalog.distributions import GROUP
+from strands_cli.catalog.distributions import ENGINES, GROUP, STORES
 from strands_cli.catalog.files import find_package, open_distribution, read_record
 from strands_cli.catalog.packaged import GROUPS as PACKAGED
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks import GROUP as HOOKS
+from strands_cli.planning.machine.named_parts import Part, owner_of
 from strands_cli.plugins.install.download import Fetched, is_reserved
 
 PLUGIN_REPLACES = Code(
@@ -50,6 +51,10 @@ def find_collisions(fetched: Fetched, installed: Catalog) -> list[Finding]:
     climbing = [name for name in programs_of(fetched) if {"/", "\\"} & set(name) and name not in fetched.scripts]
     wrongs += [f"install the program {name!r}, whose name is not that of its file" for name in climbing]
     wrongs += [f"run code whenever Python starts ({name})" for name in start_files(fetched.tree)]
+    owners = {part: owner_of(part.group, part.name) for part in parts_in(fetched)}
+    wrongs += [
+        f"take {part}, which is that of {owner}" for part, owner in owners.items() if owner not in (None, fetched.name)
+    ]
     return [Finding(PLUGIN_REPLACES, f"'{fetched.name}' would {wrong}", None, _FIX) for wrong in wrongs]
 
 
@@ -69,8 +74,15 @@ def hidden_program(name: str) -> str | None:
 def other_entry_points(fetched: Fetched) -> list[str]:
     """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
     points = open_distribution(str(fetched.dist_info)).entry_points
-    ours = (*_PROGRAMS, GROUP, HOOKS, *PACKAGED)  # what is packaged is data
+    ours = (*_PROGRAMS, GROUP, HOOKS, STORES, ENGINES, *PACKAGED)  # what is packaged is data
     return sorted({f"{point.group}: {point.name}" for point in points if point.group not in ours})
+
+
+def parts_in(fetched: Fetched) -> list[Part]:
+    """Return the stores and engines that a distribution would bring."""
+    points = open_distribution(str(fetched.dist_info)).entry_points
+    named = [point for point in points if point.group in (STORES, ENGINES)]
+    return sorted(Part(point.group, point.name, fetched.name, point.value) for point in named)
 
 
 def start_files(tree: Path) -> list[str]:

@@ -24,6 +24,7 @@ from strands_cli.plugins.install.collisions import (
     find_collisions,
     hidden_program,
     other_entry_points,
+    parts_in,
     programs_of,
     start_files,
 )
@@ -61,6 +62,7 @@ class Proposal:
         installed: The installed version; None if it is not installed.
         tools: Its tools; members of a class or suite one by one.
         hooks: Names of its hook plugins.
+        parts: The stores and engines that it brings, each as it is said: "opens `memory:` stores".
         programs: Names of its programs.
         hidden: Those that would hide a program of the system, each with that one.
         start_files: What Python reads, and may run, whenever it starts, such as `.pth` files.
@@ -77,6 +79,7 @@ class Proposal:
     installed: str | None
     tools: tuple[ProposedTool, ...]
     hooks: tuple[str, ...]
+    parts: tuple[str, ...]
     programs: tuple[str, ...]
     hidden: Mapping[str, str]
     start_files: tuple[str, ...]
@@ -108,7 +111,8 @@ def propose(
     programs = programs_of(fetched)
     points = read_entry_points(dist_info, fetched.name, after.seen, HOOKS)
     packaged = packaged_names(packaged_folders(fetched.name, [str(fetched.tree), *search_path()]))
-    declares = bool(members or points or packaged)
+    parts = tuple(part.adds for part in parts_in(fetched))
+    declares = bool(members or points or packaged or parts)
     undeclared = () if declares else _undeclared(fetched, after, publisher)
     return Proposal(
         fetched=fetched,
@@ -116,6 +120,7 @@ def propose(
         installed=installed.version_of(fetched.name),
         tools=tuple(_tool(one, _as_fetched(one, fetched, after, publisher), rules, hooks) for one in members),
         hooks=tuple(sorted(point.name for point in points)),
+        parts=parts,
         programs=tuple(programs),
         hidden={name: path for name in programs if (path := hidden_program(name))},
         start_files=tuple(start_files(fetched.tree)),

@@ -96,6 +96,7 @@ def _carry_out(what: str, chosen: Chosen, *, is_upgrade: bool, as_json: bool) ->
     lists = (
         "tools",
         "hooks",
+        "parts",
         "packaged",
         "programs",
         "start_files",
@@ -198,7 +199,7 @@ def _proposed(proposal: Proposal) -> dict[str, Any]:
         }
         for tool in proposal.tools
     ]
-    names = ("hooks", "packaged", "programs", "start_files", "entry_points", "requires")
+    names = ("hooks", "parts", "packaged", "programs", "start_files", "entry_points", "requires")
     return {
         "installed": proposal.installed,
         "tools": tools,
@@ -220,7 +221,7 @@ def _require_fit(proposal: Proposal, chosen: Chosen) -> None:
             f"'{name}' is not installed", findings=[one for one in proposal.findings if one.code == PLUGIN_REPLACES]
         )
     require_one_allowed(proposal)
-    if not (proposal.tools or proposal.hooks or proposal.packaged or chosen.force):
+    if not (proposal.tools or proposal.hooks or proposal.parts or proposal.packaged or chosen.force):
         message = f"'{name}' provides neither tools nor hooks nor workflows"
         finding = Finding(PLUGIN_EMPTY, message, None, _way_without_entry_points(proposal, chosen.indexes))
         raise InvalidInput(message, findings=[finding])
@@ -262,6 +263,7 @@ def _proposal_lines(proposal: Proposal) -> Iterator[str]:
         if tool.decision.effect == "deny":
             yield f"    denied: {tool.decision.rule}"
     yield from (f"  hook plugin {name}: off until a policy file switches it on" for name in proposal.hooks)
+    yield from (f"  {_line(part)}" for part in proposal.parts)
     yield from (f"  {_line(name)}: data, which allows itself nothing" for name in proposal.packaged)
     for name in proposal.programs:
         hidden = proposal.hidden.get(name)
