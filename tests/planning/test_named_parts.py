@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.distributions import ENGINES, STORES
+from strands_cli.catalog.distributions import ENGINES, STORES, scan_installed
 from strands_cli.engine.stored_runs import opener_of, store_at
 from strands_cli.errors import Denied, NotEquipped
+from strands_cli.lock.format import Lock, render_lock
 from strands_cli.planning.machine.named_parts import part_named, parts_in_use
+from strands_cli.planning.machine.plugin_lock import lock_plugins
 from strands_cli.queues import engine_of, installed_engine
 from strands_cli.store_place import StorePlace
 
@@ -128,4 +130,40 @@ def test_what_is_in_use_is_the_store_and_its_engine(install: Install, tmp_path: 
     used = parts_in_use(StorePlace(address=ADDRESS))
     assert [part.distribution for part in used] == ["strands-store-memory", "memory-engine"]
     assert parts_in_use(StorePlace(tmp_path)) == []
+    assert imported(tmp_path) == []
+
+
+def lock(distribution: str) -> None:
+    """Write a lock of this folder that has a plugin as it is installed now."""
+    plugins = lock_plugins([distribution], scan_installed())
+    Path("strands.lock").write_text(render_lock(Lock(distributions=plugins)), "utf-8")
+
+
+def test_a_store_that_is_as_it_was_locked_is_imported(install: Install, tmp_path: Path) -> None:
+    install("strands-store-memory")
+    lock("strands-store-memory")
+    opener_of(StorePlace(address=ADDRESS))
+    assert imported(tmp_path) == ["strands-store-memory"]
+
+
+def test_a_store_that_changed_since_it_was_locked_is_not_imported(install: Install, tmp_path: Path) -> None:
+    install("strands-store-memory")
+    lock("strands-store-memory")
+    with (tmp_path / "site" / "part_of_strands_store_memory.py").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(Denied) as refused:
+        opener_of(StorePlace(address=ADDRESS))
+    assert refused.value.findings[0].code == "lock-changed"
+    assert "strands-store-memory" in str(refused.value)
+    assert imported(tmp_path) == []
+
+
+def test_a_store_that_the_required_lock_does_not_have_is_not_imported(install: Install, tmp_path: Path) -> None:
+    install("strands-store-memory")
+    install("memory-engine", ENGINES)
+    lock("memory-engine")
+    (tmp_path / "strands-policy.yaml").write_text("version: 1\nlocked: true\n", "utf-8")
+    with pytest.raises(Denied) as refused:
+        opener_of(StorePlace(address=ADDRESS))
+    assert refused.value.findings[0].code == "lock-unlisted"
     assert imported(tmp_path) == []
