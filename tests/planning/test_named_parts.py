@@ -133,6 +133,18 @@ def test_what_is_in_use_is_the_store_and_its_engine(install: Install, tmp_path: 
     assert imported(tmp_path) == []
 
 
+def test_a_store_without_the_library_of_its_client_names_the_distribution_to_install(
+    install: Install, tmp_path: Path
+) -> None:
+    install("strands-store-memory")
+    module = tmp_path / "site" / "part_of_strands_store_memory.py"
+    module.write_text("class opener:\n    def open(place, address):\n        import no_such_client\n", "utf-8")
+    with pytest.raises(NotEquipped) as refused:
+        store_at(StorePlace(address=ADDRESS))
+    assert "no_such_client" in str(refused.value)
+    assert str(refused.value.fix).endswith("pip install --upgrade strands-store-memory")
+
+
 def lock(distribution: str) -> None:
     """Write a lock of this folder that has a plugin as it is installed now."""
     plugins = lock_plugins([distribution], scan_installed())

@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     from strands_cli.queues.queue_port import Engine, RunQueue
     from strands_cli.store_place import StorePlace
 
-# What brings an engine, for those who have not installed it.
-KNOWN = "strands-cli-workers"
-
 
 def engine_of(place: StorePlace) -> tuple[Engine, str]:
     """Return the engine for the queues of a store, and the whole address, which must not be shown.
@@ -23,7 +20,7 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
     """
     from strands_cli.catalog.distributions import ENGINES
     from strands_cli.engine.stored_runs import opener_of
-    from strands_cli.planning.machine.named_parts import parts_of
+    from strands_cli.planning.machine.named_parts import OURS, parts_of
 
     if place.directory is not None:
         raise UsageError(
@@ -37,7 +34,8 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
             fix="name another store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
         )
     if engine is None:
-        raise NotEquipped("no engine for queues is installed", fix=f"pip install {KNOWN}")
+        brings = OURS[ENGINES].get(place.scheme, OURS[ENGINES]["postgresql"])
+        raise NotEquipped("no engine for queues is installed", fix=f"pip install {brings}")
     return engine, opener_of(place)[1]
 
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports import RunStore, StoreOpener
     from strands_cli.store_place import StorePlace
 
-# What brings a store, by the scheme of its addresses, for those who have not installed it.
-_KNOWN = {"postgresql": "strands-cli-postgres", "postgres": "strands-cli-postgres"}
-
 
 def store_at(place: StorePlace) -> RunStore:
     """Return the store of a place; a directory need not exist.
@@ -31,7 +28,10 @@ def store_at(place: StorePlace) -> RunStore:
 
         return FolderStore(place.directory)
     opener, address = opener_of(place)
-    return opener.open(place, address)
+    try:
+        return opener.open(place, address)
+    except ModuleNotFoundError as error:  # a plugin that imports its client when it is used
+        raise _broken(place, error) from error
 
 
 def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
@@ -56,17 +56,28 @@ def _load_opener(place: StorePlace) -> StoreOpener:
     except StrandsCliError:
         raise
     except Exception as error:  # a plugin may raise anything when it is imported
-        raise NotEquipped(
-            f"the store {place} cannot be opened: {part.distribution} fails to load: {type(error).__name__}: {error}",
-            fix=f"{Path(sys.executable).name} -m pip install --upgrade {part.distribution}",
-        ) from error
+        raise _broken(place, error) from error
+
+
+def _broken(place: StorePlace, error: Exception) -> NotEquipped:
+    from strands_cli.catalog.distributions import STORES
+    from strands_cli.planning.machine.named_parts import owner_of
+
+    owner = owner_of(STORES, place.scheme)
+    return NotEquipped(
+        f"the store {place} cannot be opened: {owner} fails to load: {type(error).__name__}: {error}",
+        fix=f"{Path(sys.executable).name} -m pip install --upgrade {owner}",
+    )
 
 
 def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError:
-    distribution = _KNOWN.get(place.scheme)
+    from strands_cli.catalog.distributions import STORES
+    from strands_cli.planning.machine.named_parts import OURS
+
+    distribution = OURS[STORES].get(place.scheme)
     if distribution is not None:
         return NotEquipped(f"no plugin for the store {place} is installed", fix=f"pip install {distribution}")
-    known = [*points, *_KNOWN]
+    known = [*points, *OURS[STORES]]
     fix = suggest(place.scheme, known, "write postgresql://USER@HOST/DATABASE, or name a directory with --runs-dir")
     return UsageError(f"no store has addresses such as {place}", fix=fix)
 
