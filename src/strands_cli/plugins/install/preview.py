@@ -62,7 +62,7 @@ class Proposal:
         installed: The installed version; None if it is not installed.
         tools: Its tools; members of a class or suite one by one.
         hooks: Names of its hook plugins.
-        parts: The stores and engines that it brings, each as it is said: "opens `memory:` stores".
+        parts: The stores and engines that it brings, each as a phrase: "opens `memory:` stores".
         programs: Names of its programs.
         hidden: Those that would hide a program of the system, each with that one.
         start_files: What Python reads, and may run, whenever it starts, such as `.pth` files.
