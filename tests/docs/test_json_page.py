@@ -60,7 +60,6 @@ SMALL = {
     "plugin new": ["plugin", "new", "bees"],
     "plugin manifest": ["plugin", "manifest", str(CALCULATOR)],
     "plugin check": ["plugin", "check", "strands-tool-calculator"],
-    "plugin publish --check": ["plugin", "publish", "--check", str(CALCULATOR), "--wheel", "none.whl"],
     "plugin install": ["plugin", "install", "strands-tool-calculator"],
     "plugin enable": ["plugin", "enable", "strands-hooks-bees"],
     "atomic new": ["atomic", "new", "bees"],

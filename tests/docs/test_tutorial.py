@@ -97,7 +97,7 @@ def test_the_first_workflow_runs_as_its_page_says(wheels: list[Path], tmp_path: 
 
 
 # Above 5 seconds: two people, two versions of two packages, and the wheels that they exchange.
-def test_a_tool_is_shared_adopted_locked_upgraded_and_ready_to_be_published(reader: Reader) -> None:
+def test_a_tool_is_shared_adopted_locked_and_upgraded(reader: Reader) -> None:
     (site,) = (reader.here / "theirs" / "lib").glob("*/site-packages")
     for entry in entries_of(["pypi-attestations", "sigstore"]):
         if not (site / entry).exists():

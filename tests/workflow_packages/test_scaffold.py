@@ -24,6 +24,7 @@ def test_what_is_made_has_nothing_to_find_fault_with(tmp_path: Path, capsys: pyt
     project = tmp_path / "strands-flow-bee-count"
     assert (document["distribution"], document["workflow"]) == (project.name, "bee-count")
     assert {Path(name).relative_to(project).as_posix() for name in document["made"]} == {
+        ".github/workflows/publish.yml",
         ".gitignore",
         "LICENSE",
         "README.md",

@@ -2,7 +2,6 @@ from strands_cli.plugins.scaffold.new_agent import make_agent as make_agent
 from strands_cli.plugins.scaffold.new_flow import NewFlow as NewFlow
 from strands_cli.plugins.scaffold.new_flow import make_flow as make_flow
 from strands_cli.plugins.scaffold.new_flow import name_flow as name_flow
-from strands_cli.plugins.scaffold.new_plugin import PURPOSE as PURPOSE
 from strands_cli.plugins.scaffold.new_plugin import SAMPLE as SAMPLE
 from strands_cli.plugins.scaffold.new_plugin import NewPlugin as NewPlugin
 from strands_cli.plugins.scaffold.new_plugin import make_plugin as make_plugin

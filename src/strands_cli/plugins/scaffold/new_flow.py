@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.errors import UsageError
-from strands_cli.plugins.scaffold.project_directory import author_of, descriptions, filled, make_project
+from strands_cli.plugins.scaffold.project_directory import CI_FILE, author_of, descriptions, filled, make_project
 
 PREFIX = "strands-flow-"
 PURPOSE = "Sum up a text for a customer."
@@ -96,6 +96,7 @@ def flow_files(new: NewFlow) -> dict[str, str]:
     }
     package = f"src/{new.package}"
     made = {
+        CI_FILE: "publish.yml",
         ".gitignore": "gitignore",
         "LICENSE": "LICENSE",
         "README.md": "flow/README.md",

@@ -9,7 +9,7 @@ from typing import Any
 from strands_cli.catalog.definitions import FILE_NAME
 from strands_cli.plugins.check import read_project, render, write_manifests
 from strands_cli.plugins.scaffold.plugin_name import MEMBER, PluginName
-from strands_cli.plugins.scaffold.project_directory import author_of, descriptions, filled, make_project
+from strands_cli.plugins.scaffold.project_directory import CI_FILE, author_of, descriptions, filled, make_project
 
 FORMS = ("module", "function", "agent_tool", "class", "provider")
 # The forms with one tool, which has the name of the plugin.
@@ -84,6 +84,7 @@ def plugin_files(new: NewPlugin) -> dict[str, str]:
         "test": filled(f"{new.form}/test.py", words).rstrip(),
     }
     return {
+        CI_FILE: filled("publish.yml", all_words),
         ".gitignore": filled("gitignore", all_words),
         "LICENSE": filled("LICENSE", all_words),
         "README.md": filled("README.md", all_words),

@@ -13,6 +13,8 @@ from pathlib import Path
 from strands_cli.errors import UsageError
 from strands_cli.unicode_safety import hidden_characters
 
+# The file with which CI checks and publishes a project.
+CI_FILE = ".github/workflows/publish.yml"
 _LONGEST = 100
 _TOKEN = re.compile(r"\{\{([a-z]+)\}\}")
 

@@ -15,7 +15,6 @@ from strands_cli.cli.commands.plugin.plugin_index import index_app
 from strands_cli.cli.commands.plugin.plugin_install import install, uninstall, upgrade
 from strands_cli.cli.commands.plugin.plugin_list import list_installed
 from strands_cli.cli.commands.plugin.plugin_new import new
-from strands_cli.cli.commands.plugin.plugin_publish import publish
 from strands_cli.cli.commands.plugin.plugin_search import search
 from strands_cli.cli.commands.plugin.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin.plugin_verify import verify
@@ -67,7 +66,6 @@ plugin_app = group(
         "new": new,
         "manifest": manifest,
         "check": check_plugin,
-        "publish": publish,
         "search": search,
         "install": install,
         "upgrade": upgrade,
