@@ -15,6 +15,7 @@ from strands import tool
 
 from strands_cli import Workflow
 from strands_cli.api import Event, RunResult
+from strands_cli.engine.effects.effect import NeedsDecision
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import (
     BudgetExceeded,
@@ -97,6 +98,36 @@ def test_a_program_goes_on_with_the_run_it_began_and_gives_its_tools_again() -> 
     assert CALLS == ["double 4", "double 6"], "what was done is not done again"
     assert isinstance(events[0], RunStarted)
     assert events[0].resumed
+
+
+class Shelf:
+    """It keeps what it got."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    @tool
+    def double(self, number: str) -> str:
+        """Keep a number.
+
+        Args:
+            number: The number.
+        """
+        self.seen.append(number)
+        return str(len(self.seen))
+
+
+def test_a_program_that_goes_on_with_its_own_object_decides_nothing_and_with_a_new_one_it_does() -> None:
+    shelf = Shelf()
+    ids = []
+    for tools in (shelf, Shelf()):
+        with pytest.raises(WaitingForPerson) as waits:
+            counting().run(tools=[tools.double], yes=True)
+        ids.append(waits.value.run_id)
+    asked: dict[str, Any] = {"answer": lambda question: "6", "yes": True}
+    assert Workflow.resume(ids[0], tools=[shelf.double], **asked).response == "2"
+    with pytest.raises(NeedsDecision):
+        Workflow.resume(ids[1], tools=[Shelf().double], **asked)
 
 
 def test_resuming_needs_no_object_of_the_workflow_and_works_in_a_running_loop(wording: Wording) -> None:

@@ -21,6 +21,7 @@ from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import UsageError
 from tests.cli.strands import SECONDS, Folder, Ran
+from tests.distributions import make_distribution
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
@@ -347,6 +348,51 @@ def killed_in_a_tool(folder: Folder) -> str:
     key = "steps.0/tool.0.send"
     assert ["resume", run_id(folder), "--redo", key] in offered(undecided, "resume")
     return key
+
+
+COUNTER = """
+import os, signal
+from strands import tool
+
+class Counter:
+    calls = 0
+
+    @tool
+    def count(self, text: str) -> str:
+        "Count."
+        self.calls += 1
+        return f"{text} {self.calls}"
+
+    @tool
+    def die(self) -> str:
+        "Kill the process, the first time."
+        if not os.path.exists("died"):
+            open("died", "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "alive"
+"""
+
+
+@pytest.mark.kills
+@posix
+def test_after_a_crash_a_call_of_a_used_object_is_made_with_a_new_one_only_on_request(folder: Folder) -> None:
+    made = folder.site, "strands-tool-counter", "1.0", {"counter": "strands_tool_counter:Counter"}
+    make_distribution(*made, {"strands_tool_counter/__init__.py": COUNTER})
+    count, die = {"tool": "native:counter.count"}, {"tool": "native:counter.die", "input": {}}
+    folder.workflow([{**count, "input": {"text": "a"}}, die, {**count, "input": {"text": "b"}}])
+    assert folder.strands("run", "flow.yaml", "--yes").code == -signal.SIGKILL
+    keys = ["steps.1/tool.0.die", "steps.2/tool.0.count"]
+    assert status(folder) == "interrupted"
+    cut_off = folder.strands("resume", run_id(folder), "--yes")
+    assert (cut_off.code, status(folder)) == (19, "needs-decision"), "the call was cut off"
+    assert ["resume", run_id(folder), "--redo", keys[0]] in offered(cut_off, "resume")
+    # The call that is made again is of the object of the first step.
+    lost = folder.strands("resume", run_id(folder), "--yes", "--redo", keys[0])
+    assert (lost.code, status(folder)) == (19, "needs-decision")
+    (asked,) = folder.strands("runs", "show", run_id(folder), "--json").document["questions"]
+    assert (asked["key"], asked["kind"]) == (keys[0], "decision")
+    done = folder.strands("resume", run_id(folder), "--yes", "--redo", keys[0])
+    assert (done.code, done.out) == (0, "b 1\n")
 
 
 @pytest.mark.kills

@@ -74,7 +74,8 @@ class WaitingQuestion:
 
     Attributes:
         key: The question's path in the workflow.
-        kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was cut off.
+        kind: `gate`, `approval` of a tool call, `interrupt` (a tool asks), or `decision` about a call that was
+            cut off or has lost its object.
         prompt: What is asked.
         approve_answers: What `approve` answers by itself; None where `--answer` is needed, and for a decision.
         commands: The command lines that answer it, which work in any folder of this machine.

@@ -27,7 +27,7 @@ def answer_commands(journal: StoredJournal) -> list[str]:
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
     from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions
-    from strands_cli.engine.waiting import CUT_OFF
+    from strands_cli.engine.waiting import prompt_of
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
     asked, journal = [], _readable(journal)
@@ -35,8 +35,8 @@ def questions_of(journal: Journal) -> list[dict[str, Any]]:
         call = {"call": row.detail["call"]} if "call" in row.detail else {}
         known = {name: row.detail.get(name) for name in names}
         asked.append({"key": row.key, **known, "approve_answers": natural_answer(row), **call})
-    cut_off = [{"key": row.key, "kind": "decision", "prompt": CUT_OFF} for row in open_decisions(journal)]
-    return [*asked, *cut_off]
+    decided = [{"key": row.key, "kind": "decision", "prompt": prompt_of(row)} for row in open_decisions(journal)]
+    return [*asked, *decided]
 
 
 def _readable(journal: Journal) -> Journal:

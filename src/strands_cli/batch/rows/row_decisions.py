@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Decision = tuple[Any, ...]
 """`redo`, `skip` or `fail`, and the result of a call that is skipped, if there is one."""
 
-SKIPPED = "this call was cut off, and a person has decided not to make it again"
+SKIPPED = "this call was cut off or has lost its object, and a person has decided not to make it"
 
 
 async def decide_rows(store: RunStore, runs: Iterable[str], decisions: Mapping[str, Decision]) -> int:

@@ -1,4 +1,4 @@
-"""What a person decides about calls that began and did not end: redo, skip, give up."""
+"""What a person decides about calls that did not end, or whose object is gone: redo, skip, give up."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from strands_cli.engine.effects import REUSED, UNDECIDED, worked_before
+from strands_cli.engine.effects import LOST, REUSED, UNDECIDED, WITHOUT, worked_before
 from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
 from strands_cli.errors import UsageError, suggest
 
 
 def open_decisions(journal: Journal) -> list[Row]:
-    """Return the interrupted calls that only a person can decide on."""
+    """Return the calls that only a person can decide on."""
     return [row for row in journal.rows("tool") if row.status == "started" and row.detail.get(UNDECIDED)]
 
 
@@ -40,6 +40,11 @@ async def redo_call(journal: Journal, call: Row) -> None:
     """Record that a call is made again when the run is resumed."""
     store_worked(journal)
     detail = {**_facts(call), "error": "cut off; a person decided to do it again"}
+    if LOST in call.detail:
+        detail |= {
+            WITHOUT: call.detail[LOST],
+            "error": "its object is lost; a person decided to make it with a new one",
+        }
     await journal.write(dataclasses.replace(call, status="failed", detail=detail))
 
 
@@ -57,7 +62,7 @@ async def skip_call(journal: Journal, clock: Clock, call: Row, result: Any) -> N
 
 def _facts(call: Row) -> dict[str, Any]:
     """Return what the row keeps of the call for those who look at the run."""
-    return {name: value for name, value in call.detail.items() if name != UNDECIDED}
+    return {name: value for name, value in call.detail.items() if name not in (UNDECIDED, LOST)}
 
 
 def _is_content(result: dict[str, Any]) -> bool:

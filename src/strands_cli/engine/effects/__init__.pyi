@@ -8,7 +8,9 @@ from strands_cli.engine.effects.concurrency import Job as Job
 from strands_cli.engine.effects.concurrency import Outcome as Outcome
 from strands_cli.engine.effects.concurrency import combined as combined
 from strands_cli.engine.effects.concurrency import run_jobs as run_jobs
+from strands_cli.engine.effects.effect import LOST as LOST
 from strands_cli.engine.effects.effect import UNDECIDED as UNDECIDED
+from strands_cli.engine.effects.effect import WITHOUT as WITHOUT
 from strands_cli.engine.effects.effect import Effect as Effect
 from strands_cli.engine.effects.effect import EffectSpec as EffectSpec
 from strands_cli.engine.effects.effect import NeedsDecision as NeedsDecision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,10 @@ from strands_cli.events import Usage
 
 # The mark in the detail of a row that only a person can decide on.
 UNDECIDED = "undecided"
+# In the detail of a row that only a person can decide on: earlier calls, whose object is gone. The call has not begun.
+LOST = "lost"
+# In the detail of a row: the same calls, where a person has decided that this one is made without what they have left.
+WITHOUT = "without"
 # The mark in the detail of a row that is made again after a failure, until it ends.
 RETRIES = "retries"
 
@@ -57,7 +61,8 @@ class Effect:
 
     Raises:
         RunRecordError: The journal holds a result for another input.
-        NeedsDecision: An earlier process died during the effect, and it must not be repeated without a decision.
+        NeedsDecision: An earlier process died during the effect, and it must not be repeated without a decision; or
+            its object is gone, and no person has decided.
     """
 
     def __init__(self, journal: Journal, clock: Clock, spec: EffectSpec) -> None:
@@ -77,6 +82,8 @@ class Effect:
             self._compare(known, digest)
         attempt = known.attempt + 1 if known else 1
         self._kept: dict[str, Any] = known.as_replaced() if known is not None and self.recorded is None else {}
+        if known is not None and self.recorded is None and WITHOUT in known.detail:
+            self._kept[WITHOUT] = known.detail[WITHOUT]
         if self.retries and spec.kind == "step":
             self._kept[RETRIES] = True
         self._row = self.recorded or Row(spec.key, spec.kind, "started", digest, attempt, detail=self._kept)
@@ -95,16 +102,14 @@ class Effect:
             self.waiting_since, self.waits_for = known.started_at, known.detail
         elif known.status == "failed" and known.digest == digest:
             self.failure = known.detail.get("error")
+        elif known.status == "started" and LOST in known.detail:
+            raise _undecided(known)
         elif known.status == "started" and self._repeatable:
             self.begun_with = known.output if known.digest == digest else None
         elif known.status == "started":
             # The mark tells this call from one that another process is making now.
             self._journal.note(dataclasses.replace(known, detail={**known.detail, UNDECIDED: True}))
-            choose = f"strands resume RUN --redo {shlex.quote(known.key)}"
-            raise NeedsDecision(
-                f"{known.key} had started when the process ended, and doing it twice could do harm",
-                fix=f"find out whether it was done, then: {choose}, or --skip, or --fail",
-            )
+            raise _undecided(known)
 
     @property
     def paid(self) -> Row | None:
@@ -137,6 +142,20 @@ class Effect:
             await self._journal.begin(self._row)
         else:
             await self._journal.write(self._row)
+
+    async def decide_without(self, lost: Sequence[str]) -> None:
+        """Write that only a person can decide whether it begins, since what earlier calls have left is gone.
+
+        Args:
+            lost: Those calls.
+
+        Raises:
+            NeedsDecision: Always.
+        """
+        detail = {**self._kept, UNDECIDED: True, LOST: list(lost)}
+        self._row = dataclasses.replace(self._row, started_at=self._clock.now(), output=None, detail=detail)
+        await self._journal.write(self._row)
+        raise _undecided(self._row)
 
     def again(self) -> None:
         """Write that an attempt failed and that the next one begins."""
@@ -197,6 +216,18 @@ class Effect:
     def _now(self) -> float:
         """Return the time, at least the one at which the effect began: the machine's clock may have been set back."""
         return max(self._clock.now(), self._row.started_at)
+
+
+def _undecided(row: Row) -> NeedsDecision:
+    """Return the question about a call that had begun, or whose object is gone."""
+    choose = f"strands resume RUN --redo {shlex.quote(row.key)}"
+    if LOST in row.detail:
+        message = f"{row.key} calls an object whose state is lost: it was in a process that has ended"
+        fix = f"to make it with a new object: {choose}; or --skip, or --fail"
+    else:
+        message = f"{row.key} had started when the process ended, and doing it twice could do harm"
+        fix = f"find out whether it was done, then: {choose}, or --skip, or --fail"
+    return NeedsDecision(message, fix=fix)
 
 
 def _failed_before(row: Row) -> bool:

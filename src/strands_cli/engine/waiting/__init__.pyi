@@ -8,7 +8,7 @@ from strands_cli.engine.waiting.no_person import NoPerson as NoPerson
 from strands_cli.engine.waiting.offered_answers import offer_answer as offer_answer
 from strands_cli.engine.waiting.offered_answers import offered_answer as offered_answer
 from strands_cli.engine.waiting.offered_answers import stays_until as stays_until
-from strands_cli.engine.waiting.sendable_questions import CUT_OFF as CUT_OFF
 from strands_cli.engine.waiting.sendable_questions import portable_command as portable_command
+from strands_cli.engine.waiting.sendable_questions import prompt_of as prompt_of
 from strands_cli.engine.waiting.sendable_questions import sendable as sendable
 from strands_cli.engine.waiting.sendable_questions import waiting_questions as waiting_questions

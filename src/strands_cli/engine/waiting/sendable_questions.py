@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from strands_cli.config import user_data_dir
 from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions, ways_to_answer
+from strands_cli.engine.effects import LOST
 from strands_cli.engine.journal import Row
 from strands_cli.engine.ports import StoredJournal
 from strands_cli.errors import UsageError
@@ -15,9 +16,14 @@ from strands_cli.phrases import shortened
 from strands_cli.store_place import StorePlace
 from strands_cli.unicode_safety import printable
 
-# The question about a call that was cut off; its row has none.
-CUT_OFF = "it was running when the process ended: redo, skip or fail?"
+_CUT_OFF = "it was running when the process ended: redo, skip or fail?"
+_LOST = "the state of its object is lost, which was in a process that has ended: redo it with a new one, skip or fail?"
 MOST_CHARACTERS = 1000
+
+
+def prompt_of(call: Row) -> str:
+    """Return the question about a call that only a person can decide on; its row has none."""
+    return _LOST if LOST in call.detail else _CUT_OFF
 
 
 def waiting_questions(journal: StoredJournal, redact: Callable[[str], str]) -> tuple[WaitingQuestion, ...]:
@@ -28,7 +34,7 @@ def waiting_questions(journal: StoredJournal, redact: Callable[[str], str]) -> t
 
 def _question(row: Row, journal: StoredJournal, redact: Callable[[str], str]) -> WaitingQuestion:
     kind = "decision" if row.kind == "tool" else str(row.detail.get("kind"))
-    prompt = CUT_OFF if row.kind == "tool" else str(row.detail.get("prompt") or "")
+    prompt = prompt_of(row) if row.kind == "tool" else str(row.detail.get("prompt") or "")
     ways = ways_to_answer(journal.run_id, row)
     commands = tuple(redact(portable_command(*words, store=journal.place)) for words in ways)
     answer = None if row.kind == "tool" else natural_answer(row)

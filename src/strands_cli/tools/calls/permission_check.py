@@ -25,8 +25,8 @@ from strands_cli.tools.calls.calling_contract import Contract as Contract
 from strands_cli.tools.calls.calling_contract import output_bytes_of
 from strands_cli.tools.calls.execution import CALLS, Attempt
 from strands_cli.tools.calls.kept_arguments import kept_arguments
-from strands_cli.tools.calls.kept_objects import OBJECT, Held, KeptObjects
 from strands_cli.tools.calls.redirects import connection_refusal
+from strands_cli.tools.calls.tool_objects import ToolObjects
 from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
 from strands_cli.tools.calls.trust import counted_claims
 from strands_cli.tools.forms import LoadedTool
@@ -63,10 +63,10 @@ class PermissionCheck:
     is_typed: bool = False
     locked: frozenset[str] = frozenset()
     parts: Parts | None = None
-    objects: KeptObjects = field(init=False)
+    objects: ToolObjects = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "objects", KeptObjects(self.workflow, self.redactor))
+        object.__setattr__(self, "objects", ToolObjects(self.workflow))
 
     @property
     def _plugins(self) -> CallHooks:
@@ -133,7 +133,6 @@ class PermissionCheck:
         """Make a call that is not in the journal, or refuse it, and store the result."""
         started, changes = attempt.scope.monotonic(), attempt.scope.changes
         before = changes.now() if changes is not None else None
-        held: Held | None = None
         detail: dict[str, Any] = {"distribution": attempt.tool.planned.distribution}
         absent = attempt.tool.absent
         refusal = attempt.refused(*absent) if absent is not None else _check_input(attempt, problem, self.redactor)
@@ -149,7 +148,7 @@ class PermissionCheck:
             await attempt.effect.start()
             result = await self.parts.call(attempt, self)
         elif refusal is None:
-            held = await self.objects.ready(attempt)
+            await self.objects.require_state(attempt, only_reads=only_reads(request))
             result, facts = await attempt.carry_through()
             detail |= facts
         else:
@@ -164,8 +163,6 @@ class PermissionCheck:
         output = encode({"status": result["status"], "content": result["content"]})
         if changes is not None and (changed := changes.since(before, attempt.name)):
             output[AGENT] = changed
-        if kept := self.objects.changes(attempt.tool, held, repeatable=is_repeatable(request)):
-            output[OBJECT] = kept
         await attempt.effect.finish(output, detail=detail)
         attempt.scope.count_tool_call()
         return result, attempt.scope.monotonic() - started
@@ -258,6 +255,10 @@ def request_for(tool: LoadedTool, arguments: Any, locked: frozenset[str] = froze
 
 def is_repeatable(request: Request) -> bool:
     """Return whether the call may be made again when a process died inside it."""
+    return only_reads(request) or request.annotations.get("idempotentHint") is True
+
+
+def only_reads(request: Request) -> bool:
+    """Return whether the call changes nothing, by what counts of its tool's claims."""
     hints = request.annotations
-    reads_only = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
-    return request.read_only_now or reads_only or hints.get("idempotentHint") is True
+    return request.read_only_now or (hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True)

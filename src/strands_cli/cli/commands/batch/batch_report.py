@@ -120,7 +120,8 @@ def next_lines(
         options = [*_allowing(tally, place), *larger]
         yield f"to run failed rows again: {command('batch', 'retry', batch, '--failed', *options, store=place)}"
     for tool, count in sorted(tally.undecided.items()):
-        yield f"calls of {tool} were cut off in {counted(count, 'row')}; make them again, or do not, or let these fail:"
+        rows = counted(count, "row")
+        yield f"calls of {tool} were cut off, or lost their object, in {rows}; make them, or not, or let these fail:"
         for way in ("redo", "skip", "fail"):
             yield f"  {command('batch', 'resume', batch, f'--{way}', tool, *larger, store=place)}"
     if tally.waiting and is_status:

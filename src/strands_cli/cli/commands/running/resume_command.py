@@ -41,7 +41,9 @@ def _of_cut_off(flag: str, text: str) -> Any:
 class CutOffCalls:
     """What is done about calls that were cut off, by their key."""
 
-    redo: Annotated[list[str], _of_cut_off("--redo", "Repeat a call that was cut off.")] = field(default_factory=list)
+    redo: Annotated[list[str], _of_cut_off("--redo", "Make a call that was cut off, or whose object is lost.")] = field(
+        default_factory=list
+    )
     skip: Annotated[list[str], _of_cut_off("--skip", "Do not repeat it; use --result.")] = field(default_factory=list)
     result: Annotated[
         list[str], typer.Option("--result", metavar="JSON", help="The result for --skip, in order; `-`: stdin.")
