@@ -18,8 +18,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from strands_cli.errors import Code
-from strands_cli.workflow.patterns import PATTERNS
 from tests.golden import check_golden
 
 # It reads every source.
@@ -330,24 +328,6 @@ def test_the_import_contracts_notice(name: str, tmp_path: Path) -> None:
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "BROKEN" in ran.stdout or "exhaustive" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
-
-
-def test_a_face_has_about_a_dozen_names_besides_codes_and_configs_of_patterns() -> None:
-    assert large_faces(CLONE / "src") == []
-
-
-def large_faces(source: Path) -> list[str]:
-    packages = sorted(".".join(stub.parent.relative_to(source).parts) for stub in source.rglob("__init__.pyi"))
-    return [name for name in packages if len(names_of_the_face(name)) > 15]
-
-
-def names_of_the_face(package: str) -> list[str]:
-    face = importlib.import_module(package)
-    assert face.__file__ is not None
-    names = re.findall(r" as (\w+)$", Path(face.__file__).with_suffix(".pyi").read_text("utf-8"), re.MULTILINE)
-    # The format has one config for each pattern, which the engine imports: a new pattern must not need another face.
-    configs = [model.model_fields["config"].annotation for model in PATTERNS.values()]
-    return [name for name in names if not isinstance(thing := getattr(face, name), Code) and thing not in configs]
 
 
 @pytest.mark.parametrize("stub", sorted((CLONE / "src").rglob("__init__.pyi")), ids=lambda stub: stub.parent.name)

@@ -22,7 +22,7 @@ def make_packaged(
     site: Path,
     files: Mapping[str, str],
     entry_points: Mapping[str, str | list[str]],
-    distribution: str = "strands-flow-triage",
+    distribution: str = "strands-flow-your-triage",
     version: str = "1.0",
 ) -> Path:
     """Write a distribution into a directory of `sys.path` and return the folder of its package.

@@ -12,7 +12,7 @@ from tests.packaged import RECORDING, TRIAGE, make_triage
 from tests.yaml_texts import read_yaml, write_yaml
 
 pytestmark = pytest.mark.terminals
-REF = "strands-flow-triage/triage"
+REF = "strands-flow-your-triage/triage"
 EXECUTOR = {"id": "api", "base_url": "https://example.com", "headers": {"X-Key": "${TOKEN}"}}
 USING = {"env": {"secrets": [{"key": "TOKEN", "source": "env"}]}, "tools": {"http_executors": [EXECUTOR]}}
 VAR = ("--var", "report=fire")
@@ -27,7 +27,7 @@ def test_each_command_takes_the_name(folder: Folder, command: str) -> None:
     make_triage(folder.site)
     ran = folder.strands(command, REF, *(VAR if command in ("run", "plan") else ()))
     assert ran.code == 0, ran.err
-    assert not (folder.site / "strands_flow_triage" / "__pycache__").exists()
+    assert not (folder.site / "strands_flow_your_triage" / "__pycache__").exists()
 
 
 def test_a_run_writes_into_the_folder_of_the_caller_and_can_be_run_again(folder: Folder) -> None:
@@ -95,7 +95,7 @@ def test_a_packaged_agent_is_run_by_itself(folder: Folder) -> None:
     tests = f"tests:\n  - {{name: one, input: x, recording: {turns}, expect: {{contains: pages}}}}\n"
     make_triage(folder.site, **{"agents/reader.yaml": f"prompt: Read reports.\n{tests}"})
     for command in (("validate",), ("describe",), ("test",)):
-        ran = folder.strands("atomic", *command, "strands-flow-triage/reader")
+        ran = folder.strands("atomic", *command, "strands-flow-your-triage/reader")
         assert ran.code == 0, ran.err
 
 
@@ -106,14 +106,14 @@ def test_the_list_has_kinds_sources_and_what_is_broken(folder: Folder) -> None:
     assert ran.code == 0
     found = {(one["name"], one["kind"]): one for one in ran.document["workflows"]}
     assert {name: one["status"] for name, one in found.items()} == {
-        ("strands-flow-triage/odd", "workflow"): "broken",
-        ("strands-flow-triage/reader", "agent"): "ok",
-        ("strands-flow-triage/tone", "skill"): "ok",
+        ("strands-flow-your-triage/odd", "workflow"): "broken",
+        ("strands-flow-your-triage/reader", "agent"): "ok",
+        ("strands-flow-your-triage/tone", "skill"): "ok",
         (REF, "workflow"): "ok",
     }
     assert found[(REF, "workflow")]["source"]["group"] == "strands_cli.workflows"
     assert [finding["code"] for finding in ran.document["findings"]] == ["bad-packaged"]
-    assert found[("strands-flow-triage/tone", "skill")]["description"] == "How to answer."
+    assert found[("strands-flow-your-triage/tone", "skill")]["description"] == "How to answer."
     one = folder.strands("list-workflows", REF)
     assert [line.split()[0] for line in one.out.splitlines()] == [REF]
     assert folder.strands("list-workflows", "strands-flow-triag").code == 2
@@ -125,8 +125,8 @@ def test_a_skill_whose_front_matter_is_not_yaml_is_broken_in_the_list(folder: Fo
     )
     ran = folder.strands("list-workflows", "--json")
     found = {one["name"]: (one["status"], one["description"]) for one in ran.document["workflows"]}
-    assert found["strands-flow-triage/odd"] == ("broken", None)
-    assert found["strands-flow-triage/bare"] == ("ok", None)
+    assert found["strands-flow-your-triage/odd"] == ("broken", None)
+    assert found["strands-flow-your-triage/bare"] == ("ok", None)
     (finding,) = ran.document["findings"]
     assert finding["file"].endswith("odd/SKILL.md")
 
@@ -136,9 +136,9 @@ def test_a_skill_whose_front_matter_is_not_yaml_is_broken_in_the_list(folder: Fo
     [
         ("run", "strands-fl", [REF]),
         ("plan", REF[:-2], [REF]),
-        ("atomic run", "strands-flow", ["strands-flow-triage/reader"]),
+        ("atomic run", "strands-flow", ["strands-flow-your-triage/reader"]),
         ("run", "./strands-fl", []),
-        ("list-workflows", "strands-flow-triage/t", ["strands-flow-triage/tone", REF]),
+        ("list-workflows", "strands-flow-your-triage/t", ["strands-flow-your-triage/tone", REF]),
     ],
 )
 def test_names_are_completed(
@@ -174,7 +174,7 @@ def test_a_lock_of_the_folder_has_a_packaged_workflow_that_is_named(folder: Fold
 
 def test_an_unknown_name_is_refused_with_the_right_one(folder: Folder) -> None:
     make_triage(folder.site)
-    ran = folder.strands("run", "strands-flow-triage/triaeg")
+    ran = folder.strands("run", "strands-flow-your-triage/triaeg")
     assert (ran.code, ran.codes) == (2, ["unknown-packaged"])
     assert f"strands run {REF}" in ran.err
     assert Path(folder.work).exists()

@@ -43,32 +43,32 @@ def test_the_folders_of_a_distribution_are_found_without_an_import(tmp_path: Pat
         ("workflow", "triage", str(package / "flows")),
     ]
     assert {(one.distribution, one.version, one.package) for one in folders} == {
-        ("strands-flow-triage", "1.0", "strands_flow_triage")
+        ("strands-flow-your-triage", "1.0", "strands_flow_your_triage")
     }
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "file"),
     [
-        ("strands-flow-triage/triage", "workflow", "flows/triage.yaml"),
-        ("Strands_Flow.Triage/triage", "workflow", "flows/triage.yaml"),
-        ("strands-flow-triage/reader", "agent", "agents/reader.yaml"),
-        ("strands-flow-triage/tone", "skill", "skills/tone"),
+        ("strands-flow-your-triage/triage", "workflow", "flows/triage.yaml"),
+        ("Strands_Flow.Your_Triage/triage", "workflow", "flows/triage.yaml"),
+        ("strands-flow-your-triage/reader", "agent", "agents/reader.yaml"),
+        ("strands-flow-your-triage/tone", "skill", "skills/tone"),
     ],
 )
 def test_a_name_means_one_file(tmp_path: Path, name: str, kind: str, file: str) -> None:
     package = make_triage(tmp_path)
     one = found(tmp_path, name, kind)
     assert one.path == str(package / file)
-    assert one.ref == f"strands-flow-triage/{name.partition('/')[2]}"
+    assert one.ref == f"strands-flow-your-triage/{name.partition('/')[2]}"
 
 
 def test_the_entry_point_names_the_general_file_of_its_folder(tmp_path: Path) -> None:
     files = {"one/workflow.yaml": TRIAGE, "two/workflow.yaml": TRIAGE, "sk/SKILL.md": SKILL}
     points = {"workflows": ["first = PACKAGE:one", "second = PACKAGE:two"], "skills": "tone = PACKAGE:sk"}
     package = make_packaged(tmp_path, files, points)
-    assert found(tmp_path, "strands-flow-triage/second").path == str(package / "two/workflow.yaml")
-    assert found(tmp_path, "strands-flow-triage/tone", "skill").path == str(package / "sk")
+    assert found(tmp_path, "strands-flow-your-triage/second").path == str(package / "two/workflow.yaml")
+    assert found(tmp_path, "strands-flow-your-triage/tone", "skill").path == str(package / "sk")
     assert [file.name for folder in scan_packaged([str(tmp_path)])[0] for file in files_in(folder)[0]] == [
         "tone",
         "first",
@@ -97,7 +97,7 @@ def test_a_folder_outside_of_the_package_is_a_finding(tmp_path: Path, value: str
     folders, findings = scan_packaged([str(tmp_path)])
     assert not folders
     assert [(finding.code, finding.where and finding.where.line) for finding in findings] == [(BAD_PACKAGED, 2)]
-    assert not_found(tmp_path, "strands-flow-triage/triage").code == UNKNOWN_PACKAGED
+    assert not_found(tmp_path, "strands-flow-your-triage/triage").code == UNKNOWN_PACKAGED
 
 
 def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
     (package / "flows" / "stolen.yaml").symlink_to(outside / "stolen.yaml")
     (package / "linked").symlink_to(outside)
     (package / "skills" / "bad").symlink_to(outside)
-    assert not_found(tmp_path / "site", "strands-flow-triage/stolen").code == UNKNOWN_PACKAGED
+    assert not_found(tmp_path / "site", "strands-flow-your-triage/stolen").code == UNKNOWN_PACKAGED
     folders, _ = scan_packaged([str(tmp_path / "site")])
     faults = [finding for folder in folders for finding in files_in(folder)[1]]
     assert [finding.code for finding in faults] == [BAD_PACKAGED, BAD_PACKAGED]
@@ -122,24 +122,24 @@ def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
 def test_two_files_of_one_name_are_a_finding_with_both(tmp_path: Path) -> None:
     files = {"one/triage.yaml": TRIAGE, "two/triage.yaml": TRIAGE}
     package = make_packaged(tmp_path, files, {"workflows": ["one = PACKAGE:one", "two = PACKAGE:two"]})
-    finding = not_found(tmp_path, "strands-flow-triage/triage")
+    finding = not_found(tmp_path, "strands-flow-your-triage/triage")
     assert finding.code == AMBIGUOUS_PACKAGED
     assert all(str(package / name) in finding.message for name in files)
 
 
 def test_one_folder_under_two_names_is_not_ambiguous(tmp_path: Path) -> None:
     make_packaged(tmp_path, {"one/a.yaml": TRIAGE}, {"workflows": ["one = PACKAGE:one", "two = PACKAGE:one"]})
-    assert found(tmp_path, "strands-flow-triage/a").name == "a"
+    assert found(tmp_path, "strands-flow-your-triage/a").name == "a"
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "fix"),
     [
-        ("strands-flow-triag/triage", "workflow", "strands run strands-flow-triage/triage"),
-        ("strands-flow-triage/triaeg", "workflow", "strands run strands-flow-triage/triage"),
-        ("strands-flow-triage/reader", "workflow", "strands atomic run strands-flow-triage/reader"),
-        ("strands-flow-triage/tine", "skill", "package:strands-flow-triage/tone"),
-        ("strands-flow-triage/zzzz", "agent", "reader"),
+        ("strands-flow-triag/triage", "workflow", "strands run strands-flow-your-triage/triage"),
+        ("strands-flow-your-triage/triaeg", "workflow", "strands run strands-flow-your-triage/triage"),
+        ("strands-flow-your-triage/reader", "workflow", "strands atomic run strands-flow-your-triage/reader"),
+        ("strands-flow-your-triage/tine", "skill", "package:strands-flow-your-triage/tone"),
+        ("strands-flow-your-triage/zzzz", "agent", "reader"),
     ],
 )
 def test_a_mistyped_name_gets_the_right_one(tmp_path: Path, name: str, kind: str, fix: str) -> None:
@@ -150,7 +150,7 @@ def test_a_mistyped_name_gets_the_right_one(tmp_path: Path, name: str, kind: str
 
 
 def test_only_two_plain_words_with_a_slash_are_such_a_name() -> None:
-    assert is_packaged_name("strands-flow-triage/triage")
+    assert is_packaged_name("strands-flow-your-triage/triage")
     for path in ("triage", "./a/b", "a/b/c", "/a/b", "a/b.yaml", "a/", "/b", "a/..", "~/b", "a b/c", "a/b\n", "-", ""):
         assert not is_packaged_name(path), path
 
@@ -163,7 +163,7 @@ def test_a_folder_with_ten_thousand_files_is_cut_off_with_a_warning(tmp_path: Pa
     files, findings = files_in(folder)
     assert len(files) <= 1_000
     assert [(finding.code, finding.severity) for finding in findings] == [(BAD_PACKAGED, "warning")]
-    assert found(tmp_path, "strands-flow-triage/triage").name == "triage"
+    assert found(tmp_path, "strands-flow-your-triage/triage").name == "triage"
 
 
 def test_an_undecodable_file_of_entry_points_is_a_finding_and_hides_no_other(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from strands_cli.planning.watch import workspace_of
 from tests.packaged import RECORDING, SKILL, TRIAGE, make_packaged, make_triage
 from tests.yaml_texts import read_yaml, write_yaml
 
-REF = "strands-flow-triage/triage"
+REF = "strands-flow-your-triage/triage"
 
 
 def changed(**sections: Any) -> str:
@@ -49,7 +49,7 @@ def test_a_packaged_workflow_is_planned_and_run_by_its_name(site: Path) -> None:
 
 def test_a_path_of_that_name_wins_and_a_dot_always_means_a_path(site: Path) -> None:
     make_triage(site)
-    own = Path("strands-flow-triage")
+    own = Path("strands-flow-your-triage")
     own.mkdir()
     (own / "triage").write_text(changed(name="mine"))
     assert app.load(REF).document.file == REF
@@ -63,7 +63,7 @@ def test_a_path_of_that_name_wins_and_a_dot_always_means_a_path(site: Path) -> N
 def test_a_name_that_nothing_has_is_a_usage_error_and_a_mistyped_path_stays_one(site: Path) -> None:
     make_triage(site)
     Path("flows").mkdir()
-    for name, code in (("flows/report", "file-unreadable"), ("strands-flow-triage/x", "unknown-packaged")):
+    for name, code in (("flows/report", "file-unreadable"), ("strands-flow-your-triage/x", "unknown-packaged")):
         with pytest.raises(UsageError) as raised:
             app.load(name)
         assert [finding.code for finding in raised.value.findings] == [code]
@@ -108,8 +108,8 @@ def test_a_workflow_of_a_project_names_packaged_agents_skills_and_workflows(site
     reader = "prompt: Read.\noutput_schema: schema.json\n"
     make_triage(site, **{"agents/reader.yaml": reader, "agents/schema.json": '{"type": "object"}'})
     sections = {
-        "agents": {"sorter": {"$ref": "package:strands-flow-triage/reader"}},
-        "skills": [{"id": "tone", "path": "package:strands-flow-triage/tone"}],
+        "agents": {"sorter": {"$ref": "package:strands-flow-your-triage/reader"}},
+        "skills": [{"id": "tone", "path": "package:strands-flow-your-triage/tone"}],
         "tools": {"python": [f"workflow:package:{REF}"]},
     }
     Path("own.yaml").write_text(changed(**sections))
@@ -125,7 +125,7 @@ def test_a_workflow_of_a_project_names_packaged_agents_skills_and_workflows(site
 @pytest.mark.parametrize(
     ("section", "pointer"),
     [
-        ({"agents": {"sorter": {"$ref": "package:strands-flow-triage/raeder"}}}, "/agents/sorter/$ref"),
+        ({"agents": {"sorter": {"$ref": "package:strands-flow-your-triage/raeder"}}}, "/agents/sorter/$ref"),
         ({"skills": [{"id": "tone", "path": "package:strands-flow-triag/tone"}]}, "/skills/0/path"),
     ],
 )
@@ -135,13 +135,13 @@ def test_a_mistyped_reference_is_a_finding_with_its_place(site: Path, section: d
     (finding,) = [one for one in app.load("own.yaml").findings if one.code == "unknown-packaged"]
     assert finding.where is not None
     assert finding.where.pointer == pointer
-    assert "strands-flow-triage/" in str(finding.fix)
+    assert "strands-flow-your-triage/" in str(finding.fix)
 
 
 def test_a_packaged_agent_does_not_read_the_folder_of_the_workflow_that_names_it(site: Path) -> None:
     make_triage(site, **{"agents/reader.yaml": "prompt: Read.\noutput_schema: private.json\n"})
     Path("private.json").write_text('{"type": "string", "const": "private"}')
-    Path("own.yaml").write_text(changed(agents={"sorter": {"$ref": "package:strands-flow-triage/reader"}}))
+    Path("own.yaml").write_text(changed(agents={"sorter": {"$ref": "package:strands-flow-your-triage/reader"}}))
     loaded = app.load("own.yaml")
     assert "file-unreadable" in [finding.code for finding in loaded.findings]
     assert loaded.spec is not None
@@ -279,7 +279,7 @@ def test_one_answer_holds_in_every_folder_and_for_one_package(
     assert trust_of("strands-flow-other/triage").standing == "unanswered"
 
 
-@pytest.mark.parametrize("pattern", [REF, "strands-flow-triage/*"])
+@pytest.mark.parametrize("pattern", [REF, "strands-flow-your-triage/*"])
 def test_a_rule_names_a_package(site: Path, tmp_path: Path, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "any-secret-value")
     make_triage(site, **{"flows/triage.yaml": changed(**USING)})
@@ -351,8 +351,8 @@ def test_what_a_workflow_uses_more_than_when_it_was_locked_is_asked_about(
 
 def test_a_stored_run_is_resumed_when_the_package_is_gone(site: Path) -> None:
     sections = {
-        "agents": {"sorter": {"$ref": "package:strands-flow-triage/reader"}},
-        "skills": [{"id": "tone", "path": "package:strands-flow-triage/tone"}],
+        "agents": {"sorter": {"$ref": "package:strands-flow-your-triage/reader"}},
+        "skills": [{"id": "tone", "path": "package:strands-flow-your-triage/tone"}],
     }
     package = make_triage(
         site,
@@ -365,7 +365,7 @@ def test_a_stored_run_is_resumed_when_the_package_is_gone(site: Path) -> None:
         Workflow.from_file(REF).run({"report": "It burns."})
     run_id = raised.value.run_id
     shutil.rmtree(package)
-    shutil.rmtree(site / "strands_flow_triage-1.0.dist-info")
+    shutil.rmtree(site / "strands_flow_your_triage-1.0.dist-info")
     journal = app.open_run(run_id, hold=False)
     try:
         plan, _ = app.plan_resume(journal, {})

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.wheels
 
 FLOW = """\
 [strands_cli.workflows]
-triage = strands_flow_triage:workflows
+triage = strands_flow_your_triage:workflows
 [strands_cli.agents]
-sorter = strands_flow_triage:agents
+sorter = strands_flow_your_triage:agents
 [strands_cli.skills]
-all = strands_flow_triage:skills
+all = strands_flow_your_triage:skills
 [strands_cli.hooks]
-notes = strands_flow_triage.hooks
+notes = strands_flow_your_triage.hooks
 """
 
 
@@ -42,13 +42,13 @@ def wheelhouse(tmp_path: Path) -> Path:
     tool_wheel(folder, "shout", "1.10")
     tool_wheel(folder, "shout", "1.9")
     files = {
-        "strands_flow_triage/__init__.py": "raise SystemExit('imported')\n",
-        "strands_flow_triage/workflows/triage.yaml": "version: 1\n",
-        "strands_flow_triage/workflows/second.yml": "version: 1\n",
-        "strands_flow_triage/agents/sorter.yaml": "x: 1\n",
-        "strands_flow_triage/skills/tone/SKILL.md": "---\nname: tone\n---\n",
+        "strands_flow_your_triage/__init__.py": "raise SystemExit('imported')\n",
+        "strands_flow_your_triage/workflows/triage.yaml": "version: 1\n",
+        "strands_flow_your_triage/workflows/second.yml": "version: 1\n",
+        "strands_flow_your_triage/agents/sorter.yaml": "x: 1\n",
+        "strands_flow_your_triage/skills/tone/SKILL.md": "---\nname: tone\n---\n",
     }
-    make_wheel(folder, "strands-flow-triage", "0.2", FLOW, files)
+    make_wheel(folder, "strands-flow-your-triage", "0.2", FLOW, files)
     make_wheel(folder, "plainlib", "3.0", files={"plainlib.py": ""})
     make_wheel(folder, "strands-hubspot", "0.1", files={"strands_hubspot.py": ""}, requires=["strands-agents>=1"])
     return folder
@@ -76,8 +76,8 @@ def test_a_release_has_its_tools_its_check_and_the_digest_of_its_wheel(wheelhous
 def test_workflows_agents_skills_and_hooks_are_listed_without_an_import(wheelhouse: Path, tmp_path: Path) -> None:
     built(wheelhouse, tmp_path / "site")
     document = document_of(tmp_path / "site")
-    flow = next(one for one in document["releases"] if one["name"] == "strands-flow-triage")
-    folder = "strands_flow_triage:workflows"
+    flow = next(one for one in document["releases"] if one["name"] == "strands-flow-your-triage")
+    folder = "strands_flow_your_triage:workflows"
     assert flow["workflows"] == [{"name": "triage", "folder": folder, "files": ["second", "triage"]}]
     assert flow["agents"][0]["files"] == ["sorter"]
     assert flow["skills"][0]["files"] == ["tone"]
@@ -85,7 +85,7 @@ def test_workflows_agents_skills_and_hooks_are_listed_without_an_import(wheelhou
     assert [one["name"] for one in document["libraries"]] == ["plainlib"]
     hubspot = next(one for one in document["releases"] if one["name"] == "strands-hubspot")
     assert (hubspot["adopt"], hubspot["tools"]) == (True, [])
-    assert not {"strands_flow_triage", "strands_tool_shout"} & set(sys.modules)
+    assert not {"strands_flow_your_triage", "strands_tool_shout"} & set(sys.modules)
 
 
 def test_the_newest_version_is_first_by_number_not_by_letters(wheelhouse: Path, tmp_path: Path) -> None:

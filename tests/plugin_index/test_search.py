@@ -33,7 +33,7 @@ def index(tmp_path: Path) -> Path:
         tmp_path / "site",
         {"name": "strands-tool-shout", "tools": [a_tool("shout", "Make a text loud.")], "versions": ["1.2", "1.0"]},
         {"name": "strands-tool-weather", "tools": [a_tool("forecast", 'Tells the "weather" of Köln.')]},
-        {"name": "strands-flow-triage", "summary": "Sort mail.", "workflows": ["triage"], "skills": ["tone"]},
+        {"name": "strands-flow-your-triage", "summary": "Sort mail.", "workflows": ["triage"], "skills": ["tone"]},
     )
 
 
@@ -46,14 +46,14 @@ def index(tmp_path: Path) -> Path:
         (("köln",), ["strands-tool-weather"]),
         (("KÖLN",), ["strands-tool-weather"]),
         (('"weather"',), ["strands-tool-weather"]),
-        (("triage",), ["strands-flow-triage"]),
-        (("mail",), ["strands-flow-triage"]),
-        (("tone",), ["strands-flow-triage"]),
+        (("triage",), ["strands-flow-your-triage"]),
+        (("mail",), ["strands-flow-your-triage"]),
+        (("tone",), ["strands-flow-your-triage"]),
         (("permissions",), []),
         (("tools",), []),
-        ((" ", ""), ["strands-tool-shout", "strands-tool-weather", "strands-flow-triage"]),
+        ((" ", ""), ["strands-tool-shout", "strands-tool-weather", "strands-flow-your-triage"]),
         (("\\",), []),
-        (("\n",), ["strands-tool-shout", "strands-tool-weather", "strands-flow-triage"]),
+        (("\n",), ["strands-tool-shout", "strands-tool-weather", "strands-flow-your-triage"]),
     ],
 )
 def test_every_word_is_in_what_a_person_reads(words: tuple[str, ...], names: list[str], index: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_owner_of_a_tool_has_a_tool_of_exactly_that_name(index: Path) -> Non
     raw = (index / SEARCHED).read_bytes()
     assert [one.name for one in owners_of(raw, "forecast", "f")] == ["strands-tool-weather"]
     assert [*owners_of(raw, "fore", "f"), *owners_of(raw, "strands-tool-weather", "f")] == []
-    assert find_release_line(raw, "strands-flow-triage", "f") is not None
+    assert find_release_line(raw, "strands-flow-your-triage", "f") is not None
     assert find_release_line(raw, "forecast", "f") is None
 
 

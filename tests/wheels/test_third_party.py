@@ -15,7 +15,7 @@ from tests.wheels.clean import CLONE, UV, Clean, build, make_clean
 
 pytestmark = pytest.mark.wheels
 
-UNITS = CLONE / "examples" / "plugins" / "strands-tool-units"
+UNITS = CLONE / "examples" / "plugins" / "strands-tool-your-units"
 OLD, NEW = "Convert an amount from one unit to another of the same kind", "Convert amounts, and say nothing of rounding"
 WORKFLOW = """\
 version: 1
@@ -50,7 +50,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     root = tmp_path_factory.mktemp("units")
     later = root / "later" / UNITS.name
     shutil.copytree(UNITS, later, ignore=shutil.ignore_patterns("__pycache__"))
-    package = later / "src" / "strands_tool_units"
+    package = later / "src" / "strands_tool_your_units"
     changes = [("__init__.py", '"0.1.0"', '"0.2.0"'), ("units.py", OLD, NEW), ("strands_tools.json", OLD, NEW)]
     for name, old, new in changes:
         text = (package / name).read_text(encoding="utf-8")
@@ -89,8 +89,8 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     # The name in a workflow does not say what to install; while policy denies the distribution, it is not installed.
     missing = strands(operator, "run", "trip.yaml", code=3)
     assert "unknown-tool" in missing
-    assert "pip install strands-tool-units" not in missing
-    policy.write_text('version: 1\nrules:\n  - {deny: "*", distribution: strands-tool-units, reason: ask Ada}\n')
+    assert "pip install strands-tool-your-units" not in missing
+    policy.write_text('version: 1\nrules:\n  - {deny: "*", distribution: strands-tool-your-units, reason: ask Ada}\n')
     assert "ask Ada" in strands(operator, "plugin", "install", first, "--yes", code=21)
 
     # Shown first, and nothing happens unless somebody says yes.
@@ -99,12 +99,12 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     assert "tool units.convert: Convert an amount" in said
     assert "tool units.define_unit: " in said
     assert "--yes" in said
-    assert "strands-tool-units" not in strands(operator, "plugin", "list")
-    assert "installed strands-tool-units 0.1.0" in strands(operator, "plugin", "install", first, "--yes")
+    assert "strands-tool-your-units" not in strands(operator, "plugin", "list")
+    assert "installed strands-tool-your-units 0.1.0" in strands(operator, "plugin", "install", first, "--yes")
     listed = json.loads(operator.run("strands", "plugin", "list", "--json").stdout)["plugins"]
-    assert [one["sources"] for one in listed if one["name"] == "strands-tool-units"] == [["archive"]]
+    assert [one["sources"] for one in listed if one["name"] == "strands-tool-your-units"] == [["archive"]]
     assert "units" in strands(operator, "list-tools")
-    assert "as they were installed" in strands(operator, "plugin", "verify", "strands-tool-units")
+    assert "as they were installed" in strands(operator, "plugin", "verify", "strands-tool-your-units")
     answer = strands(
         operator, "tools", "run", "native:units.convert", "--input", '{"amount": 26.2, "source": "mi", "target": "km"}'
     )
@@ -117,7 +117,7 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     strands(operator, "lock")
     named = ("trip.yaml", "--policy", "strands-policy.yaml")
     waits = strands(operator, "run", "trip.yaml", code=19)
-    assert "/approval  Allow guide to call define_unit of strands-tool-units?" in waits, (
+    assert "/approval  Allow guide to call define_unit of strands-tool-your-units?" in waits, (
         "a file that nobody named allows nothing"
     )
     assert "--allow define_unit" in waits
@@ -125,32 +125,32 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     assert "620.2088 m" in strands(operator, "run", *named, "--locked")
 
     # One byte more: the lock refuses it, and `verify` names the file.
-    code = operator.site / "strands_tool_units" / "scale.py"
+    code = operator.site / "strands_tool_your_units" / "scale.py"
     sound = code.read_bytes()
     code.write_bytes(sound + b"#")
     assert "scale.py" in strands(operator, "run", "trip.yaml", code=21)
-    assert "scale.py" in strands(operator, "plugin", "verify", "strands-tool-units", code=3)
+    assert "scale.py" in strands(operator, "plugin", "verify", "strands-tool-your-units", code=3)
     code.write_bytes(sound)
     strands(operator, "run", *named)
 
     # A later version says in advance what its tools would tell a model; the lock refuses it until that was read.
     said = strands(operator, "plugin", "upgrade", second, code=2)
-    assert "changes: 'units.convert' of strands-tool-units: description was" in said
+    assert "changes: 'units.convert' of strands-tool-your-units: description was" in said
     assert NEW[:20] in said
-    assert "strands lock --update strands-tool-units" in strands(operator, "plugin", "upgrade", second, "--yes")
+    assert "strands lock --update strands-tool-your-units" in strands(operator, "plugin", "upgrade", second, "--yes")
     refused = strands(operator, "run", "trip.yaml", code=21)
     assert "is version 0.2.0, locked is 0.1.0" in refused
     assert NEW[:20] in refused
-    strands(operator, "lock", "--update", "strands-tool-units")
+    strands(operator, "lock", "--update", "strands-tool-your-units")
     assert "620.2088 m" in strands(operator, "run", *named)
 
     # Gone: the command named before what needs it, and a run names afterwards how to get it back.
-    said = strands(operator, "plugin", "uninstall", "strands-tool-units", "--yes")
+    said = strands(operator, "plugin", "uninstall", "strands-tool-your-units", "--yes")
     assert "trip.yaml uses convert, define_unit, list_units" in said
     gone = strands(operator, "run", "trip.yaml", code=3)
-    assert "strands-tool-units 0.2.0" in gone
+    assert "strands-tool-your-units 0.2.0" in gone
     assert "pip install" not in gone, "a lock may name a stranger's distribution"
-    assert not (operator.site / "strands_tool_units").exists()
+    assert not (operator.site / "strands_tool_your_units").exists()
 
 
 def test_its_own_tests_pass_against_the_wheel(versions: tuple[Path, Path], tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from tests.wheels.clean import CLONE, UV, Clean, build, make_clean
 pytestmark = pytest.mark.wheels
 
 EXAMPLES = CLONE / "examples" / "packages"
-TRIAGE, MINUTES = "strands-flow-triage", "strands-flow-minutes"
-FILE = "strands_flow_triage/workflows/triage.yaml"
+TRIAGE, MINUTES = "strands-flow-your-triage", "strands-flow-your-minutes"
+FILE = "strands_flow_your_triage/workflows/triage.yaml"
 
 
 def built(place: Path, target: Path) -> Path:
@@ -32,7 +32,7 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("flows")
     later = root / "later" / TRIAGE
     shutil.copytree(EXAMPLES / TRIAGE, later, ignore=shutil.ignore_patterns("__pycache__"))
-    package = later / "src" / "strands_flow_triage"
+    package = later / "src" / "strands_flow_your_triage"
     for name, old, new in [
         ("__init__.py", '"0.1.0"', '"0.2.0"'),
         ("workflows/triage.yaml", "in two sentences", "in three sentences"),
@@ -88,7 +88,7 @@ def test_packages_are_installed_checked_run_upgraded_and_uninstalled(operator: C
     }
 
     # They run by their names, from their recordings, and write to the caller's folder alone.
-    assert "strands-flow-triage/triage" in strands(operator, "list-workflows")
+    assert "strands-flow-your-triage/triage" in strands(operator, "list-workflows")
     assert "We are sorry" in strands(operator, "run", f"{TRIAGE}/triage", "--quiet")
     assert "Decided: " in strands(operator, "run", f"{MINUTES}/minutes", "--quiet")
     assert (operator.folder / "artifacts" / "minutes.md").is_file()
@@ -98,7 +98,8 @@ def test_packages_are_installed_checked_run_upgraded_and_uninstalled(operator: C
 
     said = strands(operator, "plugin", "upgrade", str(flows["later"]), code=2)
     assert f"changes: {FILE} of {TRIAGE}: /agents/writer/prompt was" in said
-    assert "installed strands-flow-triage 0.2.0" in strands(operator, "plugin", "upgrade", str(flows["later"]), "--yes")
+    upgraded = strands(operator, "plugin", "upgrade", str(flows["later"]), "--yes")
+    assert "installed strands-flow-your-triage 0.2.0" in upgraded
     refused = strands(operator, "run", f"{TRIAGE}/triage", code=21)
     assert "is version 0.2.0, locked is 0.1.0" in refused
     assert f"{FILE} of {TRIAGE}: /agents/writer/prompt was" in refused
@@ -109,7 +110,7 @@ def test_packages_are_installed_checked_run_upgraded_and_uninstalled(operator: C
     assert not list(operator.site.glob("strands_flow_*"))
 
 
-@pytest.mark.parametrize("name", ["../../../slipped.yaml", "strands_flow_triage/workflows/../../../slipped.yaml"])
+@pytest.mark.parametrize("name", ["../../../slipped.yaml", "strands_flow_your_triage/workflows/../../../slipped.yaml"])
 def test_a_wheel_with_a_file_that_leaves_it_is_not_installed(
     name: str, operator: Clean, flows: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -126,15 +127,15 @@ def test_a_link_in_a_wheel_is_a_file_with_a_path_when_it_is_installed(
     operator: Clean, flows: dict[str, Path], tmp_path: Path
 ) -> None:
     evil = tmp_path / flows[TRIAGE].name
-    link = zipfile.ZipInfo("strands_flow_triage/workflows/passwd.yaml")
+    link = zipfile.ZipInfo("strands_flow_your_triage/workflows/passwd.yaml")
     link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(flows[TRIAGE]) as sound, zipfile.ZipFile(evil, "w") as archive:
         for member in sound.infolist():
             raw = sound.read(member)
-            row = b"strands_flow_triage/workflows/passwd.yaml,,\n" if member.filename.endswith("RECORD") else b""
+            row = b"strands_flow_your_triage/workflows/passwd.yaml,,\n" if member.filename.endswith("RECORD") else b""
             archive.writestr(member, raw + row)
         archive.writestr(link, "/etc/passwd")
     strands(operator, "plugin", "install", str(evil), "--yes")
-    placed = operator.site / "strands_flow_triage" / "workflows" / "passwd.yaml"
+    placed = operator.site / "strands_flow_your_triage" / "workflows" / "passwd.yaml"
     assert not placed.is_symlink()
     strands(operator, "plugin", "uninstall", TRIAGE, "--yes")

@@ -38,7 +38,7 @@ def outcomes(document: Any) -> list[tuple[str, str]]:
     return [(one["of"], one["status"]) for one in document["tests"]]
 
 
-@pytest.mark.parametrize(("name", "passed"), [("strands-flow-triage", 3), ("strands-flow-minutes", 1)])
+@pytest.mark.parametrize(("name", "passed"), [("strands-flow-your-triage", 3), ("strands-flow-your-minutes", 1)])
 def test_the_examples_pass_their_tests(check: Any, name: str, passed: int) -> None:
     document = check(EXAMPLES / name, "--strict")
     assert [one["status"] for one in document["tests"]] == ["passed"] * passed

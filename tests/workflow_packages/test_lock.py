@@ -17,7 +17,7 @@ from strands_cli.lock.format import Lock, LockedDistribution, read_lock, render_
 from tests.lock.kit import write_record
 from tests.workflow_packages.kit import EXAMPLES
 
-TRIAGE, MINUTES = "strands_flow_triage", "strands_flow_minutes"
+TRIAGE, MINUTES = "strands_flow_your_triage", "strands_flow_your_minutes"
 FILE = f"{TRIAGE}/workflows/triage.yaml"
 POINTS = {
     TRIAGE: "[strands_cli.workflows]\ntriage = {0}:workflows\n[strands_cli.agents]\nsorter = {0}:workflows\n",
@@ -76,7 +76,7 @@ def test_every_file_has_its_digest_and_what_the_yaml_files_say_is_there(site: Pa
 
 
 def test_it_is_written_and_read_back(site: Path, tmp_path: Path) -> None:
-    lock = Lock({"strands-flow-triage": locked(site)})
+    lock = Lock({"strands-flow-your-triage": locked(site)})
     file = tmp_path / "strands.lock"
     file.write_text(render_lock(lock), encoding="utf-8")
     assert read_lock(file) == lock
@@ -133,7 +133,7 @@ def test_one_changed_byte_behind_the_back_of_the_installer_is_a_difference(site:
 )
 def test_what_may_be_a_secret_is_not_stored(site: Path, line: str, is_shown: bool) -> None:
     (site / FILE).write_text(f"pattern: {{}}\nagents: {{}}\nmore:\n  {line}\n", encoding="utf-8")
-    text = render_lock(Lock({"strands-flow-triage": locked(site)}))
+    text = render_lock(Lock({"strands-flow-your-triage": locked(site)}))
     value = line.partition(": ")[2]
     assert (value in text) is is_shown
     assert ("may be a credential" in text) is not is_shown
@@ -184,7 +184,7 @@ def test_a_packaged_workflow_is_locked_in_the_folder_where_it_is_run(
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.syspath_prepend(str(site))
-    name = "strands-flow-triage/triage"
+    name = "strands-flow-your-triage/triage"
     assert "1 distribution, 1 workflow" in strands("lock", name)
     assert "nothing differs" in strands("lock", "--check")
     assert "up to date" in strands("lock"), "the lock itself says that it is run here"
@@ -195,16 +195,16 @@ def test_a_packaged_workflow_is_locked_in_the_folder_where_it_is_run(
     record(site, TRIAGE)
     refused = strands("plan", name, code=21)
     assert "0.2.0" in refused
-    assert f"{FILE} of strands-flow-triage: /agents/writer/prompt was" in refused
+    assert f"{FILE} of strands-flow-your-triage: /agents/writer/prompt was" in refused
     differences = json.loads(strands("lock", "--check", "--json", code=21).partition("\n")[0])["differences"]
     assert [one["field"] for one in differences if one["file"] == FILE] == ["/agents/writer/prompt"]
-    strands("lock", "--update", "strands-flow-triage")
+    strands("lock", "--update", "strands-flow-your-triage")
     strands("plan", name)
 
     install(site, MINUTES)
-    other = "strands-flow-minutes/minutes"
+    other = "strands-flow-your-minutes/minutes"
     fix = strands("plan", other, code=21).partition("strands lock ")[2].split("\n")[0]
-    assert fix.split() == [other, "--update", "strands-flow-minutes"]
+    assert fix.split() == [other, "--update", "strands-flow-your-minutes"]
     strands("lock", *fix.split())
     strands("plan", other)
     assert "nothing differs" in strands("lock", "--check")
@@ -218,7 +218,7 @@ def test_the_package_of_an_agent_that_is_named_is_locked(
     step = "{agent: sorter, input: Where is my honey?}"
     text = (
         "version: 1\nname: use\nruntime: {provider: replay, recording: use.recording.yaml}\n"
-        "agents: {sorter: {$ref: package:strands-flow-triage/sorter}}\n"
+        "agents: {sorter: {$ref: package:strands-flow-your-triage/sorter}}\n"
         f"pattern: {{type: chain, config: {{steps: [{step}]}}}}\n"
     )
     (tmp_path / "use.yaml").write_text(text, encoding="utf-8")

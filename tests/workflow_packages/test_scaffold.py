@@ -66,6 +66,6 @@ def test_a_name_that_cannot_be_one_is_refused_with_one_that_can(typed: str) -> N
     assert name_flow(words[words.index("new") + 1])
 
 
-@pytest.mark.parametrize("name", ["strands-flow-triage", "strands-flow-minutes"])
+@pytest.mark.parametrize("name", ["strands-flow-your-triage", "strands-flow-your-minutes"])
 def test_the_example_packages_have_nothing_to_find_fault_with(name: str) -> None:
     assert found_in(EXAMPLES / name) == []

@@ -258,7 +258,7 @@ def test_no_process_outlives_its_call(brief) -> None:
     for pattern in ("a.", "(", "(a+)+$"):
         brief.grep(pattern, "docs/a.txt")
     assert children() == before
-    assert not [thread for thread in threading.enumerate() if thread.name == "strands-tool-files-pattern"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "strands_tool_files: pattern"]
 
 
 @pytest.mark.parametrize(

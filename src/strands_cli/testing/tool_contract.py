@@ -286,7 +286,7 @@ class ToolContract:
     def test_a_plain_agent_can_call_it(self) -> Iterator[str]:
         """`Agent(tools=[...])` of the SDK takes it and makes the same call, with nothing of strands-cli in the state.
 
-        If it fails: give the module of a `TOOL_SPEC` the name of its function (`strands_tool_foo/foo.py`), write one
+        If it fails: give the module of a `TOOL_SPEC` the name of its function (`strands_tool_yours/foo.py`), write one
         that streams as a `@tool` function, and work without `strands_cli` in the keywords: read it with `.get()`.
         """
         self._named()

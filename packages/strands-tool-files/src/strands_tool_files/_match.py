@@ -49,7 +49,7 @@ class PatternMatcher:
         self._why: ToolError | None = None
         self._is_closed = threading.Event()
         self._process = _start_child()
-        self._watcher = threading.Thread(target=self._watch, name="strands-tool-files-pattern", daemon=True)
+        self._watcher = threading.Thread(target=self._watch, name="strands_tool_files: pattern", daemon=True)
         self._watcher.start()
         try:
             self._require_pattern(("i" if ignore_case else "-") + pattern)

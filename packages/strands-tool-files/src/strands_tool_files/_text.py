@@ -37,7 +37,7 @@ _MAGIC = {
 _ASCII = bytes(range(32, 127))
 # A lone surrogate comes out of no decoder, so it marks exactly the places where bytes did not fit.
 MARK = "\udfff"
-HANDLER = "strands-tool-files-mark"
+HANDLER = "strands_tool_files.mark"
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:

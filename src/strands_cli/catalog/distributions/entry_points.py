@@ -44,7 +44,7 @@ class Distribution:
     """An installed distribution that declares tools.
 
     Attributes:
-        name: Normalised as in PEP 503 (`strands-tool-foo`).
+        name: Normalised as in PEP 503 (`strands-tool-yours`).
         version: The installed version; None if its record does not state one.
         directory: The entry of `sys.path` it was found in.
         record: Its `*.dist-info` or `*.egg-info`.

@@ -14,7 +14,7 @@ Rows = list[dict[str, Any]]
 REFERENCES = {
     "foo": "the workflow's own names first, then the installed tools",
     "native:foo@>=1.2,<2": "an installed tool, of a version",
-    "native:strands-tool-foo/foo": "the tool of one distribution",
+    "native:strands-tool-yours/foo": "the tool of one distribution",
     "native:db.query": "one tool of a class, suite or provider",
     "strands_tools.foo": "the installed tool, or else the one of the older collection",
     "package.module:attr": "your own Python, if the allowlist names it",

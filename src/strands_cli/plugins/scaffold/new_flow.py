@@ -24,7 +24,7 @@ class NewFlow:
     """The choices for a new package of a workflow.
 
     Attributes:
-        name: The workflow's name, and that of its file: `word-count`.
+        name: The workflow's name, and that of its file: `your-words`.
         author: The author in its metadata.
         description: What the workflow does, in a sentence.
     """
@@ -35,17 +35,17 @@ class NewFlow:
 
     @property
     def distribution(self) -> str:
-        """What pip installs: `strands-flow-word-count`."""
+        """What pip installs: `strands-flow-your-words`."""
         return f"{PREFIX}{self.name}"
 
     @property
     def package(self) -> str:
-        """What Python would import: `strands_flow_word_count`."""
+        """What Python would import: `strands_flow_your_words`."""
         return self.distribution.replace("-", "_")
 
     @property
     def reference(self) -> str:
-        """What `strands run` takes: `strands-flow-word-count/word-count`."""
+        """What `strands run` takes: `strands-flow-your-words/your-words`."""
         return f"{self.distribution}/{self.name}"
 
     @property
@@ -55,7 +55,7 @@ class NewFlow:
 
 
 def name_flow(text: str) -> str:
-    """Return the workflow's name for `word-count`, `strands-flow-word-count` or `Word_Count`.
+    """Return the workflow's name for `your-words`, `strands-flow-your-words` or `Your_Words`.
 
     Raises:
         UsageError: No workflow of a package can have that name; the fix proposes another.

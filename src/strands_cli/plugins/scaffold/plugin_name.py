@@ -26,12 +26,12 @@ class PluginName:
 
     @property
     def distribution(self) -> str:
-        """What pip installs: `strands-tool-word-count`."""
+        """What pip installs: `strands-tool-your-words`."""
         return f"strands-tool-{self.tool.replace('_', '-').strip('-')}"
 
     @property
     def package(self) -> str:
-        """What Python imports: `strands_tool_word_count`."""
+        """What Python imports: `strands_tool_your_words`."""
         return f"strands_tool_{self.tool}"
 
     @property
@@ -41,7 +41,7 @@ class PluginName:
 
 
 def name_plugin(text: str) -> PluginName:
-    """Return the names for `foo`, `strands-tool-foo` or `Foo-Bar`.
+    """Return the names for `yours`, `strands-tool-yours` or `Your-Words`.
 
     Raises:
         UsageError: No tool could have that name, or it would hide a name of Python; the fix proposes another.

@@ -33,7 +33,7 @@ def admitted(pattern: str, names: tuple[str, ...], distribution: str | None) -> 
 
 
 def meant_distribution(pattern: str) -> str | None:
-    """Return the distribution that a word without one means: `strands-tool-foo` for `foo`; None for a glob."""
+    """Return the distribution that a word without one means: `strands-tool-yours` for `yours`; None for a glob."""
     if _GLOB.search(pattern):
         return None
     path = _PATH.fullmatch(pattern)

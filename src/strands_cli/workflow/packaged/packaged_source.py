@@ -13,7 +13,7 @@ from strands_cli.workflow.yaml import FILE_NOT_READ, FileSnapshot
 if TYPE_CHECKING:
     from strands_cli.catalog.packaged import PackagedFile, PackagedKind
 
-# How a file of a workflow names one: `$ref: package:strands-flow-triage/reader`.
+# How a file of a workflow names one: `$ref: package:strands-flow-your-triage/reader`.
 PACKAGE = "package:"
 
 

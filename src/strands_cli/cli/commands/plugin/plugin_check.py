@@ -32,7 +32,7 @@ def check(
     Nothing is imported without --import, and no tool is called. Workflows, agents and skills are found, validated and
     planned, and their recordings are played in child processes; a test that calls tools needs --import.
 
-    Example: strands plugin check packages/strands-tool-foo --import
+    Example: strands plugin check packages/strands-tool-yours --import
     """
     from strands_cli.plugins.check import check_plugin  # `--help` needs none of it
 

@@ -34,7 +34,7 @@ def manifest(
 
     A literal tool spec is read without an import; a computed one is imported, in a child process.
 
-    Example: strands plugin manifest --check packages/strands-tool-foo
+    Example: strands plugin manifest --check packages/strands-tool-yours
     """
     from strands_cli.plugins.check import check_manifests, make_manifests, read_project, render, write_manifests
 
@@ -61,7 +61,7 @@ def manifest(
 
 
 plugin_app = group(
-    "Make, check, find, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-foo",
+    "Make, check, find, install and verify plugins.\n\nExample: strands plugin check packages/strands-tool-yours",
     {
         "new": new,
         "manifest": manifest,

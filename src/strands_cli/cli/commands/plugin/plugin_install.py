@@ -69,7 +69,7 @@ def install(
 
     It is downloaded and read without an import; exactly the files that were shown, by their hash, are installed.
 
-    Example: strands plugin install ./strands_tool_foo-1.0-py3-none-any.whl
+    Example: strands plugin install ./strands_tool_yours-1.0-py3-none-any.whl
     """
     return _carry_out(what, Chosen(index or (), enable, yes, force), is_upgrade=False, as_json=as_json)
 
@@ -84,7 +84,7 @@ def upgrade(
 ) -> int:
     """Upgrade an installed plugin, after showing how its tools and their permissions change.
 
-    Example: strands plugin upgrade strands-tool-foo
+    Example: strands plugin upgrade strands-tool-yours
     """
     return _carry_out(what, Chosen(index or (), enable, yes, force), is_upgrade=True, as_json=as_json)
 
@@ -336,7 +336,7 @@ def uninstall(
 ) -> int:
     """Uninstall a plugin, after listing the workflows of this folder that name its tools.
 
-    Example: strands plugin uninstall strands-tool-foo
+    Example: strands plugin uninstall strands-tool-yours
     """
     known: dict[str, Any] = {"distribution": name, "version": None, "changed": False, "tools": 0, "used_by": []}
     with json_on_failure(known if as_json else None):

@@ -25,7 +25,7 @@ class Form(enum.StrEnum):
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, such as word_count.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, such as your_words.")],
     form: Annotated[Form, typer.Option(help="A tool's form in Python, or a workflow.")] = Form.module,
     directory: Annotated[Path, typer.Option(metavar="DIR", help="Where the project's directory is made.")] = Path(),
     author: Annotated[str | None, typer.Option(metavar="TEXT", help="The author, for the metadata.")] = None,
@@ -37,7 +37,7 @@ def new(
     A module depends on strands-tool-kit alone; the other forms of a tool depend on the SDK too. With --form workflow it
     is strands-flow-NAME: a workflow, its agent and their recordings, as data that is never imported.
 
-    Example: strands plugin new word_count
+    Example: strands plugin new your_words
     """
     if form is Form.workflow:
         _new_flow(name, directory, author, description, as_json=as_json)

@@ -35,7 +35,7 @@ def enable(
 ) -> None:
     """Switch on the hooks of an installed distribution, in your own policy file.
 
-    Example: strands plugin enable strands-hooks-audit
+    Example: strands plugin enable strands-hooks-yours
     """
     from strands_cli.catalog import discover_catalog
     from strands_cli.plugins.installed import enable_hooks
@@ -47,7 +47,7 @@ def enable(
 def disable(name: Name, as_json: JSON = False) -> None:
     """Switch off the hooks of a distribution, in your own policy file.
 
-    Example: strands plugin disable strands-hooks-audit
+    Example: strands plugin disable strands-hooks-yours
     """
     from strands_cli.catalog import discover_catalog
     from strands_cli.plugins.installed import disable_hooks, require_known

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import pytest
 from strands_cli.testing import Example, ToolContract
 
-from strands_tool_units.units import Units
+from strands_tool_your_units.units import Units
 
 
 class TestUnits(ToolContract):
     """The standard tests: schema, hints, results, errors, manifest, side effects."""
 
-    tool = "strands_tool_units.units:Units"
+    tool = "strands_tool_your_units.units:Units"
     examples: ClassVar[dict[str, list[Any]]] = {
         "convert": [
             Example({"amount": 26.2, "source": "mi", "target": "km"}, expected="42.1648128 km"),

@@ -1,4 +1,4 @@
-"""The workflow, played from its recording: what `strands plugin check` does, and the answer itself."""
+"""The workflow, played from its recording: what `strands plugin check` does, and the file that it writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from strands_cli import Workflow
 
 PROJECT = Path(__file__).parent.parent
-WORKFLOW = PROJECT / "src" / "strands_flow_triage" / "workflows" / "triage.yaml"
+WORKFLOW = PROJECT / "src" / "strands_flow_your_minutes" / "workflows" / "minutes.yaml"
 
 
 def test_the_package_is_sound() -> None:
@@ -18,6 +18,6 @@ def test_the_package_is_sound() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-def test_a_complaint_is_answered(tmp_path: Path) -> None:
-    result = Workflow.from_file(WORKFLOW).run(runs_dir=tmp_path)
-    assert result.response.startswith("We are sorry")
+def test_the_minutes_are_written(tmp_path: Path) -> None:
+    Workflow.from_file(WORKFLOW).run(runs_dir=tmp_path / "runs", out_dir=tmp_path / "out")
+    assert "Decided: " in (tmp_path / "out" / "minutes.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 from strands import tool
 from strands_cli.metadata import tool_metadata
 
-from strands_tool_units.scale import KNOWN, Unit, converted
+from strands_tool_your_units.scale import KNOWN, Unit, converted
 
 _NOTHING = {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []}
 MAX_OWN_UNITS = 100
