@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,6 @@ import pytest
 from strands_cli.catalog import discover_catalog
 from strands_cli.catalog.files import find_package
 from strands_cli.catalog.from_source import tools_in
-from strands_cli.lock import compare_locks, lock_distributions
-from strands_cli.lock.format import Lock, LockedTool
 from tests.distributions import make_distribution
 
 FUNCTION = '''
@@ -150,16 +147,3 @@ def test_the_methods_of_a_class_and_the_tools_of_a_suite_are_known_too(site: Pat
 )
 def test_what_only_loading_shows_is_not_guessed(site: Path, change: tuple[str, str]) -> None:
     assert declared(site, FUNCTION.replace(*change), ":search").input_schema is None
-
-
-def test_a_lock_of_an_earlier_version_holds_though_it_has_no_schema(site: Path) -> None:
-    declared(site, FUNCTION, ":search")
-    catalog = discover_catalog([str(site)])
-    (now,) = lock_distributions(catalog.tools, catalog).values()
-    new = Lock({"declared": now}, {}, {}, {})
-    fields = {name: value for name, value in now.tools["search"].fields.items() if name != "input_schema"}
-    old = Lock({"declared": now._replace(tools={"search": LockedTool.of("search", fields)})}, {}, {}, {})
-    assert json.dumps(now.tools["search"].fields["input_schema"])
-    assert compare_locks(old, new) == []
-    worse = LockedTool.of("search", {**fields, "annotations": {"readOnlyHint": True}})
-    assert compare_locks(Lock({"declared": now._replace(tools={"search": worse})}, {}, {}, {}), new)

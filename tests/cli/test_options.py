@@ -112,6 +112,7 @@ def test_paths_stay_what_they_are_when_the_directory_changes(tmp_path: Path, mon
 
 EARLIER = [
     *("--bypass-tool-consent", "--debug", "--auto-resume", "--no-save-session", "-a", "-r"),
+    *("--resume", "--hitl-response"),
     *("--save-session", "--output-file", "--filter", "--domain", "--capability", "--max-age-days", "--keep-completed"),
 ]
 
@@ -127,7 +128,7 @@ def test_an_option_of_an_earlier_version_is_answered_with_what_to_write_now(
     named = [word.rstrip(":;,") for word in fixes[0].split() if word.startswith("-")]
     known = {
         flag
-        for command in ("run", "runs delete", "runs prune")
+        for command in ("run", "approve", "runs delete", "runs prune")
         for one in options_of(command).values()
         for flag in one.opts
     }

@@ -291,30 +291,7 @@ def test_several_questions_are_listed_and_the_run_goes_on_after_the_last(folder:
     third = folder.strands("resume", run_id(folder))
     assert third.code == 19
     assert offered(third, "approve") == [["approve", run_id(folder), "tasks.c"]]
-    assert folder.strands("run", "--resume", run_id(folder), "--hitl-response", "all right").out == "all right\n"
-
-
-def test_the_older_words_for_resume_do_the_same(folder: Folder, wording: Wording) -> None:
-    folder.workflow([GATE, {**GATE, "prompt": "{{ hitl_response }}?"}])
-    assert folder.strands("run", "flow.yaml").code == 19
-    named = run_id(folder)
-    first = folder.strands("run", "--resume", named, "--hitl-response", "yes")
-    assert (first.code, offered(first, "approve")) == (19, [["approve", named, "steps.1"]])
-    assert "steps.0: yes" in first.err
-    assert folder.strands("sessions", "resume", named).code == 19
-    assert folder.strands("run", "--resume", named).code == 19
-    last = folder.strands("run", "--resume", named, "--hitl-response", "no", "--json")
-    assert (last.code, last.document["response"], last.document["run"]) == (0, "no", named)
-    for words, code, problem in (
-        (["flow.yaml", "--resume", named], 2, "flow.yaml"),
-        (["flow.yaml", "--hitl-response", "x"], 2, "--resume RUN"),
-        (["--resume", named, "--hitl-response", "x"], 2, "strands runs show"),
-        (["--resume", "unheard-of"], 17, "unheard-of"),
-    ):
-        refused = folder.strands("run", *words)
-        assert refused.code == code, refused.err
-        assert problem in refused.err
-        wording(refused.reported)
+    assert folder.strands("approve", run_id(folder), "--answer", "all right").out == "all right\n"
 
 
 def test_a_gate_that_waited_too_long_takes_its_default_at_resume(folder: Folder) -> None:

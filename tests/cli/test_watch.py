@@ -134,7 +134,6 @@ def test_a_changed_tool_is_refused_where_a_lock_is_asked_for(folder: Folder) -> 
         (("tools", "run", "calculator", "--watch", "--json"), 2, "--json"),
         (("tools", "run", "calculatr", "--watch"), 3, "'calculator'"),
         (("run", "-", "--watch"), 2, "--watch"),
-        (("run", "flow.yaml", "--watch", "--resume", "x"), 2, "--resume"),
         (("run", "nothing.yaml", "--watch"), 2, "'nothing.yaml'"),
     ],
 )

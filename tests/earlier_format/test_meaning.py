@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from strands_cli import Workflow, discover_catalog
-from strands_cli.app import load, open_run
+from strands_cli.app import load
 from strands_cli.catalog import Catalog
-from strands_cli.errors import RunRecordError, WaitingForPerson
-from strands_cli.store_place import StorePlace
+from strands_cli.errors import WaitingForPerson
 from strands_cli.workflow.templates import TemplateError, Templates
 from tests.wordings import Wording
 
@@ -27,7 +25,6 @@ READERS = {
     "engine/patterns/parallel.py",
     "engine/patterns/routing.py",
     "engine/run_start/corrected_workflow.py",
-    "engine/run_start/run_facts.py",
     "engine/step_inputs.py",
     "planning/data_flow/authority.py",
     "planning/data_flow/unnamed_secrets.py",
@@ -85,25 +82,6 @@ def _asking(version: str, folder: Path, catalog: Catalog) -> str:
     with pytest.raises(WaitingForPerson):
         Workflow.from_file("asks.yaml").run(runs_dir="runs", catalog=catalog)
     return next(path.name for path in (folder / "runs").iterdir() if path.is_dir())
-
-
-def test_a_run_that_began_before_version_0_had_its_meaning_is_not_continued(
-    folder: Path, catalog: Catalog, wording: Wording
-) -> None:
-    run = _asking("0", folder, catalog)
-    with closing(open_run(run, StorePlace(Path("runs").absolute()))) as journal:
-        assert journal.get("meaning") == "earlier"
-        journal.put(meaning=None)
-    with pytest.raises(RunRecordError) as caught:
-        Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog)
-    wording([caught.value.message, caught.value.fix])
-
-
-def test_a_run_of_version_1_stores_no_meaning(folder: Path, catalog: Catalog) -> None:
-    run = _asking("1", folder, catalog)
-    with closing(open_run(run, StorePlace(Path("runs").absolute()))) as journal:
-        assert journal.get("meaning") is None
-    assert Workflow.resume(run, answer=lambda _: "yes", runs_dir="runs", catalog=catalog).response == "yes"
 
 
 def test_the_error_of_an_input_without_a_value_names_it_and_guesses_no_other(wording: Wording) -> None:

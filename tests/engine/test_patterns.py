@@ -335,7 +335,7 @@ def playing(name: str, site: Path) -> Playing:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_kind_of_step_works_in_the_pattern_and_leaves_these_keys(name: str, tmp_path: Path) -> None:
-    """The keys are compatibility data: a run that an older version began goes on by them."""
+    """The keys are compatibility data: a later version continues runs by them."""
     play = playing(name, tmp_path)
     result = play.run()
     assert play.left() == CASES[name].keys
@@ -544,22 +544,6 @@ def dead_after(key: str, *answers: str, site: Path) -> Playing:
     raise AssertionError(key)
 
 
-@pytest.mark.parametrize(
-    ("key", "asks", "response"), [("router.review", ["router.review#2"], "<b>"), ("routes.a.steps.0", [], "<a>")]
-)
-def test_an_unclear_answer_that_an_older_version_stored_counts_where_its_route_has_begun(
-    key: str, asks: list[str], response: str, tmp_path: Path
-) -> None:
-    play = dead_after(key, "yes", "b", site=tmp_path)
-    stored = play.journal.row("router.review")
-    assert stored is not None
-    output = {**stored.output, "text": "sounds good"}
-    asyncio.run(play.journal.write(dataclasses.replace(stored, output=output)))
-    play.asked = ["router.review"]
-    assert play.run().response == response
-    assert play.asked[1:] == asks
-
-
 STOPPED = """
 type: evaluator_optimizer
 config:
@@ -578,17 +562,6 @@ def test_a_word_at_the_review_takes_the_draft(answer: str, tmp_path: Path) -> No
     assert play.left() == {f"iterations.0.{step}" for step in ("producer", "evaluator", "review")} | {
         f"iterations.0.{step}/model.0" for step in ("producer", "evaluator")
     }
-
-
-def test_a_word_that_an_older_version_took_for_a_wish_does_not_end_a_run_that_went_on(tmp_path: Path) -> None:
-    scores = {f"iterations.{n}.evaluator": say({"score": 95 * n}) for n in range(2)}
-    play = Playing(STOPPED, tmp_path, scores, ["yes"])
-    whole = play.run().response
-    stored = play.journal.row("iterations.0.review")
-    assert stored is not None
-    asyncio.run(play.journal.write(dataclasses.replace(stored, output={**stored.output, "text": "stop"})))
-    assert play.run().response == whole
-    assert "iterations.1.evaluator" in play.left()
 
 
 def test_the_last_draft_counts_when_the_iterations_are_used_up(tmp_path: Path) -> None:
@@ -667,18 +640,6 @@ def test_the_limit_on_tasks_counts_those_of_all_rounds(tmp_path: Path) -> None:
     play.fails(RunFailed)
     assert "workers.2" in play.left()
     assert "workers.3" not in play.left()
-
-
-@pytest.mark.parametrize(("limits", "last"), [("{max_workers: 2}", "<t1>"), ("{}", "<t9>")])
-def test_a_run_of_an_older_version_does_the_tasks_that_it_began_with(
-    limits: str, last: str, tmp_path: Path, wording: Wording
-) -> None:
-    play = Playing(ORCHESTRATOR.replace("LIMITS", limits), tmp_path, tasks_of(12))
-    play.journal.put(plan_digest="d")
-    assert play.run().response == last
-    (warned,) = play.of(RunWarning)
-    if limits == "{}":
-        wording(warned.message)
 
 
 def test_gates_and_steps_know_the_numbers_of_tasks_and_workers(tmp_path: Path) -> None:

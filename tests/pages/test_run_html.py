@@ -8,7 +8,6 @@ import hashlib
 import re
 import shutil
 import sqlite3
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from strands_cli.pages.run_page import RunPage, run_page_of
 from strands_cli.pages.run_parts import run_body, run_html
 from strands_cli.pages.safe_markdown import markdown_html
 from tests.cli.strands import Folder
-from tests.journals_before.cases import FIXTURES
 from tests.pages.parsed import Parsed
 
 GATE = {"type": "hitl", "prompt": "Publish </details><script>alert(1)</script> \u202e it?"}
@@ -129,15 +127,6 @@ def test_rows_that_cannot_be_read_are_shown_as_such(page: RunPage, tmp_path: Pat
     assert parsed.faults == []
     warned = parsed.text.partition("Warnings")[2].partition("Questions")[0]
     assert [key for key in ("steps.0/tool.0.look", "steps.0/model.1") if key not in warned] == []
-
-
-def test_runs_of_an_older_version_have_pages(tmp_path: Path) -> None:
-    with zipfile.ZipFile(FIXTURES / "runs.zip") as archive:
-        archive.extractall(tmp_path)
-    runs = sorted(place.parent for place in tmp_path.rglob("journal.sqlite"))
-    faults = {run.name: Parsed(run_html(page_of(run))).faults for run in runs}
-    assert faults == {run.name: [] for run in runs}
-    assert len(runs) > 3
 
 
 def test_a_body_links_to_whole_effects_where_it_does_not_have_them(page: RunPage) -> None:

@@ -135,23 +135,17 @@ def test_a_run_that_fails_again_can_be_continued_as_often_as_a_person_likes(tmp_
 
 
 TEXT = {"contentBlockDelta": {"delta": {"text": "The first half, "}}}
-# What version 0.1.0 recorded as done.
-OLD: dict[str, list[Any]] = {
+# Answers that a process stored as done, and ended before it stored that their step could not use them.
+STORED: dict[str, list[Any]] = {
     "empty": [{"messageStart": {"role": "assistant"}}, {"messageStop": {"stopReason": "end_turn"}}],
-    "cut": [
-        {"messageStart": {"role": "assistant"}},
-        {"contentBlockStart": {"start": {}}},
-        TEXT,
-        {"messageStop": {"stopReason": "end_turn"}},
-    ],
     "without an end": [{"messageStart": {"role": "assistant"}}, TEXT],
     "too long": [TEXT, {"contentBlockStop": {}}, {"messageStop": {"stopReason": "max_tokens"}}],
     "withheld": [{"messageStop": {"stopReason": "content_filtered"}}],
 }
 
 
-@pytest.mark.parametrize("events", OLD.values(), ids=OLD)
-def test_a_run_of_an_older_version_that_could_never_continue_does(events: list[Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("events", STORED.values(), ids=STORED)
+def test_an_answer_of_no_use_is_asked_for_again_though_it_is_stored(events: list[Any], tmp_path: Path) -> None:
     with ModelServer(lambda request: Turn("")) as server:
         plan = plan_in(tmp_path, ASK, server.url, retries=0)
         with pytest.raises(RunFailed):
@@ -159,8 +153,8 @@ def test_a_run_of_an_older_version_that_could_never_continue_does(events: list[A
         journal = journal_in(tmp_path)
         row = journal.row("steps.0/model.0")
         assert row is not None
-        old = replace(row, status="done", output={"events": events, "model_state": {}}, detail={"request": "first"})
-        asyncio.run(journal.write(old))
+        done = replace(row, status="done", output={"events": events, "model_state": {}}, detail={"request": "first"})
+        asyncio.run(journal.write(done))
         journal.close()
         server.script = lambda request: Turn("well")
         result = run_in(tmp_path, plan)
@@ -168,7 +162,7 @@ def test_a_run_of_an_older_version_that_could_never_continue_does(events: list[A
     assert rows_in(tmp_path)["steps.0/model.0"].attempt == 2
 
 
-def test_an_old_run_whose_answer_had_another_form_continues_too(tmp_path: Path) -> None:
+def test_an_answer_of_another_form_is_asked_for_again_though_it_is_stored(tmp_path: Path) -> None:
     with ModelServer(lambda request: Turn("begun" if last_text(request) == "first" else "no label")) as server:
         plan = plan_in(tmp_path, SORT, server.url, agents=FORMED, retries=0)
         with pytest.raises(InvalidAnswer):

@@ -293,13 +293,3 @@ def differences_with_the_lock(site: Path) -> list[str | None]:
 def test_a_comparison_of_whole_locks_finds_what_is_required_now_and_was_not(requiring: Path) -> None:
     require(requiring, "the-guard", "unrelated")
     assert differences_with_the_lock(requiring) == ["requires/the-guard", "requires/unrelated"]
-
-
-def test_a_lock_that_says_nothing_of_requirements_is_read_as_before(requiring: Path) -> None:
-    file = requiring.parent / "strands.lock"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(re.sub(r"\[distribution\.requires\]\n(.+\n)+", "", text), encoding="utf-8")
-    assert file.read_text(encoding="utf-8") != text
-    swap(requiring, "deep", "2.0")
-    assert errors(requiring) == []
-    assert differences_with_the_lock(requiring) == []

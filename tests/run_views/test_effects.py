@@ -98,8 +98,7 @@ def watched(journal: SqliteJournal) -> Iterator[Watched]:
 @pytest.mark.parametrize("key", [row.key for row in ROWS[3:] if row.kind != "step"])
 def test_no_other_row_is_read(watched: Watched, key: str) -> None:
     assert effect_of(watched, key).key == key
-    # The arguments of a call of an older version are in the turns of its step.
-    assert watched.read == [key, *(["steps.0/model.0"] if key.startswith("steps.0/tool") else [])]
+    assert watched.read == [key]
 
 
 def test_a_step_has_its_totals_and_what_is_below_it(watched: Watched) -> None:
@@ -130,10 +129,6 @@ def test_a_call_has_its_arguments_its_decision_and_its_error(journal: SqliteJour
     assert (call.arguments, call.called_with, call.result, call.status) == ({"at": "c"}, None, "c", "done")
     denied = effect_of(journal, "steps.1/tool.1.look")
     assert (denied.status, denied.error_code, denied.error, denied.called_with) == ("failed", "denied", "no", {"at": 1})
-
-
-def test_a_call_of_an_older_version_has_the_arguments_of_its_turn(journal: SqliteJournal) -> None:
-    assert [effect_of(journal, f"steps.0/tool.{n}.look").arguments for n in (0, 1)] == [{"at": "a"}, {"at": "b"}]
 
 
 def test_a_key_that_the_run_does_not_have_is_an_error_with_the_one_meant(journal: SqliteJournal) -> None:

@@ -202,7 +202,16 @@ def test_costs_are_summed_by_agent_model_and_tool_and_an_unknown_one_is_not_zero
     rows = [
         *step(0, 100, 101),
         Row("steps.0/model.1", "model", "done", "d", output={}, usage=Usage(1, 2), detail={"agent": "one"}),
-        Row("steps.0/tool.0.look", "tool", "done", "d", output=failed, started_at=1, ended_at=4),
+        Row(
+            "steps.0/tool.0.look",
+            "tool",
+            "done",
+            "d",
+            output=failed,
+            started_at=1,
+            ended_at=4,
+            detail={"error_code": "denied"},
+        ),
         Row("steps.0/tool.1.look", "tool", "done", "d", output={"status": "success", "content": []}),
     ]
     costs = pictures(tmp_path, rows, "completed").costs

@@ -255,19 +255,6 @@ def test_a_call_that_a_hook_cancels_holds_up_no_other(site: Site) -> None:
     assert [result["status"] for result in model.results] == ["error", "success"]
 
 
-def test_a_run_of_an_earlier_version_goes_on_where_the_model_invented_a_name(site: Site) -> None:
-    """It has no row of that call, and its next request has the SDK's words."""
-    first, planned = RunContext(), adder(site, "")
-    asking(Script([("nope", {})], "done"), *planned, host=first)
-    second = RunContext()
-    for row in first.rows().values():
-        if row.kind != "tool":
-            second.journal.note(row)
-    model = Script()
-    assert asking(model, *planned, host=second).text == "done"
-    assert model.requests == []
-
-
 def test_the_approval_of_a_late_tool_does_not_wait_for_a_process_in_which_its_code_is_not(site: Site) -> None:
     host, model = RunContext([Answer("waiting")]), Script(*EXTRA)
     asking(model, *adder(site, WAYS["register_tool"]), host=host, rules=[ADDER])

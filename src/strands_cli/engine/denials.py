@@ -97,11 +97,8 @@ def failure_in(row: Row) -> CallFailure | None:
 
 
 def may_have_failed(row: Row) -> bool:
-    """Return whether only the result of a row's call says whether it succeeded.
-
-    Rows of older versions have neither the code of a failure nor the arguments.
-    """
-    return row.kind == "tool" and (ERROR_CODE in row.detail or "arguments" not in row.detail)
+    """Return whether a row's call failed, so that its result has the reason."""
+    return row.kind == "tool" and ERROR_CODE in row.detail
 
 
 def has_denial(rows: Iterable[Row]) -> bool:

@@ -27,7 +27,6 @@ from strands_cli.events import (
     RunStatus,
     Usage,
     Verdict,
-    never_asked,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +77,6 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
     try:
         names = await PATTERNS[pattern.type](run, pattern.config)
         failed = failed_calls_of(ports.journal.rows("tool"))
-        run.budget.is_frozen &= not never_asked(failed.denials)  # as earlier versions stored it, it was complete
         require_done(failed.denials, fail_on_denied=ports.fail_on_denied)
         artifacts = await _finish_artifacts(run, names, write_artifacts)
     except BaseException as error:

@@ -90,8 +90,6 @@ def compare_locks(old: Lock, new: Lock) -> list[Difference]:
 
 
 def _compare_workflow(name: str, old: LockedWorkflow | None, new: LockedWorkflow | None) -> list[Difference]:
-    if old is None and new is not None and not new.is_needed:
-        return []  # a lock of an earlier version has no workflows that only use variables and addresses
     if old is None or new is None:
         message = f"what the workflow {name} uses is {'not ' if old is None else ''}in the lock"
         return [Difference(name, f"{message}{', but it is not here' if new is None else ''}", unlisted=old is None)]
@@ -128,16 +126,11 @@ def compare_distribution(old: LockedDistribution, new: LockedDistribution, *, wh
         message = f"{new.name} is {words[new.editable]}, locked is {words[old.editable]}"
         found.append(Difference(new.name, message, field="editable", old=old.editable, new=new.editable))
     found += _compare_publishers(old, new)
-    changed_files = _compare_files(new.name, *_comparable(old, new))
-    found += changed_files
-    if old.requires:  # a lock of an earlier version has no requirements, so that none is unlisted
-        found += _compare_requirements(new.name, old.requires, new.requires)
+    found += _compare_files(new.name, *_comparable(old, new))
+    found += _compare_requirements(new.name, old.requires, new.requires)
     found += compare_documents(new.name, old.documents, new.documents)
     known = {name: tool for name, tool in old.tools.items() if whole or name in new.tools}
-    now = new.tools
-    if not changed_files and old.files:
-        now = {name: _without_later_fields(known.get(name), tool) for name, tool in now.items()}
-    return found + compare_tools(new.name, known, now)
+    return found + compare_tools(new.name, known, new.tools)
 
 
 def compare_documents(
@@ -270,13 +263,6 @@ def _compare_tool(owner: str, name: str, old: LockedTool | None, new: LockedTool
     elif old.after_load != new.after_load:
         message = f"what '{name}' of {owner} is was known {_when(old)}, now it is {_when(new)}"
         yield Difference(owner, message, tool=name, field="known_after_load", old=old.after_load, new=new.after_load)
-
-
-def _without_later_fields(old: LockedTool | None, new: LockedTool) -> LockedTool:
-    """Return a tool without the fields that an earlier strands-cli did not read from the same files."""
-    later = {"description", "input_schema", "output_schema"} - (old.fields.keys() if old else set())
-    told = {name: value for name, value in new.fields.items() if name not in later}
-    return old if old is not None and told == old.fields and old.after_load == new.after_load else new
 
 
 def _when(tool: LockedTool) -> str:

@@ -26,17 +26,12 @@ def check_text(text: str, workspace: Any, *, capability: bool) -> tuple[str, dic
         capability: Whether to look for tools, providers and keys too.
     """
     findings = _findings(text, _folder(workspace), capability)
-    errors = sum(_count(finding) for finding in findings if finding.severity == "error")
-    warnings = sum(_count(finding) for finding in findings if finding.severity != "error")
+    errors = sum(finding.count for finding in findings if finding.severity == "error")
+    warnings = sum(finding.count for finding in findings if finding.severity != "error")
     shown = [_document(finding) for finding in findings[:SHOWN]]
     counted = {"valid": errors == 0, "errors": errors, "warnings": warnings}
-    left = sum(map(_count, findings[SHOWN:]))
+    left = sum(finding.count for finding in findings[SHOWN:])
     return _words(counted, shown, left, capability), {**counted, "findings": shown}
-
-
-def _count(finding: Finding) -> int:
-    """Return how many mistakes a finding reports; in an older core it is always one."""
-    return getattr(finding, "count", 1)
 
 
 def _findings(text: str, folder: Path, capability: bool) -> tuple[Finding, ...]:

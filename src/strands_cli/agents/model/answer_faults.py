@@ -148,12 +148,9 @@ def tell_reason(reason: str) -> None:
 
 
 def is_unfinished(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a turn that an earlier process recorded made its step fail, or can only do so.
-
-    Older versions recorded a stream that was cut off in its text with an end that no server had sent.
-    """
+    """Return whether a turn that an earlier process recorded made its step fail, or can only do so."""
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
-    return stop == "max_tokens" or fault_of_turn(events, may_be_empty=True) is not None or _has_open_text(events)
+    return stop == "max_tokens" or fault_of_turn(events, may_be_empty=True) is not None
 
 
 def _has_open_call(events: Sequence[Mapping[str, Any]]) -> bool:
@@ -162,17 +159,6 @@ def _has_open_call(events: Sequence[Mapping[str, Any]]) -> bool:
     for event in events:
         if "contentBlockStart" in event:
             is_open = bool(event["contentBlockStart"].get("start", {}).get("toolUse"))
-        elif "contentBlockStop" in event:
-            is_open = False
-    return is_open
-
-
-def _has_open_text(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether text began with a start and did not end: the SDK's class for OpenAI left out the end then."""
-    is_open = False
-    for event in events:
-        if "contentBlockStart" in event:
-            is_open = True
         elif "contentBlockStop" in event:
             is_open = False
     return is_open

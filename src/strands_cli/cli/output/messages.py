@@ -63,6 +63,8 @@ _OPTIONS_ELSEWHERE = {
     "--max-age-days": "strands runs prune --older-than 30d",
     "--keep-completed": "name the statuses to delete: strands runs prune --status failed",
     "-r": _CONTINUES,
+    "--resume": _CONTINUES,
+    "--hitl-response": "answer what a stored run waits for: strands approve RUN --answer TEXT",
     "--budget": "write the limits into the workflow: `runtime: {budgets: {max_tokens: 50000}}`; a stored run can raise"
     " them: strands resume RUN --budget max_tokens=50000",
 }

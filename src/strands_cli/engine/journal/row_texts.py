@@ -30,7 +30,7 @@ def read_usage(text: str) -> Usage:
 @functools.lru_cache(maxsize=1024)
 def usage_text(usage: Usage) -> str:
     """Return the usage of a row as JSON."""
-    # Older versions know no estimates, and most rows have none.
+    # Most rows have no estimate.
     names = (name for name in Usage.__slots__ if name != "estimated_tokens" or usage.estimated_tokens)
     return json_text({name: getattr(usage, name) for name in names})
 

@@ -60,8 +60,7 @@ async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, An
         if config.review_gate is not None:
             answer = (await run.step(f"iterations.{index}.review", config.review_gate, names)).response
             names = {**names, "hitl_response": answer}
-            # Older versions took these words for a wish: a run of theirs may have gone on.
-            if answer.strip().lower() in ENDS and not run.has_begun(f"iterations.{index + 1}.producer"):
+            if answer.strip().lower() in ENDS:
                 is_taken = True
                 break
         message = config.revise_prompt or REVISE

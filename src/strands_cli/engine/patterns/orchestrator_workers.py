@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
 TASKS = ReadSchema({"type": "array", "items": _TASK}, as_tasks)
 DEFAULT_ROUNDS = 1
-# How many tasks of a round older versions did where `max_workers` was not given.
-OLDER_LIMIT = 10
 NEXT_ROUND = """
 
 Done so far:
@@ -61,7 +59,7 @@ async def _hand_out(
         question = question_to(step, run.plan.agents[step.agent].prompt)
         step, key = step.model_copy(update={"input": question + NEXT_ROUND}), f"orchestrator#{number}"
     answer = await run.decide(key, step, TASKS, names)
-    tasks = _tasks_to_do(run, key, answer.output, config.orchestrator.limits)
+    tasks = answer.output
     if number == 1 and not tasks:
         run.warn("the orchestrator handed out no task, so no worker runs")
     subtasks = [*names["subtasks"], *tasks]
@@ -69,15 +67,6 @@ async def _hand_out(
     rounds = number if tasks else names["round_count"]
     found = {"orchestrator_response": answer.response, "subtasks": subtasks, "round_count": rounds}
     return tasks, {**names, **found, **run.unless_inputs(task_count=len(subtasks))}
-
-
-def _tasks_to_do(run: Run, key: str, tasks: list[dict[str, Any]], limits: OrchestratorLimits) -> list[dict[str, Any]]:
-    """Return the tasks of a round: all, but those that an older version did in a run that it began."""
-    is_older = run.ports.journal.get("plan_digest") is not None and not run.ports.journal.get("does_all_tasks")
-    first = tasks[: limits.max_workers or OLDER_LIMIT] if is_older else tasks
-    if len(first) < len(tasks):
-        run.warn(f"{key} handed out {len(tasks)} tasks; this run began when only {len(first)} of them were done")
-    return first
 
 
 def _require_few(number: int, key: str, limits: OrchestratorLimits) -> None:

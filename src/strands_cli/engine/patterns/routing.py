@@ -34,15 +34,12 @@ def _chosen(run: Run, route: str, response: str) -> dict[str, Any]:
 
 
 async def _reviewed(run: Run, review: GateStep, config: RoutingConfig, names: dict[str, Any]) -> tuple[str, str]:
-    """Return the route that a person's answer names, or the one that it confirms, and the answer.
-
-    Older versions took any text for a yes: such an answer counts where its route has begun, else it is asked again.
-    """
+    """Return the route that a person's answer names, or the one that it confirms, and the answer; ask until it does."""
     chosen: str = names["router"]["chosen_route"]
     for key in itertools.chain(["router.review"], (f"router.review#{number}" for number in itertools.count(2))):
         answer = (await run.step(key, review, names)).response
         word = meant_word(answer, config.review_words)
-        if word is not None or run.has_begun(f"routes.{chosen}.steps.0"):
+        if word is not None:
             break
     return word if word is not None and word in config.routes else chosen, answer
 

@@ -21,8 +21,7 @@ from strands_cli.engine.run_start.run_facts import (
 )
 from strands_cli.errors import Finding, RunRecordError, UsageError
 from strands_cli.outputs import ARTIFACT_EXISTS
-from strands_cli.planning import MISSING_INPUT, UNKNOWN_INPUT, require_runnable
-from strands_cli.planning.data_flow import UNNAMED_SECRET
+from strands_cli.planning import MISSING_INPUT, require_runnable
 from strands_cli.secrets import HIDE_NOTHING
 from strands_cli.workflow import load_spec
 from strands_cli.workflow.yaml import FileSnapshot, escape, read_document
@@ -119,10 +118,9 @@ def read_correction(journal: Journal, file: str | Path, text: str | None = None)
 def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:
     """Return the plan of a stored run with its errors: warnings were shown when it began.
 
-    Artifacts that exist may be those that the run has begun to write; for older runs an unnamed secret and a value that
-    nothing reads were warnings.
+    Artifacts that exist may be those that the run has begun to write.
     """
-    known = {UNNAMED_SECRET, UNKNOWN_INPUT, *([ARTIFACT_EXISTS] if journal.row("artifacts") is not None else [])}
+    known = {ARTIFACT_EXISTS} if journal.row("artifacts") is not None else set()
     errors = (finding for finding in plan.findings if finding.severity == "error")
     return replace(plan, findings=tuple(finding for finding in errors if finding.code not in known))
 

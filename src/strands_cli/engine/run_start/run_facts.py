@@ -93,7 +93,6 @@ def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> Non
     Raises:
         RunRecordError: It is not; the message says what has changed.
     """
-    _require_same_meaning(plan, journal)
     changes = surroundings_changed(plan, journal, is_moved=is_moved)
     if plan.digest == journal.get("plan_digest") and not changes:
         return
@@ -109,18 +108,6 @@ def require_same(plan: Plan, journal: Journal, *, is_moved: bool = False) -> Non
     raise RunRecordError(
         f"the run cannot be resumed, since it would not be the same run: {what_changed}",
         fix=f"restore what it began with, or start a new run: strands rerun {journal.get('id')} --from KEY",
-    )
-
-
-def _require_same_meaning(plan: Plan, journal: Journal) -> None:
-    """Check that a run of an earlier workflow began when that already had its own meaning."""
-    if _meaning(plan) == (journal.get("meaning") or ""):
-        return
-    first = next((row.key for row in journal.rows() if "/" not in row.key), "KEY")
-    raise RunRecordError(
-        "the run cannot be resumed: it began when version 0 meant the same as version 1, and its next steps would not "
-        "fit those that are done",
-        fix=f"start a new run: strands rerun {journal.get('id')} --from {first}",
     )
 
 
@@ -237,14 +224,12 @@ def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], st
 
 
 def surroundings_of(plan: Plan) -> dict[str, Any]:
-    """Return facts of a new run: where its paths lead, digests of the variables of its models, an earlier meaning."""
-    facts = {"places": _places(plan), "variables": _variables(plan), "meaning": _meaning(plan)}
+    """Return facts of a new run: where its paths lead, and digests of the variables of its models."""
+    facts: dict[str, Any] = {"places": _places(plan), "variables": _variables(plan)}
     facts["secret_variables"] = [
         one.key for part in _parts(plan) for one in part.spec.env.secrets if one.source == "env"
     ]
-    # Older versions did not do all tasks of an orchestrator.
-    hands_out = any(part.spec.pattern.type == "orchestrator_workers" for part in _parts(plan))
-    return {name: found for name, found in {**facts, "does_all_tasks": hands_out}.items() if found}
+    return {name: found for name, found in facts.items() if found}
 
 
 def surroundings_changed(plan: Plan, journal: Journal, *, is_moved: bool = False) -> list[str]:
@@ -263,10 +248,6 @@ def _differs(name: str, before: dict[str, str], now: dict[str, str]) -> bool:
 
 def _parts(plan: Plan) -> list[Plan]:
     return list({part.file: part for part in (plan, *all_workflows_in(plan))}.values())
-
-
-def _meaning(plan: Plan) -> str:
-    return "earlier" if any(part.spec.is_earlier for part in _parts(plan)) else ""
 
 
 def _places(plan: Plan) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.engine.artifacts import row_of_artifacts, written_of
 from strands_cli.engine.denials import FailedCalls, failed_calls_of
 from strands_cli.engine.effects import Budget
-from strands_cli.engine.journal import Row, in_order_of_request
+from strands_cli.engine.journal import in_order_of_request
 from strands_cli.engine.ports import StoredJournal, StoredRun, SystemClock
 from strands_cli.engine.stored_runs.described_run import damaged_facts, run_of
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
@@ -92,7 +92,7 @@ def summary_of(journal: StoredJournal) -> RunSummary:
     written = row_of_artifacts(rows)
     return RunSummary(
         run=run,
-        response=_response_of(run, journal, rows),
+        response=journal.get("response"),
         artifacts=written_of(written) if written is not None else (),
         models=list(dict.fromkeys(row.detail["model"] for row in rows if row.detail.get("model"))),
         spent=Budget.counted(Budgets(), SystemClock(), journal, rows),
@@ -131,12 +131,3 @@ def _last_answers(effects: Iterable[EffectSummary]) -> dict[str, EffectSummary]:
         while effect.row.kind == "model" and effect.row.status == "done" and (above := above.rpartition("/")[0]):
             answers[above] = effect
     return answers
-
-
-def _response_of(run: StoredRun, journal: StoredJournal, rows: Iterable[Row]) -> str | None:
-    """Return the answer of a complete run; in journals of older versions it is the response of the last step."""
-    stored = journal.get("response")
-    if stored is not None or run.status != "completed":
-        return None if stored is None else str(stored)
-    steps = [row for row in rows if row.is_step and row.status == "done" and "/" not in row.key]
-    return EffectSummary(steps[-1]).text if steps else None

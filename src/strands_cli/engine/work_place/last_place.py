@@ -50,14 +50,9 @@ def place_facts(folder: Path, worker: str) -> dict[str, Any]:
 def worked_on(journal: StoredJournal) -> WorkedOn | None:
     """Return where a run was worked on; None for one that no process has worked on.
 
-    Of a journal of before it is the machine of the last process, and the directory in which the run was started.
-
     Raises:
         AttributeError: The fact is damaged.
     """
-    found: Mapping[str, Any] = journal.get("worked_on") or {
-        "host": journal.get("host"),
-        "folder": journal.get("directory"),
-    }
+    found: Mapping[str, Any] = journal.get("worked_on") or {}
     host, folder, worker = (str(found.get(name) or "") for name in ("host", "folder", "worker"))
     return WorkedOn(host, folder, worker) if host and folder else None

@@ -60,8 +60,8 @@ class LockedDocument(NamedTuple):
 class LockedDistribution(NamedTuple):
     """An installed distribution: its version, the digests of its files by path, and its tools by name.
 
-    `requires` has the pins of the distributions that it requires, by name: version and digest of RECORD. It is empty
-    in a lock that was written before requirements were locked. `publisher` is who published it, if that was verified.
+    `requires` has the pins of the distributions that it requires, by name: version and digest of RECORD.
+    `publisher` is who published it, if that was verified.
     `documents` are the files of its workflows and agents, by path, where workflows use them.
     """
 
@@ -91,15 +91,10 @@ class LockedServer(NamedTuple):
 
 
 class LockedWorkflow(NamedTuple):
-    """A workflow: its file's name, and the digest of all that it uses of the machine and of addresses.
-
-    `is_needed`, which a lock file does not have, says that a lock without it is not complete: it is one of a package,
-    or starts or opens something of the machine.
-    """
+    """A workflow: its file's name, and the digest of all that it uses of the machine and of addresses."""
 
     name: str
     authority: str
-    is_needed: bool = True
 
 
 class Lock(NamedTuple):

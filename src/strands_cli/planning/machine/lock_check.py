@@ -294,9 +294,5 @@ def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkfl
     from strands_cli.planning.data_flow import authority_of
 
     for plan in plans:
-        authority = authority_of(plan)
-        opens = any(
-            use.kind in ("program", "file", "folder") or (use.kind == "network" and use.asks) for use in authority.uses
-        )
         name = plan.packaged or Path(plan.file).name
-        yield name, LockedWorkflow(name, authority.digest, is_needed=bool(plan.packaged) or opens)
+        yield name, LockedWorkflow(name, authority_of(plan).digest)

@@ -13,7 +13,6 @@ from strands_cli.engine.stored_runs import EffectSummary, run_status
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
 from strands_cli.phrases import first_of, with_fix
-from strands_cli.run_views.effects.earlier_arguments import arguments_in_turns
 from strands_cli.run_views.open_questions import command
 from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
 
@@ -34,7 +33,7 @@ class Asked:
     """A question to a person, and the answer.
 
     Attributes:
-        prompt: The question; empty where an older version stored only the answer.
+        prompt: The question.
         context: What is shown with it.
         answer: The answer; None while it waits.
         by: Who answered.
@@ -190,14 +189,12 @@ def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     }
 
 
-def _tool(effect: EffectSummary, journal: StoredJournal) -> dict[str, Any]:
+def _tool(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
     detail: Mapping[str, Any] = effect.row.detail
-    names = ("decision", "rule", "distribution", "engine", "called_with")
+    names = ("decision", "rule", "distribution", "engine", "arguments", "called_with")
     failure = effect.tool_error
-    kept = "arguments" in detail
     return {
         **{name: detail.get(name) for name in names},
-        "arguments": detail["arguments"] if kept else arguments_in_turns(journal, effect.row.key),
         "arguments_cut": bool(detail.get("arguments_cut")),
         "layers": tuple(detail.get("layers", ())),
         "result": effect.text,

@@ -11,7 +11,7 @@ from strands_cli.run_views.row_facts import status_of, who_of
 if TYPE_CHECKING:
     from strands_cli.engine.stored_runs import EffectSummary, RunSummary
 
-# The name of the agent or model of a call whose row does not say it: it has not ended, or is of an older version.
+# The name of the agent or model of a call whose row does not say it, since it has not ended.
 UNNAMED = "not known"
 
 

@@ -236,7 +236,7 @@ class AgentTools:
             result = await self._check.call(loaded, tool_use, scope, state)
         if loaded.absent is None or loaded.absent[0] != "unknown_tool" or scope.stopped is not None:
             return result
-        # The SDK's words, which the requests of earlier runs hold.
+        # The SDK's words.
         return {**result, "content": [{"text": f"Unknown tool: {tool_use['name']}"}]}
 
     def _after_call(self, event: AfterToolCallEvent) -> None:

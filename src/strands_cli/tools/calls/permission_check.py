@@ -102,7 +102,7 @@ class PermissionCheck:
         written, arguments, problem = _arguments_of(tool, tool_use["input"])
         span.asked(arguments, self.redactor)
         request = replace(request_for(tool, arguments, self.locked), workspace=self.contract.places)
-        # As the model wrote them: so earlier versions stored it, and what is made of it follows from it.
+        # As the model wrote them: what is made of it follows from it.
         call_input = {"tool": name, "input": written}
         # What a composed tool does has rows of its own, so that entering it again repeats nothing.
         repeatable = request.composed or is_repeatable(request)

@@ -260,22 +260,6 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
     return answer
 
 
-def resume_as_before(spec: str | None, run: str, response: str | None, chosen: Chosen, flags: RunFlags) -> int:
-    """Do what `run --resume RUN --hitl-response TEXT` of the older CLI did.
-
-    Raises:
-        UsageError: A workflow is named too.
-    """
-    if spec is not None:
-        raise UsageError(f"--resume continues a stored run, which has its own workflow: {spec}", fix="omit the file")
-
-    async def do_nothing(journal: StoredJournal) -> None:
-        """Leave the journal as it is."""
-
-    act = do_nothing if response is None else answering(approval(None, response), flags)
-    return continue_run(run, chosen, flags, act)
-
-
 def results_of(skip: Sequence[str], results: Sequence[str]) -> list[Any]:
     """Read the results of skipped calls, one for each.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -16,22 +15,6 @@ from strands_cli.cli.commands.running.run_execution import (
 from strands_cli.errors import ExitCode, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class OlderOptions:
-    """The options by which the earlier command line continued a stored run."""
-
-    resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="RUN", hidden=True, help="Older form of `strands resume RUN`."),
-    ] = None
-    hitl_response: Annotated[
-        str | None,
-        typer.Option(
-            "--hitl-response", metavar="TEXT", hidden=True, help="With --resume: answer the waiting question first."
-        ),
-    ] = None
-
-
 @with_run_options()
 def run(
     *,
@@ -42,7 +25,6 @@ def run(
         bool, typer.Option("--watch", help="Keep running: start again after each change to the workflow or its tools.")
     ] = False,
     flags: RunFlags,
-    older: OlderOptions,
 ) -> int:
     """Run a workflow.
 
@@ -52,10 +34,6 @@ def run(
     from strands_cli.cli.commands.input_options import ask_for_missing
     from strands_cli.cli.commands.running.watch import is_to_watch, watch_run
 
-    if older.resume is not None and not watch:
-        from strands_cli.cli.commands.running.resume_command import resume_as_before
-
-        return resume_as_before(spec, older.resume, older.hitl_response, chosen.again(), flags)
     known: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
         flags.require_one_result()
@@ -63,9 +41,7 @@ def run(
             raise UsageError("Missing argument 'SPEC'", fix="name a workflow file, or `-` for standard input")
         if ask and flags.log == "json":
             raise UsageError("--ask asks on stderr, where --log json writes the log", fix="give them: --var NAME=VALUE")
-        if older.hitl_response is not None:
-            raise UsageError("--hitl-response answers a stored run", fix="name it: --resume RUN")
-        watches = watch and is_to_watch(as_json=flags.as_json, source=spec, resumed=older.resume)
+        watches = watch and is_to_watch(as_json=flags.as_json, source=spec)
         request = chosen.request()
         if watches:
             return watch_run(spec, request, chosen.typed["values"])

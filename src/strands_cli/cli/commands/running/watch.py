@@ -25,7 +25,7 @@ POLL_S = 0.25
 _MOST_LINES = 10
 
 
-def is_to_watch(*, as_json: bool, source: str | None = None, resumed: str | None = None) -> bool:
+def is_to_watch(*, as_json: bool, source: str | None = None) -> bool:
     """Return whether this process is the one that watches, and not the child process that does the work once.
 
     Raises:
@@ -37,8 +37,6 @@ def is_to_watch(*, as_json: bool, source: str | None = None, resumed: str | None
         raise UsageError("--json prints one document, and --watch has no end", fix="omit one of them")
     if source == "-":
         raise UsageError("--watch cannot watch standard input", fix="write the workflow to a file")
-    if resumed is not None:
-        raise UsageError("--watch starts new runs, and --resume continues an old one", fix="omit one of them")
     return True
 
 
