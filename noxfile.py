@@ -40,6 +40,9 @@ MEASURED_BY = (
     "tests/tools/test_forms.py",
 )
 LEAST_COVERAGE = 85
+# A module with more lines gets a warning from `lint`.
+LONG_MODULE = 500
+PLACES_OF_SOURCE = ("src", "packages/*/src", "bench", "scripts")
 MINORS = range(11, 15)
 # Names of a Chromium on PATH, and the packages of Debian that bring one with letters to draw.
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
@@ -124,6 +127,9 @@ def lint(session: nox.Session) -> None:
     run_here(session, "codespell")
     run_here(session, "python", "scripts/check_words.py")
     run_here(session, "python", "scripts/make_reference.py", "--check")
+    for path in (path for place in PLACES_OF_SOURCE for path in sorted(CLONE.glob(f"{place}/**/*.py"))):
+        if (lines := len(path.read_text("utf-8").splitlines())) > LONG_MODULE:
+            session.warn(f"{path.relative_to(CLONE)} has {lines} lines: more than {LONG_MODULE} need a reason")
 
 
 @nox.session(venv_backend="none")

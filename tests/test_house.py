@@ -1,9 +1,8 @@
-"""The house keeps its own rules: sizes, names, walls, locks, and nothing of one machine in the tree."""
+"""The house keeps its own rules: names, walls, locks, and nothing of one machine in the tree."""
 
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 import shutil
 import subprocess
@@ -30,10 +29,9 @@ MODULES = sorted(
     for place in (SOURCE, CLONE / "bench", CLONE / "scripts", *CLONE.glob("packages/*/src"))
     for path in place.rglob("*.py")
 )
-MODULE_LINES, FUNCTION_LINES = 400, 60
+FUNCTION_LINES = 60
 
 # Each exception says why the rule would make this place worse.
-LONG_MODULES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
 
 UNIX_ONLY = {"fcntl", "grp", "pwd", "pty", "resource", "syslog", "termios", "tty"}
@@ -62,14 +60,6 @@ def tracked_files() -> Iterator[Path]:
         path = CLONE / name
         if name and path.is_file() and b"\0" not in path.read_bytes()[:1024]:
             yield path
-
-
-def test_no_module_is_longer_than_the_house_allows() -> None:
-    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    too_long = {name: length for name, length in lengths.items() if length > MODULE_LINES}
-    assert too_long.keys() - LONG_MODULES.keys() == set(), {
-        n: too_long[n] for n in too_long.keys() - LONG_MODULES.keys()
-    }
 
 
 def test_no_function_is_longer_than_the_house_allows() -> None:
@@ -303,11 +293,8 @@ SPOILED = {
     "catalog/upward.py": ("from strands_cli import workflow", "layers"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "sdk"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
-    "planning/around.py": ("from strands_cli.lock import compare", "faces"),
     "workflow/base_model.py": ("from strands_cli.workflow import model", "acyclic"),
     "attic/__init__.py": ("", "layers"),
-    "planning/near.py": ("from strands_cli.workflow.model import WorkflowSpec", "faces"),
-    "engine/around.py": ("from strands_cli.planning.resolve.single_tool import decided", "faces"),
 }
 
 
@@ -328,38 +315,6 @@ def test_the_import_contracts_notice(name: str, tmp_path: Path) -> None:
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "BROKEN" in ran.stdout or "exhaustive" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
-
-
-@pytest.mark.parametrize("stub", sorted((CLONE / "src").rglob("__init__.pyi")), ids=lambda stub: stub.parent.name)
-def test_a_face_lists_only_what_its_modules_have(stub: Path) -> None:
-    package = importlib.import_module(".".join(stub.parent.relative_to(CLONE / "src").parts))
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
-        assert isinstance(node, ast.ImportFrom)
-        for alias in node.names:
-            assert getattr(package, alias.name) is not None, alias.name
-    with pytest.raises(AttributeError):
-        _ = package.no_such_name
-
-
-def test_no_two_modules_have_one_basename() -> None:
-    names = [file.name for file in (CLONE / "src").rglob("*.py") if file.name != "__init__.py"]
-    patterns = {file.name for file in (CLONE / "src/strands_cli/workflow/patterns").glob("*.py")}
-    assert {name for name in names if names.count(name) > 1} <= patterns, "a pattern is one file on each side"
-
-
-def test_no_function_takes_more_than_six_parameters() -> None:
-    found = [
-        f"{name_of(path)}:{node.lineno} {node.name}"
-        for path in (CLONE / "src").rglob("*.py")
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]) - takes_itself(node) > 6
-    ]
-    assert found == []
-
-
-def takes_itself(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return bool(node.args.args) and node.args.args[0].arg in ("self", "cls")
 
 
 # Private names of others that a test replaces, and why nothing public does the same.
