@@ -11,12 +11,12 @@ import pytest
 
 from strands_cli.api import Workflow
 from strands_cli.cli.program import run_program
-from strands_cli.engine import patterns as engine_patterns
+from strands_cli.engine.patterns import PATTERNS as FUNCTIONS
 from strands_cli.errors import WaitingForPerson
 from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
-from strands_cli.workflow import patterns as workflow_patterns
 from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.patterns import PATTERNS
 from tests.patterns.toy.engine_side import talk
 from tests.patterns.toy.workflow_side import Talk
 
@@ -27,8 +27,8 @@ def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STRANDS_RUNS_DIR", str(tmp_path / "runs"))
     with monkeypatch.context() as registered:
-        registered.setitem(workflow_patterns.PATTERNS, "talk", Talk)
-        registered.setitem(engine_patterns.PATTERNS, "talk", talk)
+        registered.setitem(PATTERNS, "talk", Talk)
+        registered.setitem(FUNCTIONS, "talk", talk)
         WorkflowSpec.model_rebuild(force=True)
         make_workflow(NewWorkflow("bees", "talk"), tmp_path)
         yield tmp_path / "bees.yaml"

@@ -10,9 +10,16 @@ from urllib.parse import quote
 
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.pages.html_text import preformatted
-from strands_cli.ui import folder_views, views
+from strands_cli.ui.folder_views.tool_pages import show_tool, show_tools
+from strands_cli.ui.folder_views.workflow_pages import show_workflow, show_workflows
+from strands_cli.ui.folder_views.workflow_start import show_started, start, trust
 from strands_cli.ui.frame import Ui, page_response
 from strands_cli.ui.live import EventStream
+from strands_cli.ui.views.inbox import show_inbox
+from strands_cli.ui.views.one_run import show_effect, show_keys, show_response, show_run
+from strands_cli.ui.views.run_actions import answer, cancel, resume
+from strands_cli.ui.views.runs_list import show_runs
+from strands_cli.ui.views.two_runs import show_comparison
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -32,25 +39,25 @@ def web_app(ui: Ui) -> Starlette:
 
     return Starlette(
         routes=[
-            get("/", views.show_runs),
+            get("/", show_runs),
             Route("/events", partial(_events, ui)),
-            get("/inbox", views.show_inbox),
-            get("/compare", views.show_comparison),
-            get("/runs/{run}", views.show_run),
-            get("/runs/{run}/effects", views.show_effect),
-            get("/runs/{run}/keys", views.show_keys),
-            get("/runs/{run}/response", views.show_response),
+            get("/inbox", show_inbox),
+            get("/compare", show_comparison),
+            get("/runs/{run}", show_run),
+            get("/runs/{run}/effects", show_effect),
+            get("/runs/{run}/keys", show_keys),
+            get("/runs/{run}/response", show_response),
             Route("/runs/{run}/events", partial(_events, ui)),
-            post("/runs/{run}/answer", views.answer),
-            post("/runs/{run}/resume", views.resume),
-            post("/runs/{run}/cancel", views.cancel),
-            get("/tools", folder_views.show_tools),
-            get("/tool", folder_views.show_tool),
-            get("/workflows", folder_views.show_workflows),
-            get("/workflows/{name}", folder_views.show_workflow),
-            post("/workflows/{name}/trust", folder_views.trust),
-            post("/workflows/{name}/start", folder_views.start),
-            get("/started/{number:int}", folder_views.show_started),
+            post("/runs/{run}/answer", answer),
+            post("/runs/{run}/resume", resume),
+            post("/runs/{run}/cancel", cancel),
+            get("/tools", show_tools),
+            get("/tool", show_tool),
+            get("/workflows", show_workflows),
+            get("/workflows/{name}", show_workflow),
+            post("/workflows/{name}/trust", trust),
+            post("/workflows/{name}/start", start),
+            get("/started/{number:int}", show_started),
             get("/favicon.ico", _nothing),
         ],
         exception_handlers={404: _not_found, 405: _not_found},

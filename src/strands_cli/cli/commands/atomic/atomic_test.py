@@ -27,10 +27,10 @@ class Refusing:
 
     async def ask(self, question: Question) -> Answer:
         """Return the refusal of a call; other questions have no answer."""
-        from strands_cli.engine import journal
+        from strands_cli.engine.journal import Answer, unanswered
 
-        refusal = journal.Answer("answered", "no", by="the test")
-        return refusal if question.kind == "approval" else journal.unanswered(question)
+        refusal = Answer("answered", "no", by="the test")
+        return refusal if question.kind == "approval" else unanswered(question)
 
 
 @with_run_options(only=("provider", "model", "allow", "yes"))
