@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from strands_cli.engine import RunResult
     from strands_cli.engine.effects import Budget
     from strands_cli.engine.journal import Human
+    from strands_cli.engine.plan_execution import WriteArtifacts
     from strands_cli.engine.ports import StoredJournal
     from strands_cli.engine.run_start import Correction, Rerun
     from strands_cli.engine.turns import ProviderLimits
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from strands_cli.planning import RunRequest
     from strands_cli.planning.machine import Installation
     from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.secrets import Redactor
     from strands_cli.store_place import StorePlace
     from strands_cli.workflow import Loaded
     from strands_cli.workflow.yaml import FileSnapshot
@@ -351,14 +353,13 @@ async def _execute(
     `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
     """
     from strands_cli.agents import assemble, opened_runs
-    from strands_cli.engine import RedactedHuman, execute, redacted_emit, redacted_errors, redacted_writer
+    from strands_cli.engine import RedactedHuman, execute, redacted_emit, redacted_errors
     from strands_cli.engine.ports import Ports, SystemClock
     from strands_cli.engine.run_start import recorded
-    from strands_cli.engine.stored_runs import session_facts, while_held
-    from strands_cli.engine.waiting import explain_stop, store_permissions
+    from strands_cli.engine.stored_runs import while_held
+    from strands_cli.engine.waiting import explain_stop
     from strands_cli.errors import StrandsCliError
     from strands_cli.events import RunWarning
-    from strands_cli.outputs import ArtifactWriter
     from strands_cli.planning import require_runnable
     from strands_cli.planning.watch import workspace_of
     from strands_cli.telemetry import tracing_of
@@ -381,20 +382,37 @@ async def _execute(
             warn(line)
         journal = open_journal(common)
         stack.callback(journal.close)
-        is_visit = journal.get("status") == "completed"  # it changes nothing
-        journal.put(**session_facts(None if is_visit else request.beside, common.worker))
-        store_permissions(journal, request)
+        _store_start(journal, request, common.worker)
         journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         of_many = (common.budget, common.provider_limits, journal.place.directory is None, request.fail_on_denied)
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
-        replaces = planned.spec.outputs.overwrite
-        write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
+        write = _artifact_writer(planned, request, redactor)
         try:
             with recorded(request, journal, warn):
-                work = execute(planned, ports, journal.run_id, emit, redacted_writer(write, redactor))
+                work = execute(planned, ports, journal.run_id, emit, write)
                 result = await while_held(journal, work)
         except StrandsCliError as error:
             await explain_stop(error, planned, journal, redactor)
             raise
         return redactor.record(result)
+
+
+def _store_start(journal: StoredJournal, request: RunRequest, worker: str) -> None:
+    """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows."""
+    from strands_cli.engine.stored_runs import session_facts
+    from strands_cli.engine.waiting import store_permissions
+
+    is_visit = journal.get("status") == "completed"  # it changes nothing
+    journal.put(**session_facts(None if is_visit else request.beside, worker))
+    store_permissions(journal, request)
+
+
+def _artifact_writer(planned: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:
+    """Return the writer of the run's artifacts, which get no secrets."""
+    from strands_cli.engine import redacted_writer
+    from strands_cli.outputs import ArtifactWriter
+
+    replaces = planned.spec.outputs.overwrite
+    write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
+    return redacted_writer(write, redactor)
