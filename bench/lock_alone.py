@@ -59,7 +59,7 @@ def main() -> None:
 def spent() -> Spent:
     """Return what a first plan, and then one check after the other, cost."""
     from strands_cli import app
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.planning.machine import lock_check as lock
 
     collect_as_the_command_does()
@@ -125,7 +125,7 @@ def lay_out(folder: Path) -> None:
 
 def write_lock(name: str) -> None:
     """Write the lock of a folder that `lay_out` has filled."""
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
     from strands_cli.lock.format.lock_writer import render_lock
     from strands_cli.planning.folders.workflow_folder import plan_folder

@@ -20,8 +20,8 @@ from jsonschema import Draft202012Validator
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.planning.planned_tools.planned_tool import PythonTool
 from strands_cli.planning.resolve.single_tool import python_tool
-from strands_cli.policy import Decision
-from strands_cli.secrets import Redactor
+from strands_cli.policy.decision import Decision
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck

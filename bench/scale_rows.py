@@ -71,8 +71,8 @@ def place(at: Server, folder: Path) -> Iterator[Place]:
     """Make a store with queues."""
     import psycopg
 
-    from strands_cli.engine.stored_runs import opener_of
-    from strands_cli.queues import engine_of
+    from strands_cli.engine.stored_runs.opened_store import opener_of
+    from strands_cli.queues.engine_choice import engine_of
     from strands_cli.store_place import StorePlace
 
     name = f"bench_{next(_numbers)}"
@@ -91,11 +91,12 @@ def submit(
 ) -> list[str]:
     """Submit runs of a workflow, all of which wait for one moment, and return their ids."""
     from strands_cli import app
-    from strands_cli.engine.stored_runs import store_at
-    from strands_cli.planning import RunRequest
-    from strands_cli.queues import Ticket, queue_at
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.queues.engine_choice import queue_at
+    from strands_cli.queues.queue_port import Ticket
     from strands_cli.store_place import StorePlace
-    from strands_cli.workers.submitted import Submission, submittable
+    from strands_cli.workers.submitted.submission import Submission, submittable
 
     (at.folder / "flow.yaml").write_text(flow(steps, host), encoding="utf-8")
     stored = StorePlace(address=at.address)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog.catalog import Catalog
 
 def choices(*, again: bool) -> Iterator[tuple[str, str, str]]: ...
 """

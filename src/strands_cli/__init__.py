@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strands_cli.api import Workflow as Workflow
-    from strands_cli.catalog import discover_catalog as discover_catalog
-    from strands_cli.policy import PermissionQuestion as PermissionQuestion
-    from strands_cli.tools import PermissionPolicy as PermissionPolicy
+    from strands_cli.catalog.catalog import discover_catalog as discover_catalog
+    from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion
+    from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
 
 __version__ = "0.1.0"
 
@@ -17,7 +17,7 @@ _PUBLIC = {
     "PermissionPolicy": "strands_cli.tools.permission_policy",
     "PermissionQuestion": "strands_cli.policy.permission_question",
     "Workflow": "strands_cli.api",
-    "discover_catalog": "strands_cli.catalog",
+    "discover_catalog": "strands_cli.catalog.catalog",
 }
 
 

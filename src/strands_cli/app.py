@@ -14,25 +14,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents import SharedRuns
-    from strands_cli.catalog import Catalog
+    from strands_cli.agents.shared_runs import SharedRuns
+    from strands_cli.catalog.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.engine import RunResult
-    from strands_cli.engine.effects import Budget
-    from strands_cli.engine.journal import Human
-    from strands_cli.engine.plan_execution import WriteArtifacts
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.engine.run_start import Correction, Rerun
-    from strands_cli.engine.turns import ProviderLimits
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.journal.journal_rows import Human
+    from strands_cli.engine.plan_execution import RunResult, WriteArtifacts
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.run_start.corrected_workflow import Correction
+    from strands_cli.engine.run_start.new_journal import Rerun
+    from strands_cli.engine.turns.provider_limits import ProviderLimits
     from strands_cli.errors import Finding
     from strands_cli.events import Event
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.machine import Installation
-    from strands_cli.planning.plan import Plan, PlannedTool
-    from strands_cli.secrets import Redactor
+    from strands_cli.planning.machine.installation import Installation
+    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.secrets.redactor import Redactor
     from strands_cli.store_place import StorePlace
-    from strands_cli.workflow import Loaded
-    from strands_cli.workflow.yaml import FileSnapshot
+    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.yaml.file_source import FileSnapshot
 
     Emit = Callable[[Event], None]
 
@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
 def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None) -> Loaded:
     """Read a workflow (a file, `-` for standard input, `DIST/NAME`, or `text`), with every finding about it."""
-    from strands_cli.workflow import load_spec
-    from strands_cli.workflow.packaged import located
-    from strands_cli.workflow.yaml import NO_SNAPSHOT, read_document
+    from strands_cli.workflow.loader import load_spec
+    from strands_cli.workflow.packaged.packaged_source import located
+    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT
 
     if text is None and snapshot is None:
         source, snapshot = located(source)
@@ -55,7 +56,7 @@ def check(
     source: str | Path, text: str | None = None, snapshot: FileSnapshot | None = None, catalog: Catalog | None = None
 ) -> tuple[Finding, ...]:
     """Return every finding about a workflow, and about its names against the tools that are installed here."""
-    from strands_cli.planning import check_names
+    from strands_cli.planning.name_checks import check_names
 
     return check_names(load(source, text, snapshot), catalog).findings
 
@@ -85,8 +86,11 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
-    from strands_cli.planning import RunRequest, check_names, installation_for, plan_workflow
-    from strands_cli.tools.schema import faults_of_inputs
+    from strands_cli.planning.name_checks import check_names
+    from strands_cli.planning.plan_builder import installation_for
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning.workflow_plan import plan_workflow
+    from strands_cli.tools.schema.workflow_inputs import faults_of_inputs
 
     loaded = load(source, text) if isinstance(source, (str, Path)) else source
     if loaded.valid is None:
@@ -135,7 +139,7 @@ def shared_runs(
     Raises:
         NotEquipped: The context is entered, and a secret of a plan has no value.
     """
-    from strands_cli.agents import opened_runs
+    from strands_cli.agents.shared_runs import opened_runs
 
     return opened_runs(plans, budget, provider_limits, worker=worker)
 
@@ -175,8 +179,9 @@ def open_run(run_id: str, place: StorePlace | None = None, *, hold: bool = True)
         RunRecordError: There is no such run, its journal is not usable, or another process holds it.
         UsageError: The run was cancelled.
     """
-    from strands_cli.engine.stored_runs import opened_run, store_at
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.engine.stored_runs.open_run import opened_run
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     with contextlib.closing(store_at(place or chosen_place())) as store:
         return opened_run(store, store.find(run_id), hold=hold)
@@ -203,8 +208,9 @@ def plan_resume(
         RunRecordError: The plan differs from the one that the run began with.
         UsageError: A budget cannot be raised as requested.
     """
-    from strands_cli.engine.run_start import raised_budgets, require_same, stored_workflow, without_own_artifacts
-    from strands_cli.planning import require_runnable
+    from strands_cli.engine.run_start.corrected_workflow import stored_workflow, without_own_artifacts
+    from strands_cli.engine.run_start.run_facts import raised_budgets, require_same
+    from strands_cli.planning.plan_builder import require_runnable
 
     request, stored = stored_workflow(journal, changes)
     planned = without_own_artifacts(plan(stored, request, catalog=catalog), journal)
@@ -222,7 +228,7 @@ def plan_correction(
         RunRecordError: The run or this machine is not as it was, or the run cannot continue with that workflow.
         StrandsCliError: The corrected workflow is not valid, or cannot run here.
     """
-    from strands_cli.engine.run_start import correction_of, stored_workflow, without_own_artifacts
+    from strands_cli.engine.run_start.corrected_workflow import correction_of, stored_workflow, without_own_artifacts
 
     request, stored = stored_workflow(journal, changes)
     before = plan(dataclasses.replace(stored, findings=()), request, catalog=catalog)
@@ -256,9 +262,10 @@ def plan_rerun(
         InvalidInput: The file is no longer a valid workflow.
         UsageError: The run has no such key.
     """
-    from strands_cli.engine.decisions import rows_before
-    from strands_cli.engine.run_start import Rerun, current_source, require_program, stored_request
-    from strands_cli.planning import installation_for
+    from strands_cli.engine.decisions.cut_off_calls import rows_before
+    from strands_cli.engine.run_start.new_journal import Rerun
+    from strands_cli.engine.run_start.run_facts import current_source, require_program, stored_request
+    from strands_cli.planning.plan_builder import installation_for
 
     request = stored_request(journal, changes)
     source, text, snapshot, changed = current_source(journal)
@@ -286,9 +293,10 @@ def plan_tool(name: str, installation: Installation | None = None, *, locked: bo
     Raises:
         StrandsCliError: No tool has the name, policy or the lock denies it, or this installation cannot run it.
     """
-    from strands_cli.planning.machine import read_installation, require_locked
-    from strands_cli.planning.resolve import plan_single_tool
-    from strands_cli.policy import Policy
+    from strands_cli.planning.machine.installation import read_installation
+    from strands_cli.planning.machine.lock_check import require_locked
+    from strands_cli.planning.resolve.single_tool import plan_single_tool
+    from strands_cli.policy.policy import Policy
 
     machine = installation or read_installation(policy=Policy())
     machine.require_hooks()
@@ -315,8 +323,9 @@ async def run_tool(
         emit: Receives the events of the call: its progress, and a warning if the tool's import takes long.
         is_locked: Whether the tool was compared with a lock.
     """
-    from strands_cli.agents import toolbox_caller, typed_rules
-    from strands_cli.engine import StandaloneRun
+    from strands_cli.agents.assembly import toolbox_caller
+    from strands_cli.agents.typed_calls import typed_rules
+    from strands_cli.engine.standalone import StandaloneRun
 
     rules, hooks = (installation.policy.rules, installation.hooks) if installation is not None else ((), None)
     workspace = {"root": str(Path.cwd()), "mounts": {}, "protected": []}
@@ -335,7 +344,7 @@ def _new_journal(
     planned: Plan, request: RunRequest, run_id: str | None, reused: Rerun | None = None
 ) -> Callable[[SharedRuns], StoredJournal]:
     """Return what creates the journal of a run; a rerun has the rows that it reuses, and their origin."""
-    from strands_cli.engine.run_start import create_journal
+    from strands_cli.engine.run_start.new_journal import create_journal
 
     return lambda shared: create_journal(shared.store_at(planned.store), planned, request, run_id, reused)
 
@@ -352,17 +361,20 @@ async def _execute(
 
     `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
     """
-    from strands_cli.agents import assemble, opened_runs
-    from strands_cli.engine import RedactedHuman, execute, redacted_emit, redacted_errors
-    from strands_cli.engine.ports import Ports, SystemClock
-    from strands_cli.engine.run_start import recorded
-    from strands_cli.engine.stored_runs import while_held
-    from strands_cli.engine.waiting import explain_stop
+    from strands_cli.agents.assembly import assemble
+    from strands_cli.agents.shared_runs import opened_runs
+    from strands_cli.engine.plan_execution import execute
+    from strands_cli.engine.ports.clock import SystemClock
+    from strands_cli.engine.ports.engine_ports import Ports
+    from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors
+    from strands_cli.engine.run_start.new_journal import recorded
+    from strands_cli.engine.stored_runs.held_run import while_held
+    from strands_cli.engine.waiting.denied_calls import explain_stop
     from strands_cli.errors import StrandsCliError
     from strands_cli.events import RunWarning
-    from strands_cli.planning import require_runnable
-    from strands_cli.planning.watch import workspace_of
-    from strands_cli.telemetry import tracing_of
+    from strands_cli.planning.plan_builder import require_runnable
+    from strands_cli.planning.watch.workspace import workspace_of
+    from strands_cli.telemetry.tracing import tracing_of
 
     require_runnable(planned)
     clock = SystemClock()
@@ -400,8 +412,8 @@ async def _execute(
 
 def _store_start(journal: StoredJournal, request: RunRequest, worker: str) -> None:
     """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows."""
-    from strands_cli.engine.stored_runs import session_facts
-    from strands_cli.engine.waiting import store_permissions
+    from strands_cli.engine.stored_runs.folder_store import session_facts
+    from strands_cli.engine.waiting.allowed_calls import store_permissions
 
     is_visit = journal.get("status") == "completed"  # it changes nothing
     journal.put(**session_facts(None if is_visit else request.beside, worker))
@@ -410,8 +422,8 @@ def _store_start(journal: StoredJournal, request: RunRequest, worker: str) -> No
 
 def _artifact_writer(planned: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:
     """Return the writer of the run's artifacts, which get no secrets."""
-    from strands_cli.engine import redacted_writer
-    from strands_cli.outputs import ArtifactWriter
+    from strands_cli.engine.redacted_ports import redacted_writer
+    from strands_cli.outputs.artifacts import ArtifactWriter
 
     replaces = planned.spec.outputs.overwrite
     write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.addresses import admitted, is_public, leads_to, open_network
+from strands_cli.addresses.written_places import admitted, is_public, leads_to, open_network
 from strands_tool_kit.http import Policy
 
 ROOT = Path(__file__).parents[2]

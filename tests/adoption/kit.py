@@ -7,20 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import Catalog, join_records
-from strands_cli.catalog.adopted import (
-    AdoptedDistribution,
-    AdoptedFile,
-    AdoptedTool,
-    adopted_records,
-    definition_of,
-    digests_of,
-    write_adopted,
-)
-from strands_cli.catalog.distributions import scan_installed
-from strands_cli.catalog.files import find_package
+from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution, AdoptedFile, AdoptedTool, write_adopted
+from strands_cli.catalog.adopted.adopted_modules import definition_of, digests_of
+from strands_cli.catalog.adopted.compared_records import adopted_records
+from strands_cli.catalog.catalog import Catalog, join_records
+from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.catalog.files.module_files import find_package
 from strands_cli.catalog.from_source import read_source, reader_of
-from strands_cli.catalog.source import tools_of_module
+from strands_cli.catalog.source.module_tools import tools_of_module
 from tests.distributions import make_distribution
 
 FILE = "strands-adopted.json"
@@ -88,7 +82,7 @@ def adopt(file: Path, site: Path, tools: Mapping[str, str], name: str = "acme-to
 
 def catalog_of(site: Path, user: Path | None = None, project: Path | None = None) -> Catalog:
     """Return the catalog of a directory and of these adoption files."""
-    from strands_cli.catalog import scan_tools
+    from strands_cli.catalog.catalog import scan_tools
 
     records, seen = scan_tools([str(site)])
     levels = {"user": user, "project": project}

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.adopted import AdoptedFile
-from strands_cli.catalog.definitions import parse_manifest
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.definitions.manifest import parse_manifest
 from strands_cli.errors import InvalidInput
-from strands_cli.plugins.adopt import adopt, survey
+from strands_cli.plugins.adopt.adoption import adopt
+from strands_cli.plugins.adopt.candidates import survey
 from tests.adoption.kit import install
 from tests.cli.strands import Folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.source import ModuleTool, tools_of_module
+from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
 
 HEAD = """
 import datetime

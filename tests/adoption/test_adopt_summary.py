@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.adoptable import find_adoptable
-from strands_cli.catalog.adopted import AdoptedFile
-from strands_cli.catalog.distributions import scan_installed
+from strands_cli.catalog.adoptable.adoptable_tools import find_adoptable
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.errors import InvalidInput
-from strands_cli.plugins.adopt import Imports, choose, survey
+from strands_cli.plugins.adopt.candidates import Imports, survey
+from strands_cli.plugins.adopt.choice import choose
 from tests.adoption.kit import FUNCTION, install
 from tests.cli.strands import Folder
 

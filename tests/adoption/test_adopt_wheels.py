@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.adopted import AdoptedFile, read_adopted
-from strands_cli.catalog.definitions import CONTRACT, MANIFEST_FORMAT, parse_manifest
-from strands_cli.catalog.distributions import search_path
-from strands_cli.plugins.adopt import Imports, Survey, adopt, survey
-from strands_cli.plugins.check import check_declared
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile, read_adopted
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.definitions.manifest import CONTRACT, MANIFEST_FORMAT, parse_manifest
+from strands_cli.catalog.distributions.scan import search_path
+from strands_cli.plugins.adopt.adoption import adopt
+from strands_cli.plugins.adopt.candidates import Imports, Survey, survey
+from strands_cli.plugins.check.check_tool import check_declared
 
 pytestmark = pytest.mark.wheels
 

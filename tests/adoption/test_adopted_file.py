@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog.adopted import (
+from strands_cli.catalog.adopted.adopted_file import (
+    MAX_BYTES,
     AdoptedDistribution,
     AdoptedFile,
     AdoptedTool,
@@ -18,7 +19,6 @@ from strands_cli.catalog.adopted import (
     read_adopted,
     write_adopted,
 )
-from strands_cli.catalog.adopted.adopted_file import MAX_BYTES
 from strands_cli.catalog.definitions.tool_fields.json_document import MAX_DEPTH
 from strands_cli.config import load_settings
 

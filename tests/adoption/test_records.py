@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import ToolRecord, discover_catalog, find_provenance, find_sources
-from strands_cli.catalog.adopted import read_adopted
+from strands_cli.catalog.adopted.adopted_file import read_adopted
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.provenance import find_provenance, find_sources
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import InvalidInput, NotEquipped
 from tests.adoption.kit import FILE, FUNCTION, MODULE, adopt, catalog_of, install
 from tests.distributions import sound, without_manifest
@@ -247,7 +249,7 @@ def test_the_users_file_counts_by_default_and_the_projects_where_its_folder_is_k
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("APPDATA", str(tmp_path / "xdg"))
     monkeypatch.syspath_prepend(str(site))
-    from strands_cli.catalog.adopted import adopted_path
+    from strands_cli.catalog.adopted.adopted_file import adopted_path
     from strands_cli.config import load_settings
 
     user = adopted_path(load_settings())

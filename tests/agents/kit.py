@@ -13,7 +13,7 @@ from strands.models import Model
 
 from strands_cli import app
 from strands_cli.agents.agent_runner import SdkAgentRunner
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine.effects.budget import Budget
@@ -31,7 +31,7 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck
 from strands_cli.tools.calls.tool_steps import CheckedToolCaller

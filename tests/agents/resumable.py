@@ -9,7 +9,7 @@ from typing import Any
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
 from strands_cli.agents.shared_runs import SharedRuns
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal

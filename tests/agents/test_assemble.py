@@ -14,7 +14,7 @@ from strands_cli.agents import shared_runs as room
 from strands_cli.agents.assembly import assemble
 from strands_cli.agents.run_models import RunModels, SharedModel
 from strands_cli.agents.shared_runs import SharedRuns
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import Denied, InvalidInput, NotEquipped

@@ -67,7 +67,7 @@ def events() -> Iterator[list[Event]]:
 
 
 def start(site: Site, host: str, seen: list[Event] | None = None, **options: Any) -> RunResult:
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
 
     file = Path("workflow.yaml")
     file.write_text(WORKFLOW.format(host=host))
@@ -204,7 +204,7 @@ def test_a_key_written_into_the_options_is_a_secret_too(site: Site) -> None:
     from dataclasses import replace
 
     from strands_cli.agents.shared_runs import redactor_of
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.secrets.redactor import MARK
 
     text = WORKFLOW.format(host="http://127.0.0.1:9/v1").lstrip()
@@ -222,7 +222,7 @@ def test_a_run_plays_the_recording_that_was_planned_whatever_becomes_of_the_file
     text = WORKFLOW.format(host="http://127.0.0.1:9/v1").lstrip()
     Path("w.yaml").write_text(text)
     Path("recording.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: ok}], steps.1: [{text: ok}]}\n")
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
 
     catalog = discover_catalog([str(site.directory)])
     planned = app.plan("w.yaml", RunRequest(provider="replay"), catalog=catalog, settings=Settings(Path("r")))

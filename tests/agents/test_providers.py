@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.addresses import is_local
+from strands_cli.addresses.written_places import is_local
 from strands_cli.doctor.setup import check_providers
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
 from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.tools.messages import for_model, without_repetition
+from strands_cli.tools.messages.repeated_results import for_model, without_repetition
 from strands_cli.tools.tool_results import capped, error_result, well_formed
 from tests.agents.kit import SCHEMA, RunContext, Script, Site, asking
 

@@ -27,7 +27,7 @@ from strands_cli.errors import RunFailed
 from strands_cli.events import ModelCallFinished, ModelRetried, ModelText, Usage
 from strands_cli.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.workflow.agent_sections import AgentLimits
 from strands_cli.workflow.sections.run_sections import Budgets, FailurePolicy
 from tests.agents.kit import RunContext, Script, run, turn_events

@@ -17,7 +17,7 @@ import pytest
 from strands_cli import app
 from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.shared_runs import SharedRuns
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal

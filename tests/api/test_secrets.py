@@ -12,9 +12,8 @@ from strands_cli.api import Event
 from strands_cli.engine.redacted_ports import redacted_errors
 from strands_cli.errors import ArtifactError, Finding
 from strands_cli.events import ArtifactWritten, HumanAnswered, HumanAsked
-from strands_cli.outputs import ARTIFACT_EXISTS
-from strands_cli.secrets import Redactor
-from strands_cli.secrets.redactor import MARK
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+from strands_cli.secrets.redactor import MARK, Redactor
 from strands_cli.workflow.builder import agent, chain, gate
 
 SECRET = "s3cr3t-0123456789"

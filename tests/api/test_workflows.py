@@ -20,7 +20,7 @@ from strands import tool
 
 from strands_cli import Workflow
 from strands_cli.api import Answer, Event, Question, RunResult
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import (
     CallDenied,

@@ -24,7 +24,7 @@ from strands_cli.batch.work.result_lines import ResultLines, line_of
 from strands_cli.batch.work.row_engine import Ended
 from strands_cli.cli.commands.batch.batch_progress import LONGEST_S, SHORTEST_S, BatchProgress
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.engine.turns import Turns
+from strands_cli.engine.turns.provider_limits import Turns
 from strands_cli.errors import ArtifactError
 from strands_cli.events import Usage
 from strands_cli.rates import Rate

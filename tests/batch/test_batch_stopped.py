@@ -18,8 +18,9 @@ import pytest
 from strands_cli.batch.journal.batch_journal import BatchJournal
 from strands_cli.batch.reading.checked_rows import CheckedRows
 from strands_cli.batch.reading.row_checks import CheckedRow
-from strands_cli.engine.journal import DATABASE, Row
-from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.journal.journal_files import DATABASE
+from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.batch.kit import STEPS, Rows
 

@@ -17,10 +17,11 @@ from strands_cli.batch.reading import checked_rows, row_source
 from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
 from strands_cli.batch.reading.row_checks import CheckedRow
 from strands_cli.errors import InvalidInput, UsageError
-from strands_cli.planning import RunRequest, installation_for
-from strands_cli.planning.machine import Installation
-from strands_cli.planning.plan import Plan
-from strands_cli.workflow import Loaded
+from strands_cli.planning.machine.installation import Installation
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_builder import installation_for
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.workflow.loaded import Loaded
 
 # A session of its own has them.
 pytestmark = pytest.mark.batch

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import Catalog, ToolRecord, discover_catalog, record_builder
+from strands_cli.catalog import record_builder
+from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.catalog.distributions.entry_points import Distribution, Scan
+from strands_cli.catalog.tool_record import ToolRecord
 from tests.distributions import (
     SCHEMA,
     booby_trapped,

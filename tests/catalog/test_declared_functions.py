@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.files import find_package
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.files.module_files import find_package
 from strands_cli.catalog.from_source import tools_in
 from tests.distributions import make_distribution
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.remedies import first_party
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding

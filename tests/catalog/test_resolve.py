@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import Catalog, ToolRecord, discover_catalog
+from strands_cli.catalog.catalog import Catalog, discover_catalog
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import ExitCode, Finding, InvalidInput, NotEquipped
 from strands_cli.toolref import ToolRef
 from tests.distributions import broken_manifest, make_distribution, module_source, sound, twin, without_manifest

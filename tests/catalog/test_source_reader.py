@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog.source import SourceError, SourceTool, read_tool
+from strands_cli.catalog.source.source_module import SourceError
+from strands_cli.catalog.source.source_reader import read_tool
+from strands_cli.catalog.source.source_tool import SourceTool
 from tests.distributions import SCHEMA, module_source
 
 

@@ -12,7 +12,7 @@ from strands_cli import __version__
 from strands_cli.cli.program import run_program
 from strands_cli.cli.terminal.annotations import github_line, sarif_document
 from strands_cli.errors import Finding, Where
-from strands_cli.workflow import BAD_VALUE
+from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.validation_errors import UNKNOWN_KEY
 from tests.workflow.spoiled import CHAIN, HEAD
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from strands_cli.cli.program import run_program
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from tests.cli.strands import Folder
 from tests.golden import check_golden
 from tests.yaml_texts import write_yaml

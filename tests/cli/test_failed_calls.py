@@ -14,7 +14,7 @@ from strands_cli.engine.denials import failed_calls_of
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.events import Usage
-from strands_cli.run_views import Branch
+from strands_cli.run_views.run_tree import Branch
 from strands_cli.tools.tool_results import error_result, with_fix_of
 from tests.cli.strands import Folder
 from tests.fakes.http_service import HttpService
@@ -187,7 +187,7 @@ def test_what_permits_a_call_is_written_as_the_workflow_writes_it(
 
 
 def test_the_model_does_not_read_what_permits_the_call(ran: Folder, tmp_path: Path) -> None:
-    from strands_cli.tools.messages import without_repetition
+    from strands_cli.tools.messages.repeated_results import without_repetition
 
     content = error_result("1", "denied", "no", details={"fix": "set it", "reason": "host"})["content"]
     assert without_repetition(content)[1:] == [{"json": {"error": {"details": {"reason": "host"}}}}]

@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli.cli.program import run_program
 from strands_cli.workflow.format_schema import workflow_schema
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from tests.cli.strands import STRANDS, Folder
 
 

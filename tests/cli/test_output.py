@@ -24,7 +24,7 @@ from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed, StepStarted
 from strands_cli.phrases import duration
 from strands_cli.unicode_safety import printable
-from strands_cli.workflow import BAD_VALUE
+from strands_cli.workflow.findings import BAD_VALUE
 from tests.cli.strands import Folder
 
 ANY_TEXT = st.text(st.characters(codec=None))

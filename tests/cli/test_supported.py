@@ -13,7 +13,7 @@ from strands_cli.codes import declared_codes
 from strands_cli.errors import ExitCode, exit_code_meanings
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.toolref import RefKind, ToolRef
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from strands_cli.workflow.templates.sandbox import Sandbox
 
 

@@ -25,7 +25,7 @@ from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from tests.fakes.model_server import ModelServer, Turn
 from tests.yaml_texts import read_yaml, write_yaml
 

@@ -12,7 +12,7 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.errors import StrandsCliError
-from strands_cli.planning.data_flow import authority_of
+from strands_cli.planning.data_flow.planned_authority import authority_of
 from tests.covers.kit import Ran, World
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.http_service import HttpService

@@ -22,7 +22,6 @@ CORE = "src/strands_cli"
 PLACES = {
     "pattern": [
         f"{CORE}/workflow/patterns/pattern_models.py",
-        f"{CORE}/workflow/patterns/__init__.pyi",
         f"{CORE}/engine/patterns/pattern_functions.py",
     ],
     "option": [f"{CORE}/planning/run_request.py"],
@@ -30,10 +29,8 @@ PLACES = {
         f"{CORE}/toolref.py",
         f"{CORE}/planning/planned_tools/planned_tool.py",
         f"{CORE}/planning/plan/plan_values.py",
-        f"{CORE}/planning/planned_tools/__init__.pyi",
         f"{CORE}/planning/resolve/tool_resolver.py",
         f"{CORE}/tools/forms/echo_tools.py",
-        f"{CORE}/tools/forms/__init__.pyi",
         f"{CORE}/tools/loading/tool_loading.py",
         f"{CORE}/tools/calls/trust.py",
     ],
@@ -125,7 +122,9 @@ def test_a_pattern_is_two_files_and_two_entries(copy: Copy) -> None:
         toy, file = TOY / f"{side}_side.py", f"{CORE}/{side}/patterns/talk.py"
         assert file in text
         assert toy.relative_to(CLONE).as_posix() in text
-        written = toy.read_text("utf-8").replace("tests.patterns.toy.workflow_side", "strands_cli.workflow.patterns")
+        written = toy.read_text("utf-8").replace(
+            "tests.patterns.toy.workflow_side", "strands_cli.workflow.patterns.talk"
+        )
         (copy.root / file).write_text(written, "utf-8")
     copy.follow("pattern")
     copy.keeps_the_rules()

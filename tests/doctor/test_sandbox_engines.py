@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.doctor import sandbox_engines as engines
 from strands_cli.doctor.sandbox_engines import Engine, find_engines
 from tests.distributions import make_distribution, manifest_of, tool

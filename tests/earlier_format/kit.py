@@ -40,8 +40,8 @@ from typing import Any
 import yaml
 
 from strands_cli import Workflow, discover_catalog
-from strands_cli.catalog import Catalog
-from strands_cli.engine.journal import Question
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.errors import Finding, StrandsCliError, WaitingForPerson, exit_code_of
 from strands_cli.events import Event, RunStarted
 from tests.earlier_format.surroundings import Surroundings, around

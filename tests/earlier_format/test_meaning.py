@@ -9,9 +9,10 @@ import pytest
 
 from strands_cli import Workflow, discover_catalog
 from strands_cli.app import load
-from strands_cli.catalog import Catalog
+from strands_cli.catalog.catalog import Catalog
 from strands_cli.errors import WaitingForPerson
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import TemplateError
 from tests.wordings import Wording
 
 SRC = Path(__file__).parents[2] / "src" / "strands_cli"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports.engine_ports import Ports

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.decisions.cut_off_calls import rows_before
 from strands_cli.engine.effects.budget import Budget, Spender
 from strands_cli.engine.journal.journal_rows import Row

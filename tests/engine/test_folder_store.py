@@ -150,8 +150,8 @@ def test_what_has_ended_cannot_be_cancelled(tmp_path: Path) -> None:
 FINISHING = """
 import signal, sys
 from pathlib import Path
-from strands_cli.engine.journal import SqliteJournal
-from strands_cli.engine.stored_runs import session_facts
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.stored_runs.folder_store import session_facts
 journal = SqliteJournal.open(Path(sys.argv[1]))
 journal.put(**session_facts())
 def finish(*_):

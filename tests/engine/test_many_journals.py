@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import pytest
 
-from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.journal.row_texts import json_value
-from strands_cli.engine.ports import RunStore
-from strands_cli.engine.stored_runs import journals_of
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+from strands_cli.engine.ports.store_port import RunStore
 from strands_cli.engine.stored_runs.folder_store import FolderStore
+from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
-from strands_cli.run_views.many_runs import search
+from strands_cli.run_views.many_runs.run_search import search
 
 
 class StoreOfBefore:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.engine.plan_execution import RunResult, execute

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.plan_execution import RunResult, execute
 from strands_cli.engine.ports.engine_ports import Ports

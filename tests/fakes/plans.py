@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
 from strands_cli.planning.machine.installation import Installation
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool, WorkflowTool
 from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Policy
+from strands_cli.policy.policy import Policy
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.yaml.document_reader import read_document
 

@@ -15,14 +15,17 @@ from strands_cli import Workflow
 from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.errors import Denied
 from strands_cli.events import ToolCallDecided
-from strands_cli.hooks import HookContext, ToolCall, hookimpl
 from strands_cli.hooks.hook_plugins import open_hooks
+from strands_cli.hooks.hook_values import HookContext, ToolCall
+from strands_cli.hooks.hookspecs import hookimpl
 from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.machine.hook_selection import hooks_in_force
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Decision, Policy, SwitchedOn
-from strands_cli.policy.rules import Request, Rule
-from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.policy.decision import Decision
+from strands_cli.policy.policy import Policy, SwitchedOn
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rules.tool_request import Request
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.tools import plugin_hooks as hooked
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck

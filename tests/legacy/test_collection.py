@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import InvalidInput
 from strands_cli.tools.loading.strands_tools_compat import REFUSAL

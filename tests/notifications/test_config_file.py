@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import InvalidInput
-from strands_cli.notifications import read_targets
+from strands_cli.notifications.config_file import read_targets
 from strands_cli.notifications.targets import Command, Webhook
 from tests.wordings import Wording
 

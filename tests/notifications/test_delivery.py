@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from strands_cli.notifications import Message, deliver
+from strands_cli.notifications.delivery import deliver
+from strands_cli.notifications.message import Message
 from strands_cli.notifications.targets import Command, Webhook
 from strands_cli.notifications.webhook import key_of
-from strands_cli.secrets import SecretReference
+from strands_cli.secrets.secret_sources import SecretReference
 from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, loopback_servers, moved, reply
 from tests.wordings import Wording
 

@@ -21,7 +21,7 @@ from strands_cli.agents.compaction import Context
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.outputs.notes import NotesFile
-from strands_cli.secrets import HIDE_NOTHING
+from strands_cli.secrets.redactor import HIDE_NOTHING
 
 directory, form, deadly = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 

@@ -11,9 +11,9 @@ import pytest
 
 from strands_cli import Workflow, app
 from strands_cli.errors import Denied, StrandsCliError, UsageError
-from strands_cli.planning.data_flow import Trust
-from strands_cli.planning.plan import Plan
-from strands_cli.planning.watch import workspace_of
+from strands_cli.planning.data_flow.workflow_trust import Trust
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.watch.workspace import workspace_of
 from tests.packaged import RECORDING, SKILL, TRIAGE, make_packaged, make_triage
 from tests.yaml_texts import read_yaml, write_yaml
 
@@ -30,7 +30,7 @@ def errors(plan: Plan) -> list[str]:
 
 
 def planned(source: str, **inputs: str) -> Plan:
-    from strands_cli.planning import RunRequest
+    from strands_cli.planning.run_request import RunRequest
 
     return app.plan(source, RunRequest(values={"report": "It burns.", **inputs}))
 
@@ -257,7 +257,7 @@ def test_a_program_runs_no_packaged_workflow_that_a_person_has_not_allowed(
 
 
 def test_the_host_of_models_is_asked_about_unless_the_command_line_names_it(site: Path) -> None:
-    from strands_cli.planning import RunRequest
+    from strands_cli.planning.run_request import RunRequest
 
     runtime = {"provider": "ollama", "model_id": "m", "host": "http://198.51.100.7:11434"}
     make_triage(site, **{"flows/triage.yaml": changed(runtime=runtime)})
@@ -320,7 +320,8 @@ def test_a_file_outside_of_the_project_without_authority_is_not_asked_about(site
 
 
 def test_an_own_file_that_differs_from_its_lock_is_asked_about(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from strands_cli.lock.format import Lock, LockedWorkflow, lock_file, render_lock
+    from strands_cli.lock.format.lock_model import Lock, LockedWorkflow, lock_file
+    from strands_cli.lock.format.lock_writer import render_lock
 
     monkeypatch.setenv("TOKEN", "any-secret-value")
     Path("own.yaml").write_text(changed(**USING))
@@ -336,9 +337,10 @@ def test_an_own_file_that_differs_from_its_lock_is_asked_about(site: Path, monke
 def test_what_a_workflow_uses_more_than_when_it_was_locked_is_asked_about(
     before: dict[str, Any], site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.lock.format import lock_file, render_lock
-    from strands_cli.planning.machine import lock_of
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_writer import render_lock
+    from strands_cli.planning.machine.lock_check import lock_of
 
     monkeypatch.setenv("TOKEN", "any-secret-value")
     Path("triage.recording.yaml").write_text(RECORDING)

@@ -11,24 +11,19 @@ from xml.etree import ElementTree
 import pytest
 
 from strands_cli.events import Usage
-from strands_cli.pages import anchor_of
+from strands_cli.pages.html_text import anchor_of
 from strands_cli.pages.page_frame import stylesheet
 from strands_cli.pages.svg_bars import svg_bars, svg_budget
 from strands_cli.pages.svg_layers import layout_of
 from strands_cli.pages.svg_parts import time_span
 from strands_cli.pages.svg_pattern import svg_pattern
 from strands_cli.pages.svg_timeline import svg_timeline
-from strands_cli.run_views.pictures import (
-    Bar,
-    BudgetBar,
-    CostLine,
-    Lane,
-    PatternEdge,
-    PatternGraph,
-    PatternNode,
-    Timeline,
-)
+from strands_cli.run_views.pictures.budget_bars import BudgetBar
+from strands_cli.run_views.pictures.costs import CostLine
+from strands_cli.run_views.pictures.pattern_graph import PatternEdge, PatternGraph, PatternNode
 from strands_cli.run_views.pictures.time_scale import scale_of
+from strands_cli.run_views.pictures.timeline import Lane, Timeline
+from strands_cli.run_views.pictures.timeline_bars import Bar
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [

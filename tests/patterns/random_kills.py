@@ -14,8 +14,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strands_cli.engine.journal import SqliteJournal
 from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from tests.cli.strands import SECONDS, Folder, Ran
 from tests.patterns.every_effect import Playing
 

@@ -11,12 +11,12 @@ import pytest
 
 from strands_cli.api import Workflow
 from strands_cli.cli.program import run_program
-from strands_cli.engine.patterns import PATTERNS as FUNCTIONS
+from strands_cli.engine.patterns.pattern_functions import PATTERNS as FUNCTIONS
 from strands_cli.errors import WaitingForPerson
 from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
 from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 from tests.patterns.toy.engine_side import talk
 from tests.patterns.toy.workflow_side import Talk
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.planning.data_flow import Trust
+from strands_cli.planning.data_flow.workflow_trust import Trust
 from tests.yaml_texts import write_yaml
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.codes import declared_codes
 from strands_cli.config import Settings
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
-from strands_cli.planning.machine import Installation
+from strands_cli.planning.machine.installation import Installation
 from strands_cli.planning.plan.plan_values import Bounds, Plan
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_inputs import UNKNOWN_INPUT
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_plan import plan_workflow
-from strands_cli.policy import Policy
-from strands_cli.workflow import load_spec
-from strands_cli.workflow.yaml import read_document
+from strands_cli.policy.policy import Policy
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import read_document
 from tests.distributions import booby_trapped, sound
 from tests.fakes.plans import chain_of, found, plan_of
 
@@ -296,7 +296,7 @@ COLD = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from tests.fakes.plans import chain_of
 plan = chain_of(
     "- {agent: writer, input: x}\\n- {tool: native:trap, input: {text: x}}",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli import app
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Finding
 from strands_cli.planning.resolve.custom_source import is_absent

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import load_settings
 from strands_cli.errors import Denied, Finding
-from strands_cli.lock import compare_locks
+from strands_cli.lock.compare import compare_locks
 from strands_cli.lock.format.lock_model import Lock
 from strands_cli.lock.format.lock_reader import read_lock
 from strands_cli.lock.format.lock_writer import render_lock

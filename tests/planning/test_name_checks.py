@@ -11,7 +11,7 @@ import pytest
 
 from strands_cli import app
 from strands_cli.app import load
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.cli.program import run_program
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.provider_table import PROVIDERS, SYNONYMS

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from strands_cli import app
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import Finding
-from strands_cli.workflow.yaml import FileSnapshot
+from strands_cli.workflow.yaml.file_source import FileSnapshot
 from tests.distributions import sound
 
 HEAD = """\

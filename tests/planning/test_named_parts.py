@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.distributions import ENGINES, STORES, scan_installed
-from strands_cli.engine.stored_runs import opener_of, store_at
+from strands_cli.catalog.distributions.group_points import ENGINES, STORES
+from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import Denied, NotEquipped
-from strands_cli.lock.format import Lock, render_lock
+from strands_cli.lock.format.lock_model import Lock
+from strands_cli.lock.format.lock_writer import render_lock
 from strands_cli.planning.machine.named_parts import part_named, parts_in_use
 from strands_cli.planning.machine.plugin_lock import lock_plugins
-from strands_cli.queues import engine_of, installed_engine
+from strands_cli.queues.engine_choice import engine_of, installed_engine
 from strands_cli.store_place import StorePlace
 
 ADDRESS = "memory://ann:{env:PGPW}@host/runs"

@@ -8,7 +8,7 @@ import pytest
 
 from strands_cli.cli.commands.stored.store_commands import init_store
 from strands_cli.errors import NotEquipped
-from strands_cli.queues import engine_of, installed_engine
+from strands_cli.queues.engine_choice import engine_of, installed_engine
 from strands_cli.store_place import StorePlace
 
 ADDRESS = "memory://ann:secret-1@host/runs"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.errors import InvalidInput, NotEquipped
 from strands_cli.planning.data_flow.planned_authority import authority_of
 from strands_cli.planning.data_flow.secret_values import read_secrets, require_unwritten, secret_takers

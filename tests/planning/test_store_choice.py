@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.distributions import Scan
+from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError

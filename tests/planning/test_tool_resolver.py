@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.errors import Denied, ExitCode, InvalidInput, NotEquipped, UsageError
 from strands_cli.planning.plan.plan_values import Plan

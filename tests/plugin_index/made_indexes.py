@@ -12,11 +12,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from strands_cli.indexes import Place
-from strands_cli.indexes.formats import FORMAT, KIND, SEARCHED, WHOLE
-from strands_cli.indexes.searching import search_text
-from strands_cli.pages.catalogue import index_pages
-from strands_cli.plugins.index import Built, build_site
+from strands_cli.indexes.formats.site_files import FORMAT, KIND, SEARCHED, WHOLE
+from strands_cli.indexes.index_places import Place
+from strands_cli.indexes.searching.search_file import search_text
+from strands_cli.pages.catalogue.plugin_pages import index_pages
+from strands_cli.plugins.index.site import Built, build_site
 
 Answer = tuple[int, Mapping[str, str], bytes]
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.cli.program import run_program
 from strands_cli.errors import Denied
-from strands_cli.hooks import open_hooks
-from strands_cli.indexes import with_indexes
-from strands_cli.plugins.install import parse_install_target, propose, require_one_allowed
+from strands_cli.hooks.hook_plugins import open_hooks
+from strands_cli.indexes.known_names import with_indexes
 from strands_cli.plugins.install.download import unpack_wheel
-from strands_cli.policy.rules import Rule
+from strands_cli.plugins.install.preview import propose, require_one_allowed
+from strands_cli.plugins.install.requirement import parse_install_target
+from strands_cli.policy.rules.rule import Rule
 from tests.distributions import make_distribution
 from tests.distributions.wheels import make_wheel
 from tests.plugin_index.made_indexes import built, document_of

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import InvalidInput, UsageError
-from strands_cli.indexes import Place, configured_places, parse_places
-from strands_cli.indexes.index_places import parse_place
-from strands_cli.notifications import read_targets
+from strands_cli.indexes.index_places import Place, configured_places, parse_place, parse_places
+from strands_cli.notifications.config_file import read_targets
 from tests.wordings import Wording
 
 # They make wheels, indexes or keys.

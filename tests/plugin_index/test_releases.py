@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
-from strands_cli.indexes import Place, choose_file, find_release
-from strands_cli.plugins.install import fetch_target, find_installer, parse_install_target, release_for
+from strands_cli.indexes.index_places import Place
+from strands_cli.indexes.releases import choose_file, find_release
+from strands_cli.plugins.install.from_index import fetch_target, release_for
+from strands_cli.plugins.install.installer import find_installer
+from strands_cli.plugins.install.requirement import parse_install_target
 from tests.distributions.wheels import tool_wheel
 from tests.plugin_index.made_indexes import built, of_folder, release, serving, write_index
 

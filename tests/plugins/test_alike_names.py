@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.plugins.install.collisions import find_collisions
 from strands_cli.plugins.install.download import Fetched
 

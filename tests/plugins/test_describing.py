@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.definitions.definition_diff import differences
-from strands_cli.catalog.source import SourceTool, from_tool_spec, read_tool
+from strands_cli.catalog.source.source_reader import read_tool
+from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
 from strands_cli.plugins.check.child_import import load_apart
 from strands_cli.tools.forms.tool_forms import close_all, describe_reference, read_reference
 

@@ -35,9 +35,9 @@ def installed(**more: Any) -> dict[str, Any]:
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     import io
 
-    from strands_cli.cli import terminal
+    from strands_cli.cli.terminal import terminal_human
 
-    monkeypatch.setattr(terminal, "is_interactive", lambda: True)
+    monkeypatch.setattr(terminal_human, "is_interactive", lambda: True)
     monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.definitions.definition_diff import differences
 from strands_cli.errors import InvalidInput
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart

@@ -11,7 +11,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from strands_cli.agents.model.model_errors import explain_error
 from strands_cli.hooks import hookspecs
-from strands_cli.planning.plan import PlannedAgent
+from strands_cli.planning.plan.plan_values import PlannedAgent
 from strands_cli.providers import ModelSettings
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from strands_cli.catalog import discover_catalog
-from strands_cli.plugins.scaffold import NewFlow, make_flow
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.plugins.scaffold.new_flow import NewFlow, make_flow
 from strands_cli.plugins.scaffold.new_plugin import FORMS, NewPlugin, make_plugin
 from strands_cli.plugins.scaffold.plugin_name import name_plugin
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from strands_cli.policy import Decision, decide
+from strands_cli.policy.decision import Decision, decide
 from strands_cli.policy.matching.file_places import Workspace
-from strands_cli.policy.rules import Effect, Request, Rule, make_rule
+from strands_cli.policy.rules.rule import Effect, Rule
+from strands_cli.policy.rules.tool_patterns import make_rule
+from strands_cli.policy.rules.tool_request import Request
 from strands_cli.policy.rules.touched_resources import Access
 
 READS = {"resources": {"reads": ["file:{path}"], "writes": []}, "capabilities": {"network": []}}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from strands_cli.policy.claims.resources import EVERYTHING, Resource, Touched, touched
 from strands_cli.policy.matching.resource_entries import MAX_NAMES, fields_of
-from strands_cli.policy.rules import Request
+from strands_cli.policy.rules.tool_request import Request
 from tests.wordings import Wording
 
 READ_ONLY = {"readOnlyHint": True}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.plugins.publisher import attested_beside, attested_by
+from strands_cli.plugins.publisher.attestations import attested_by
+from strands_cli.plugins.publisher.beside import attested_beside
 from strands_cli.publishers import Publisher
 from tests.publisher.artifacts import ARTIFACTS, GITHUB, WHEEL, digest_of, document_of
 

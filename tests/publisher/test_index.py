@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.plugins.publisher import Attested, IndexSettings, Limits, attested_by_indexes
+from strands_cli.plugins.publisher.attested import Attested
+from strands_cli.plugins.publisher.index_offers import attested_by_indexes
+from strands_cli.plugins.publisher.index_settings import IndexSettings
+from strands_cli.plugins.publisher.limited_fetch import Limits
 from strands_cli.publishers import Publisher
 from tests.publisher.artifacts import ARTIFACTS, GITHUB, WHEEL, digest_of, document_of
 from tests.publisher.index_server import SIMPLE_HTML, SIMPLE_JSON, Handler, Index, started

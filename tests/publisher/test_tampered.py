@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.plugins.publisher import attested_by
+from strands_cli.plugins.publisher.attestations import attested_by
 from tests.publisher.artifacts import GITHUB, WHEEL, digest_of, document_of
 
 # They make wheels, indexes or keys.

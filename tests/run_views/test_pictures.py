@@ -18,7 +18,7 @@ from strands_cli.engine.stored_runs.run_summary import summary_of
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Usage
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.run_views.pictures import Pictures, pictures_of
+from strands_cli.run_views.pictures.all_pictures import Pictures, pictures_of
 from tests.cli.strands import EXAMPLES
 
 PATTERNS = ("chain", "evaluator_optimizer", "graph", "orchestrator_workers", "parallel", "routing", "workflow")

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.events import ModelText
-from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.secrets.redactor import MARK, MIN_LENGTH
+from strands_cli.secrets.redactor import HIDE_NOTHING, MARK, MIN_LENGTH, Redactor
 from strands_cli.secrets.secret_forms import FormFinder
 from strands_cli.tools.calls.calling_contract import Contract
 from strands_cli.tools.calls.permission_check import PermissionCheck

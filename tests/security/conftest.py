@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
+from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.doctor.sandbox_engines import find_engines
 from tests.cli.strands import Folder, empty_folder
 from tests.security.outside import Outside, standing

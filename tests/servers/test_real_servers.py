@@ -18,7 +18,7 @@ import pytest
 
 from strands_cli.errors import ExitCode, NotEquipped
 from strands_cli.tools.mcp import server as mcp_server
-from strands_cli.workflow.steps import McpServer
+from strands_cli.workflow.steps.tool_entries import McpServer
 from tests.servers.conftest import Site
 from tests.yaml_texts import read_yaml
 

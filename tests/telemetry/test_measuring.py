@@ -12,8 +12,8 @@ import pytest
 
 from strands_cli.errors import NotEquipped
 from strands_cli.events import ModelCallFinished, StepStarted, ToolCallFinished, Usage
-from strands_cli.telemetry import UNMEASURED, measured_worker
-from strands_cli.telemetry.measuring import metrics_exporter
+from strands_cli.telemetry.measures import UNMEASURED
+from strands_cli.telemetry.measuring import measured_worker, metrics_exporter
 from tests.fakes.collector import Collector, Point, collecting
 
 OFF = {"OTEL_SDK_DISABLED", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_METRICS_EXPORTER"}
@@ -138,7 +138,7 @@ def test_variables_of_opentelemetry_name_the_destination(environ: dict[str, str]
 
 def test_without_a_destination_nothing_is_measured_and_nothing_imported() -> None:
     program = (
-        "import sys; from strands_cli.telemetry import measured_worker\n"
+        "import sys; from strands_cli.telemetry.measuring import measured_worker\n"
         "with measured_worker('w1', {}, print) as measures: measures.see([], {})\n"
         "print(sorted(name for name in sys.modules if name.startswith('opentelemetry')))"
     )
@@ -153,7 +153,7 @@ def test_without_the_exporter_the_fix_installs_it() -> None:
     program = (
         "import sys; sys.modules['opentelemetry.exporter.otlp.proto.http'] = None\n"
         "from strands_cli.errors import NotEquipped\n"
-        "from strands_cli.telemetry import measured_worker\n"
+        "from strands_cli.telemetry.measuring import measured_worker\n"
         "try:\n"
         "    with measured_worker('w1', {'OTEL_METRICS_EXPORTER': 'otlp'}, print): pass\n"
         "except NotEquipped as error: print(error.fix)"

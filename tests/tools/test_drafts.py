@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.tools.schema import unchecked_patterns
 from strands_cli.tools.schema.schemas import first_problem, prepared, require_schema
+from strands_cli.tools.schema.validators import unchecked_patterns
 from strands_cli.tools.schema_for_provider import offered_schema
 
 DRAFT4 = "http://json-schema.org/draft-04/schema#"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.plugins.install import find_plain_tools
+from strands_cli.plugins.install.plain_tools import find_plain_tools
 from tests.cli.strands import Folder, Ran
 
 TOOL = 'from strands import tool\n\n\n@tool\ndef {}(x: str = "") -> str:\n    """Do it."""\n    return "done"\n\n\n'

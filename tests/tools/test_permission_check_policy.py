@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.journal import Answer
+from strands_cli.engine.journal.journal_rows import Answer
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import ToolCallDecided
 from strands_cli.policy.rules.rule import Rule

@@ -21,7 +21,7 @@ from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 from strands.types.tools import AgentTool
 
 from strands_cli import PermissionPolicy, PermissionQuestion
-from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.errors import Denied, UsageError
 from strands_cli.metadata import tool_metadata
 from tests.agents.kit import Script, Site

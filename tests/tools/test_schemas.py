@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.tools.schema.schemas import MAX_MESSAGE, SchemaFaultError, first_problem, prepared, require_schema
 from strands_cli.tools.schema.validators import fits_at_first_sight
 from tests.fakes.model_server import ModelServer

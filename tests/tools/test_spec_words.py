@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog import discover_catalog
-from strands_cli.catalog.source import meaningless_words, normal_spec
-from strands_cli.plugins.check import check_plugin, read_project
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.source.spec_words import meaningless_words, normal_spec
 from strands_cli.plugins.check.manifest_writer import make_manifests
+from strands_cli.plugins.check.plugin_checks import check_plugin
+from strands_cli.plugins.check.project import read_project
 from tests.agents.kit import RunContext, Site, calling, error
 from tests.distributions import make_distribution
 

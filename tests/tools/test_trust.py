@@ -14,7 +14,7 @@ from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 from strands_cli.planning.planned_tools.planned_tool import McpTool, ObjectTool
 from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.resolve.single_tool import python_tool
-from strands_cli.policy import Decision, decide
+from strands_cli.policy.decision import Decision, decide
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.toolref import ToolRef
 from strands_cli.tools.calls.call_arguments import as_called

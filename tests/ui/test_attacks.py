@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from strands_cli.ui.security import Admission
+from strands_cli.ui.security.admission import Admission
 from tests.cli.strands import Folder
 from tests.ui.served import Browser, Page, Served
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from strands_cli.ui.security import connections, guarded_protocol
+from strands_cli.ui.security import connections
+from strands_cli.ui.security.connections import guarded_protocol
 from tests.cli.strands import Folder
 from tests.ui.served import Browser, Served
 

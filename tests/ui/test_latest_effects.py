@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from strands_cli.events import Usage
-from strands_cli.run_views import Branch
-from strands_cli.ui.views import short_tree
+from strands_cli.run_views.run_tree import Branch
+from strands_cli.ui.views.latest_effects import short_tree
 
 
 def _group(key: str, *children: Branch) -> Branch:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.ui.live import ChangeHub, EventStream
+from strands_cli.ui.live.change_hub import ChangeHub
+from strands_cli.ui.live.event_stream import EventStream
 
 pytestmark = pytest.mark.hostile
 LOOKS = 4

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from strands_cli.store_place import StorePlace
-from strands_cli.ui import UiOptions
+from strands_cli.ui.ui_options import UiOptions
 from tests.cli.strands import Folder
 from tests.ui.served import GATE, Browser, Served
 from tests.wordings import Wording

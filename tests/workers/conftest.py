@@ -228,8 +228,8 @@ class AWorker:
 @contextlib.contextmanager
 def site_at(server: PostgresServer, place: Path, tablespace: str = "") -> Iterator[Site]:
     """Make a folder and a store with queues in a database of its own; its workers are killed at the end."""
-    from strands_cli.engine.stored_runs import opener_of
-    from strands_cli.queues import engine_of
+    from strands_cli.engine.stored_runs.opened_store import opener_of
+    from strands_cli.queues.engine_choice import engine_of
 
     name = f"workers_{os.getpid()}_{next(_NUMBERS)}"
     server.run(f"CREATE DATABASE {name}" + (f" TABLESPACE {tablespace}" if tablespace else ""))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.errors import UsageError
-from strands_cli.workers import Workspace
-from strands_cli.workers.submitted import require_id
+from strands_cli.workers.planned_runs import Workspace
+from strands_cli.workers.submitted.id_of_run import require_id
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from strands_cli import app
-from strands_cli.engine.ports import SystemClock
+from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.run_start.run_facts import run_facts
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError, UsageError
-from strands_cli.planning import RunRequest
-from strands_cli.planning.data_flow import Trust
-from strands_cli.planning.plan import Plan
-from strands_cli.queues import Ticket
+from strands_cli.planning.data_flow.workflow_trust import Trust
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.queues.queue_port import Ticket
 from strands_cli.workers import stranded_runs
 from strands_cli.workers.stranded_runs import StrandedRuns
-from strands_cli.workers.submitted import Submission, moved_request, moved_workflow, submittable, what_stays_here
-from strands_cli.workers.submitted.relocation import facts_to_move, install_lock
+from strands_cli.workers.submitted.relocation import facts_to_move, install_lock, moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import COPIED
+from strands_cli.workers.submitted.submission import Submission, submittable, what_stays_here
 
 FLOW = """
 version: 1

@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from strands_cli.queues import Ticket, queue_at
+from strands_cli.queues.engine_choice import queue_at
+from strands_cli.queues.queue_port import Ticket
 from strands_cli.store_place import StorePlace
 from tests.workers.conftest import Site
 

@@ -242,7 +242,7 @@ def test_an_artifact_of_the_submitting_machine_is_in_no_workers_way(site: Site) 
 def test_a_run_whose_ticket_was_lost_gets_another_one(site: Site) -> None:
     from contextlib import closing
 
-    from strands_cli.queues import queue_at
+    from strands_cli.queues.engine_choice import queue_at
     from strands_cli.store_place import StorePlace
 
     run_id = site.submit("stranded", "--at", "2999-01-01T00:00")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.workflow.checks import UNDECLARED_VARIABLE
+from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.sections.coercion import coerce, type_word_of
 from strands_cli.workflow.sections.run_sections import InputSpec

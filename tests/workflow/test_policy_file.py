@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from strands_cli.errors import Denied, ExitCode
-from strands_cli.policy import SwitchedOn
+from strands_cli.policy.policy import SwitchedOn
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.workflow.user_files.policy_file import check_ownership, read_policy
 from strands_cli.workflow.user_files.user_file import MAX_BYTES

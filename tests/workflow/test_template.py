@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.workflow.templates import TemplateError, Templates, is_template
+from strands_cli.workflow.templates.template import Templates, is_template
+from strands_cli.workflow.templates.template_errors import TemplateError
 from tests.wordings import Wording
 
 
@@ -203,7 +204,8 @@ ORDINARY = (
 LIMITED = f"""
 import resource, sys, time
 from contextlib import suppress
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import TemplateError
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 text = sys.stdin.read()
 began = time.process_time()
@@ -418,7 +420,7 @@ def test_what_counts_as_a_template() -> None:
 
 def test_text_without_marks_needs_no_jinja() -> None:
     program = (
-        "import sys; from strands_cli.workflow.templates import Templates; "
+        "import sys; from strands_cli.workflow.templates.template import Templates; "
         "print(Templates().render('plain', {}), 'jinja2' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.workflow.templates import TemplateError, Templates, bounds
+from strands_cli.workflow.templates import bounds
 from strands_cli.workflow.templates.sandbox import Sandbox
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import TemplateError
 from strands_cli.workflow.templates.template_facts import Facts
 
 

@@ -13,7 +13,7 @@ from strands_cli.batch.reading.json_line_rows import JsonLineRows
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines, open_rows
 from strands_cli.cli.commands.input_options import read_values
-from strands_cli.planning import resolve_inputs
+from strands_cli.planning.run_inputs import resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 
 TEXTS = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from strands_cli.errors import Finding
-from strands_cli.plugins.check import check_plugin, read_project
-from strands_cli.plugins.scaffold import NewFlow, make_flow
+from strands_cli.plugins.check.plugin_checks import check_plugin
+from strands_cli.plugins.check.project import read_project
+from strands_cli.plugins.scaffold.new_flow import NewFlow, make_flow
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "packages"
 PACKAGE = "src/strands_flow_bees/workflows"

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from strands_cli.cli.program import run_program
-from strands_cli.plugins.check import check_plugin, find_installed, folder_files, read_project
+from strands_cli.plugins.check import folder_files
+from strands_cli.plugins.check.plugin_checks import check_plugin
+from strands_cli.plugins.check.project import find_installed, read_project
 from tests.workflow_packages.kit import AGENT, PACKAGE, WORKFLOW, edit, findings_of, found_in, make_bees
 
 Spoil = Callable[[Path], object]

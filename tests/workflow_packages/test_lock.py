@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog.distributions import scan_installed
-from strands_cli.catalog.packaged import scan_packaged
+from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.catalog.packaged.packaged_folders import scan_packaged
 from strands_cli.cli.program import run_program
-from strands_cli.lock import compare_distribution, lock_package
-from strands_cli.lock.format import Lock, LockedDistribution, read_lock, render_lock
+from strands_cli.lock.compare import compare_distribution
+from strands_cli.lock.format.lock_model import Lock, LockedDistribution
+from strands_cli.lock.format.lock_reader import read_lock
+from strands_cli.lock.format.lock_writer import render_lock
+from strands_cli.lock.package_documents import lock_package
 from tests.lock.kit import write_record
 from tests.workflow_packages.kit import EXAMPLES
 

@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.cli.program import run_program
 from strands_cli.errors import UsageError
-from strands_cli.plugins.scaffold import name_flow
+from strands_cli.plugins.scaffold.new_flow import name_flow
 from tests.workflow_packages.kit import EXAMPLES, found_in, make_bees
 
 

@@ -6,14 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding, InvalidInput, has_errors
-from strands_cli.planning.folders import agent_workflow_of, located_in_agent_file
-from strands_cli.tools.schema import SchemaFaultError, first_problem, problem_of_text
-from strands_cli.workflow import BAD_SCHEMA
-from strands_cli.workflow.checks import UNDECLARED_VARIABLE
-from strands_cli.workflow.parts import BAD_TEST, Atomic, require_sound
+from strands_cli.planning.folders.agent_workflow import agent_workflow_of, located_in_agent_file
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, problem_of_text
+from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
+from strands_cli.workflow.findings import BAD_SCHEMA
+from strands_cli.workflow.parts.agent_file import Atomic, require_sound
+from strands_cli.workflow.parts.agent_tests import BAD_TEST
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import AgentSpec, WorkflowSpec
+    from strands_cli.workflow.agent_sections import AgentSpec
+    from strands_cli.workflow.model import WorkflowSpec
 
 _NO_CONTRACT_ERRORS = frozenset({UNDECLARED_VARIABLE})
 

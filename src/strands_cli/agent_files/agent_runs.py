@@ -14,24 +14,27 @@ from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
 from strands_cli.canonical_json import json_object
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
-from strands_cli.outputs import Outcome
+from strands_cli.outputs.junit import Outcome
 from strands_cli.phrases import short_json
-from strands_cli.planning import BAD_INPUT, MISSING_INPUT
-from strands_cli.planning.folders import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
-from strands_cli.tools.schema import SchemaFaultError, first_problem
-from strands_cli.workflow import BAD_SCHEMA
-from strands_cli.workflow.files import VERSION
-from strands_cli.workflow.parts import STEP, AgentTest, Atomic
-from strands_cli.workflow.templates import SlowPattern, Templates, search
-from strands_cli.workflow.yaml import stored_name
+from strands_cli.planning.folders.agent_workflow import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
+from strands_cli.planning.run_inputs import BAD_INPUT, MISSING_INPUT
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
+from strands_cli.workflow.files.recording_file import VERSION
+from strands_cli.workflow.findings import BAD_SCHEMA
+from strands_cli.workflow.parts.agent_file import Atomic
+from strands_cli.workflow.parts.agent_tests import STEP, AgentTest
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.yaml.file_source import stored_name
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Human
+    from strands_cli.engine.journal.journal_rows import Human
     from strands_cli.events import Event
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import AgentSpec, WorkflowSpec
-    from strands_cli.workflow.sections import InputSpec
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.agent_sections import AgentSpec
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.sections.run_sections import InputSpec
 
 # The name of a file that does not exist: its text is in memory, and in the journal of the run.
 _TURNS = ".atomic.recording.yaml"

@@ -1,5 +1,1 @@
 """Strands agents: models, conversations, structured output, and replay of recordings."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

@@ -14,24 +14,20 @@ from strands.tools.executors import ConcurrentToolExecutor
 from strands.types.exceptions import EventLoopException, MaxTokensReachedException, StructuredOutputException
 
 from strands_cli.agents.compaction import CompactedHistory, Context
-from strands_cli.agents.model import (
-    TOOL,
-    JournaledModel,
-    ReplayModel,
-    answer_class,
-    explain_error,
-    require_input,
-    unwrap,
-)
+from strands_cli.agents.model.journaled_model import JournaledModel
+from strands_cli.agents.model.model_errors import explain_error
+from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.agents.model.structured_output import TOOL, answer_class, require_input, unwrap
 from strands_cli.agents.window import WindowedHistory
-from strands_cli.engine.effects import StepScope
-from strands_cli.engine.ports import AgentAnswer, AgentRequest
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.errors import InvalidAnswer, UnusableAnswer
-from strands_cli.planning.plan import PlannedAgent
-from strands_cli.secrets import Redactor
-from strands_cli.tools.calls import AgentTools, PermissionCheck
-from strands_cli.tools.loading import Toolbox
-from strands_cli.tools.messages import decode, encode
+from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.secrets.redactor import Redactor
+from strands_cli.tools.calls.agent_tools import AgentTools
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.loading.tool_loading import Toolbox
+from strands_cli.tools.messages.message_json import decode, encode
 
 # How often the model may correct a wrong structured answer.
 CORRECTION_TURNS = 1

@@ -17,23 +17,29 @@ from strands_cli.agents.compaction import Context
 from strands_cli.agents.run_models import RunModels
 from strands_cli.agents.shared_runs import PlanSecrets, SharedRuns
 from strands_cli.config import use_private_bytecode
-from strands_cli.hooks import Hooks
-from strands_cli.outputs import NotesFile, place_notes
-from strands_cli.planning import RunRequest
-from strands_cli.planning.data_flow import require_named, require_unwritten
-from strands_cli.planning.plan import AgentAsTool, Composite, Plan, PlannedAgent, PlannedTool, tools_in_step
-from strands_cli.planning.watch import mounts_of
-from strands_cli.planning.workflow_tools import all_workflows_in, definitions_in, with_parts, workflows_in
-from strands_cli.policy.rules import Rule
+from strands_cli.hooks.manager import Hooks
+from strands_cli.outputs.notes import NotesFile, place_notes
+from strands_cli.planning.data_flow.secret_values import require_unwritten
+from strands_cli.planning.data_flow.unnamed_secrets import require_named
+from strands_cli.planning.plan.plan_values import AgentAsTool, Composite, Plan, PlannedAgent, PlannedTool, tools_in_step
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.watch.workspace import mounts_of
+from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, definitions_in, with_parts, workflows_in
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import written_host
-from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
-from strands_cli.tools.calls import CheckedToolCaller, Contract, Parts, PermissionCheck
-from strands_cli.tools.loading import Tell, Toolbox, custom_folders, load_tools
-from strands_cli.workflow.steps import AgentStep, CallStep
+from strands_cli.secrets.process_streams import hide_in_output
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.calling_contract import Contract
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.calls.tool_steps import CheckedToolCaller
+from strands_cli.tools.calls.workflow_tool_calls import Parts
+from strands_cli.tools.loading.import_guard import Tell
+from strands_cli.tools.loading.tool_loading import Toolbox, custom_folders, load_tools
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep
 
 if TYPE_CHECKING:
-    from strands_cli.tools.mcp import Serving
+    from strands_cli.tools.mcp.toolset import Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ class _Assembly:
         """Return the settings for the plan's MCP servers; None without servers."""
         if not plan.spec.tools.mcp:
             return None
-        from strands_cli.tools.mcp import Serving  # half a second, for workflows with servers only
+        from strands_cli.tools.mcp.toolset import Serving  # half a second, for workflows with servers only
 
         folder = plan.spec.folder_of_servers(plan.base_dir)
         return Serving(folder, self.secrets.values[plan.file], self.secrets.redactor, plan.pinned)

@@ -13,16 +13,18 @@ from strands.agent.conversation_manager import ConversationManager, NullConversa
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 from strands.models import Model
 
-from strands_cli.agents.model import JournaledModel, explain_error, tokens_in
+from strands_cli.agents.model.journaled_model import JournaledModel
+from strands_cli.agents.model.model_errors import explain_error
+from strands_cli.agents.model.token_estimate import tokens_in
 from strands_cli.agents.window import TOO_LONG, WindowedHistory, holds
-from strands_cli.engine.effects import StepScope
+from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import RunFailed
-from strands_cli.outputs import Note, NotesFile
+from strands_cli.outputs.notes import Note, NotesFile
 from strands_cli.phrases import shortened
-from strands_cli.planning.plan import PlannedAgent
-from strands_cli.secrets import Redactor
-from strands_cli.tools.messages import text_in
-from strands_cli.workflow import Compaction, Window
+from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.secrets.redactor import Redactor
+from strands_cli.tools.messages.message_content import text_in
+from strands_cli.workflow.agent_sections import Compaction, Window
 
 if TYPE_CHECKING:
     from strands.agent import Agent

@@ -7,9 +7,10 @@ from typing import Any
 
 from strands.models import Model
 
-from strands_cli.agents.model import ReplayModel, failure_to_close
-from strands_cli.planning.plan import PlannedAgent
-from strands_cli.workflow.files import Recording
+from strands_cli.agents.model.models import failure_to_close
+from strands_cli.agents.model.replay import ReplayModel
+from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.workflow.files.recording_file import Recording
 
 
 class SharedModel(Model):

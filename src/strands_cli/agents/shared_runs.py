@@ -12,26 +12,27 @@ from pathlib import Path
 
 from strands.models import Model
 
-from strands_cli.agents.model import failure_to_close, filled_settings, model_of, provider_plugin
+from strands_cli.agents.model.models import failure_to_close
+from strands_cli.agents.model.plugin_models import filled_settings, model_of, provider_plugin
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.agents.run_models import SharedModel
 from strands_cli.canonical_json import canonical_json
-from strands_cli.engine.effects import Budget
-from strands_cli.engine.ports import RunStore
-from strands_cli.engine.stored_runs import store_at
-from strands_cli.engine.turns import UNLIMITED, ProviderLimits
+from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.ports.store_port import RunStore
+from strands_cli.engine.stored_runs.opened_store import store_at
+from strands_cli.engine.turns.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.errors import InvalidInput
-from strands_cli.hooks import Hooks
-from strands_cli.planning.data_flow import Trust
-from strands_cli.planning.plan import Plan
-from strands_cli.planning.planned_tools import secrets_in
-from strands_cli.planning.workflow_tools import all_workflows_in
+from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.data_flow.workflow_trust import Trust
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, value_at
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.store_place import StorePlace
-from strands_cli.workflow.files import Recording, load_recording
-from strands_cli.workflow.yaml import FileSnapshot, stored_name
+from strands_cli.workflow.files.recording_file import Recording, load_recording
+from strands_cli.workflow.yaml.file_source import FileSnapshot, stored_name
 
 
 @dataclass(frozen=True, slots=True)

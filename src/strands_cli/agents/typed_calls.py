@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.assembly import assemble
 from strands_cli.agents.shared_runs import opened_runs
-from strands_cli.engine import StandaloneRun
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.events import Event
-from strands_cli.planning import require_runnable
-from strands_cli.planning.watch import workspace_of
-from strands_cli.policy.rules import Rule
-from strands_cli.workflow.steps import CallStep
+from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.watch.workspace import workspace_of
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.workflow.steps.step_models import CallStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Human
-    from strands_cli.planning.plan import Plan
+    from strands_cli.engine.journal.journal_rows import Human
+    from strands_cli.planning.plan.plan_values import Plan
 
 
 def typed_rules(rules: Sequence[Rule]) -> list[Rule]:

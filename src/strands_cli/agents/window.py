@@ -9,7 +9,7 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import BeforeModelCallEvent, HookRegistry
 
 from strands_cli.errors import RunFailed
-from strands_cli.workflow import Window
+from strands_cli.workflow.agent_sections import Window
 
 if TYPE_CHECKING:
     from strands.agent import Agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
-from strands_cli.planning import RunRequest, options
+from strands_cli.planning.run_request import RunRequest, options
 
 # What a program alone chooses.
 _OF_PROGRAMS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.work_place import worked_on
+from strands_cli.engine.work_place.last_place import worked_on
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.ports.store_port import StoredJournal
 
 
 def require_same_directory(journal: StoredJournal) -> None:

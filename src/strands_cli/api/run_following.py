@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
-from strands_cli.engine import RunResult
+from strands_cli.engine.plan_execution import RunResult
 from strands_cli.errors import StrandsCliError, UsageError
 from strands_cli.events import Event
 

@@ -50,7 +50,7 @@ def without_claimed(records: list[ToolRecord], findings: list[Finding]) -> list[
 
 
 def _declared_now(record: ToolRecord) -> Finding:
-    from strands_cli.catalog.adopted import ADOPTED_TWICE
+    from strands_cli.catalog.adopted.compared_records import ADOPTED_TWICE
 
     message = f"'{record.distribution}' declares the tool '{record.name}' itself, so that its adoption does nothing"
     return Finding(ADOPTED_TWICE, message, None, severity="warning")

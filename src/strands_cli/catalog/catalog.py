@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.adoption_files import adoption_files, without_claimed
-from strands_cli.catalog.distributions import BAD_ENTRY_POINTS, Distribution, Scan, scan_installed
+from strands_cli.catalog.distributions.entry_points import BAD_ENTRY_POINTS, Distribution, Scan
+from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Finding, Where
 from strands_cli.quick_dataclass import dataclass
@@ -47,7 +48,7 @@ def scan_tools(
     for distribution in seen.distributions:
         records += _records(distribution, seen)
     if files := adoption_files(project, with_user=path is None):
-        from strands_cli.catalog.adopted import adopted_records  # most machines have no adopted tool
+        from strands_cli.catalog.adopted.compared_records import adopted_records  # most machines have no adopted tool
 
         records += adopted_records(files, seen)
     return records, seen

@@ -5,19 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.faults import fault_in_source, other_name, unreadable
-from strands_cli.catalog.files import Package, find_package, module_file, read_file
-from strands_cli.catalog.source import (
-    MAX_SOURCE_BYTES,
-    ModuleTool,
-    ReadModule,
-    SourceError,
-    SourceTool,
-    catalogue_of,
-    read_tool,
-    tools_of_module,
-)
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.faults.entry_faults import fault_in_source, other_name, unreadable
+from strands_cli.catalog.files.module_files import Package, find_package, module_file, read_file
+from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
+from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, ReadModule, SourceError
+from strands_cli.catalog.source.source_reader import read_tool
+from strands_cli.catalog.source.source_tool import SourceTool
+from strands_cli.catalog.source.spec_words import catalogue_of
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Finding, Where
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from strands_cli.catalog.definitions import MANY
-from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.files import Origin, Package, find_package, module_file, read_origin
+from strands_cli.catalog.definitions.tool_fields.definition_check import MANY
+from strands_cli.catalog.distributions.entry_points import Scan, normalise
+from strands_cli.catalog.files.dist_info import Origin, read_origin
+from strands_cli.catalog.files.module_files import Package, find_package, module_file
 from strands_cli.catalog.remedies import (
     LOOK,
     Elsewhere,
@@ -233,7 +234,7 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
 
 def _adopt(catalog: Installed, name: str, of: str | None = None) -> str | None:
     """Return the command that adopts a tool of this name from an installed distribution that declares no tools."""
-    from strands_cli.catalog.adoptable import find_owner  # parses Python; only an unknown name needs it
+    from strands_cli.catalog.adoptable.owner_search import find_owner  # parses Python; only an unknown name needs it
 
     found = find_owner(name, catalog.seen, of)
     return f"strands plugin adopt {found[0]} --tool {found[1]}" if found else None
@@ -288,7 +289,7 @@ def _close_module(ref: ToolRef, package: Package | None) -> str | None:
 
 def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolRecord | Finding:
     from strands_cli.catalog.from_source import filled, read_source, tools_in  # parses Python; such references are few
-    from strands_cli.catalog.source import SourceError
+    from strands_cli.catalog.source.source_module import SourceError
 
     try:
         single = [found for found in tools_in(bare.module, package) if found.tool.kind not in MANY]

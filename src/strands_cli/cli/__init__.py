@@ -48,7 +48,7 @@ def _answer(arguments: list[str]) -> int:
     gc.set_threshold(200_000, 20, 20)
     work = None if completes else _work_without_parser(arguments)
     if work is not None:
-        from strands_cli.cli.output import exit_code_of_call
+        from strands_cli.cli.output.messages import exit_code_of_call
 
         return exit_code_of_call(work, arguments)
     from strands_cli.cli.program import run_program
@@ -60,17 +60,17 @@ def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
     """Return the work of a command line of only flags, files or words; None if Typer has to parse it."""
     command, words = arguments[:1], arguments[1:]
     if command == ["list-tools"]:
-        from strands_cli.cli.commands import FLAGS, list_installed
+        from strands_cli.cli.commands.tools.tool_list import FLAGS, list_installed
 
         if set(words) <= FLAGS.keys():
             flags: dict[str, Any] = {FLAGS[word]: True for word in words}
             return lambda: list_installed(**flags)
     elif command == ["validate"] and words and not any(word.startswith("-") for word in words):
-        from strands_cli.cli.commands import check_files
+        from strands_cli.cli.commands.file_check import check_files
 
         return lambda: check_files(words)
     elif arguments[:2] == ["plugin", "search"]:
-        from strands_cli.cli.commands import parse_search, search_plugins
+        from strands_cli.cli.commands.plugin.found_plugins import parse_search, search_plugins
 
         if (asked := parse_search(arguments[2:])) is not None:
             return lambda: search_plugins(asked[0], asked[1], as_json=asked[2])
@@ -82,7 +82,8 @@ def _print_plain(text: str) -> int:
     try:
         print(text, end="", flush=True)
     except OSError as error:
-        from strands_cli.cli.output import OutputClosed, report_error
+        from strands_cli.cli.output.messages import report_error
+        from strands_cli.cli.output.results import OutputClosed
 
         return report_error(OutputClosed() if isinstance(error, BrokenPipeError) else error)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from strands_cli.cli.output import say
+from strands_cli.cli.output.messages import say
 
 _left: list[Callable[[], None]] = []
 

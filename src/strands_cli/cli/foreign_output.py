@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from strands_cli.cli.output import say, write_to
-from strands_cli.secrets import RedactedFormatter, redact_output
+from strands_cli.cli.output.messages import say, write_to
+from strands_cli.secrets.process_streams import RedactedFormatter, redact_output
 
 OnLine = Callable[[str], None]
 DRAIN_S = 0.5

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
-from strands_cli.cli.output import real_stderr
+from strands_cli.cli.output.messages import real_stderr
 from strands_cli.daemon_threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import HungUp, Interrupted, StrandsCliError, Terminated
 

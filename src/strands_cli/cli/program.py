@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.after_report import do_what_is_left
-from strands_cli.cli.commands import COMPLETING, Commands
+from strands_cli.cli.commands.completion import COMPLETING
+from strands_cli.cli.commands.plugin_commands import Commands
 from strands_cli.cli.help_page import MOST_COLUMNS
-from strands_cli.cli.output import exit_code_of_call, print_result
+from strands_cli.cli.output.messages import exit_code_of_call
+from strands_cli.cli.output.results import print_result
 
 program = typer.Typer(
     name="strands",

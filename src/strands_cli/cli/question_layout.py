@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.text_layout import one_line
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Question
+    from strands_cli.engine.journal.journal_rows import Question
 
 # The place of a text of several lines; no line of ours begins so.
 _TEXT = "  | "

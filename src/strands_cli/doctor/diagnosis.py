@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
-from strands_cli.catalog.distributions import search_path
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.scan import search_path
 from strands_cli.config import Settings
 from strands_cli.doctor import file_modes as modes
 from strands_cli.doctor import machine, setup
 from strands_cli.doctor.os_layers import Found, find_layers
 from strands_cli.doctor.sandbox_engines import Engine, find_engines
 from strands_cli.errors import StrandsCliError
-from strands_cli.hooks import Check, HookContext, Hooks, open_hooks
-from strands_cli.policy import Policy
-from strands_cli.policy.rules import Rule
+from strands_cli.hooks.hook_plugins import open_hooks
+from strands_cli.hooks.hook_values import Check, HookContext
+from strands_cli.hooks.manager import Hooks
+from strands_cli.policy.policy import Policy
+from strands_cli.policy.rules.rule import Rule
 
 CORE = "core checks"
 
@@ -91,7 +93,7 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
         folder: The folder whose project policy, lock and workflows are checked.
         with_engines: Whether tools may test their engines, in child processes.
     """
-    from strands_cli.planning.machine import load_policy
+    from strands_cli.planning.machine.policy_files import load_policy
 
     not_tested = None if with_engines else "--no-engines"
     try:

@@ -11,8 +11,8 @@ from pathlib import Path
 from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import StrandsCliError
 from strands_cli.file_owners import own_users, who_else_writes
-from strands_cli.hooks import Check
-from strands_cli.secrets import SecretReference
+from strands_cli.hooks.hook_values import Check
+from strands_cli.secrets.secret_sources import SecretReference
 
 NAME = "permissions"
 # A folder of data may contain thousands of files that could be workflows, and large ones.
@@ -45,7 +45,7 @@ def check_modes(settings: Settings, folder: Path, path: list[str], platform: str
 
 def _places(settings: Settings, folder: Path, path: list[str]) -> Iterator[tuple[str, Path, bool]]:
     """Yield a description, a path, and whether others must not read it."""
-    from strands_cli.lock.format import lock_file
+    from strands_cli.lock.format.lock_model import lock_file
 
     yield "the journals of runs in", settings.runs_dir, False
     yield "the folder", folder, False
@@ -65,9 +65,9 @@ def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
 
     Only the first 200 files by name are read, and none larger than 1 MB.
     """
-    from strands_cli.planning.folders import is_workflow
-    from strands_cli.workflow import load_spec
-    from strands_cli.workflow.yaml import SUFFIXES, read_document
+    from strands_cli.planning.folders.workflow_folder import is_workflow
+    from strands_cli.workflow.loader import load_spec
+    from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
 
     try:
         named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from strands_cli.catalog.distributions import Scan, unmet_in_closure
+from strands_cli.catalog.distributions.closure import unmet_in_closure
+from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.config import Settings
 from strands_cli.errors import suggest
-from strands_cli.hooks import Check
+from strands_cli.hooks.hook_values import Check
 from strands_cli.versions import is_within
 
 PROGRAM = "strands"
@@ -95,7 +96,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
     """Check that the SDK and the other dependencies are installed in supported versions."""
     from packaging.requirements import Requirement
 
-    from strands_cli.catalog.files import open_distribution
+    from strands_cli.catalog.files.dist_info import open_distribution
 
     copies = seen.records.get(OURS)
     if not copies:
@@ -123,7 +124,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
 
 def check_runs(settings: Settings) -> Iterator[Check]:
     """Check that runs can be stored: the directory, its filesystem, free space; that of a store is not checked here."""
-    from strands_cli.planning.stores import store_place_of
+    from strands_cli.planning.stores.store_choice import store_place_of
 
     place = store_place_of(settings).directory
     if place is None:

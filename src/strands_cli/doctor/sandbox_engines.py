@@ -10,9 +10,10 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from strands_cli.catalog import Catalog, ToolRecord
-from strands_cli.catalog.distributions import search_path
-from strands_cli.hooks import Check
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.scan import search_path
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.hooks.hook_values import Check
 from strands_cli.subprocesses import run_within
 
 SECONDS = 30.0

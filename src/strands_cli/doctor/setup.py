@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.doctor.file_modes import secrets_here
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.hooks import Check
+from strands_cli.hooks.hook_values import Check
 from strands_cli.phrases import counted
-from strands_cli.policy.rules import Rule
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
-from strands_cli.secrets import is_short_here, short_keys, short_secret
+from strands_cli.secrets.redactor import short_keys
+from strands_cli.secrets.secret_sources import is_short_here
+from strands_cli.secrets.short_secrets import short_secret
 
 _MOST_DIFFERENCES = 5
 
@@ -103,7 +106,7 @@ def _conditions(record: ToolRecord) -> Iterator[str]:
 
 def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]]:
     """Return the tools, as distribution and name, that policy denies, so that they must not be imported."""
-    from strands_cli.planning.resolve import decided, installed_tool, is_denied_by_policy
+    from strands_cli.planning.resolve.single_tool import decided, installed_tool, is_denied_by_policy
 
     denied = set()
     for tool in catalog.tools:
@@ -115,7 +118,8 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 
 def check_policies(settings: Settings, folder: Path, catalog: Catalog) -> Iterator[Check]:
     """Report the policy files in force, and their faults."""
-    from strands_cli.planning.machine import check_file_rules, load_policy, policy_places
+    from strands_cli.planning.machine.file_rule_checks import check_file_rules
+    from strands_cli.planning.machine.policy_files import load_policy, policy_places
 
     existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
     try:
@@ -140,7 +144,8 @@ def _exists(path: Path) -> bool:
 
 def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[Check]:
     """Compare the lock of a folder with the installed distributions."""
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
 
     file = lock_file(folder)
     try:
@@ -148,9 +153,10 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
         if lock is None:
             yield Check("lock", "ok", f"no {file.name} here")
             return
-        from strands_cli.lock import compare_locks
-        from strands_cli.planning.folders import plan_folder
-        from strands_cli.planning.machine import lock_of, without_policy
+        from strands_cli.lock.compare import compare_locks
+        from strands_cli.planning.folders.workflow_folder import plan_folder
+        from strands_cli.planning.machine.installation import without_policy
+        from strands_cli.planning.machine.lock_check import lock_of
 
         planned = plan_folder(folder, without_policy(catalog, settings), packaged=lock.packaged)
         now = lock_of(planned.plans, catalog)

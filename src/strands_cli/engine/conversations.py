@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import RunFailed, RunRecordError
-from strands_cli.planning.plan import tools_in_step
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.planning.plan.plan_values import tools_in_step
+from strands_cli.workflow.steps.step_models import AgentStep
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import AgentAnswer
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.steps import Step
+    from strands_cli.engine.ports.engine_ports import AgentAnswer
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.workflow.steps.step_models import Step
 
 # Names in the output of a step's row.
 MESSAGES, RESTATED, STATE = "messages", "restated", "state"

@@ -6,16 +6,17 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from strands_cli.engine.journal import Answer, Journal, Question
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.plan_execution import execute
-from strands_cli.engine.ports import AgentRequest, Ports, SystemClock
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports.engine_ports import AgentRequest, Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import FileAtFault, RunRecordError, StrandsCliError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.effects import StepScope
-    from strands_cli.engine.run_start import Correction
-    from strands_cli.planning.plan import PlannedTool
+    from strands_cli.engine.effects.step_scope import StepScope
+    from strands_cli.engine.run_start.corrected_workflow import Correction
+    from strands_cli.planning.plan.plan_values import PlannedTool
 
 
 class _Copy(MemoryJournal):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from strands_cli.engine.journal import Row
+from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.step_results import CallFailure, failure_of
 from strands_cli.errors import CallDenied
 from strands_cli.events import NO_PERSON, Denials, Failures, never_asked

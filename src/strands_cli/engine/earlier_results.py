@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.step_results import StepResult, WithMore, describe
-from strands_cli.workflow.steps import GateStep
+from strands_cli.workflow.steps.step_models import GateStep
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.steps import Step
+    from strands_cli.workflow.steps.step_models import Step
 
 # An estimate, as the earlier program made.
 _CHARACTERS_A_TOKEN = 4

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal import Row, in_order_of_request
+from strands_cli.engine.journal.journal_rows import Row, in_order_of_request
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run

@@ -6,17 +6,17 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.patterns import PATTERNS
+from strands_cli.engine.patterns.pattern_functions import PATTERNS
 from strands_cli.engine.run import Run
 from strands_cli.errors import BudgetExceeded, RunFailed
-from strands_cli.planning import AGENT_PART
-from strands_cli.workflow.steps import agent_step
+from strands_cli.planning.planned_steps import AGENT_PART
+from strands_cli.workflow.steps.step_models import agent_step
 
 if TYPE_CHECKING:
-    from strands_cli.engine.effects import StepScope
-    from strands_cli.engine.ports import AgentRunner, ToolCaller
+    from strands_cli.engine.effects.step_scope import StepScope
+    from strands_cli.engine.ports.engine_ports import AgentRunner, ToolCaller
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
 
 
 async def run_agent(scope: StepScope, key: str, agent: str, prompt: str) -> StepResult:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.artifacts import WRITTEN, written_of
-from strands_cli.engine.decisions import open_questions
+from strands_cli.engine.artifacts.artifact_rows import WRITTEN, written_of
+from strands_cli.engine.decisions.questions import open_questions
 from strands_cli.engine.denials import FailedCalls, failed_calls_of, require_done
-from strands_cli.engine.effects import EffectSpec, NeedsDecision
+from strands_cli.engine.effects.effect import EffectSpec, NeedsDecision
 from strands_cli.engine.end_names import end_names
-from strands_cli.engine.patterns import PATTERNS
-from strands_cli.engine.ports import Ports, Traced
+from strands_cli.engine.patterns.pattern_functions import PATTERNS
+from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports.tracing_port import Traced
 from strands_cli.engine.run import Run
 from strands_cli.errors import CannotStore, RunRecordError, StrandsCliError, WaitingForPerson, exit_code_of
 from strands_cli.events import (
@@ -30,7 +31,7 @@ from strands_cli.events import (
 )
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
 
 # Takes (path, text) pairs, returns what was written: `path`, `digest`, `size`.
 WriteArtifacts = Callable[[Sequence[tuple[str, str]]], list[dict[str, Any]]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from strands_cli.engine.journal import Answer, Human, Question
+from strands_cli.engine.journal.journal_rows import Answer, Human, Question
 from strands_cli.engine.plan_execution import WriteArtifacts
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import Event, ModelText
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 
 
 class RedactedHuman:

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.conversations import Conversations, fields_of, without_fields
 from strands_cli.engine.denials import has_denial, is_refusal
-from strands_cli.engine.journal import Question
-from strands_cli.engine.ports import AgentRequest, Ports
+from strands_cli.engine.journal.journal_rows import Question
+from strands_cli.engine.ports.engine_ports import AgentRequest, Ports
 from strands_cli.engine.step_results import StepResult, failure_of, json_of, text_of
 from strands_cli.errors import CallDenied, CallFailed, FileAtFault
-from strands_cli.planning.plan import tools_in_step
-from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.templates import TemplateError, is_prompt_template
+from strands_cli.planning.plan.plan_values import tools_in_step
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep
+from strands_cli.workflow.templates.template import is_prompt_template
+from strands_cli.workflow.templates.template_errors import TemplateError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.effects import StepScope
-    from strands_cli.planning.plan import Plan, PlannedAgent
-    from strands_cli.workflow.steps import GateStep, Step
+    from strands_cli.engine.effects.step_scope import StepScope
+    from strands_cli.planning.plan.plan_values import Plan, PlannedAgent
+    from strands_cli.workflow.steps.step_models import GateStep, Step
 
 Work = Callable[[], Awaitable[tuple[StepResult, dict[str, Any]]]]
 

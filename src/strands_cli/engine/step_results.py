@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.phrases import with_fix
-from strands_cli.workflow.steps import CallStep, GateStep
+from strands_cli.workflow.steps.step_models import CallStep, GateStep
 
 if TYPE_CHECKING:
     from strands_cli.events import StepKind
-    from strands_cli.workflow.steps import Step
+    from strands_cli.workflow.steps.step_models import Step
 
 
 # The code of a failed call that names none.

@@ -10,18 +10,12 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog.distributions import (
-    EntryPoint,
-    Scan,
-    normalise,
-    read_entry_points,
-    scan_installed,
-    search_path,
-)
+from strands_cli.catalog.distributions.entry_points import EntryPoint, Scan, normalise, read_entry_points
+from strands_cli.catalog.distributions.scan import scan_installed, search_path
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.hooks.manager import HOOK_FAILED, Hooks, Tell
-from strands_cli.policy import SwitchedOn
+from strands_cli.policy.policy import SwitchedOn
 
 HOOK_MISSING = Code(
     "hook-missing",

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from strands_cli.policy.rules import Request, Rule
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rules.tool_request import Request
 from strands_cli.quick_dataclass import dataclass
 
 # Calls the tool, or the next wrapper around it.

@@ -7,9 +7,9 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog import ToolRecord
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, WaitingQuestion, Wrapper
-from strands_cli.policy import Decision
+from strands_cli.policy.decision import Decision
 
 PROJECT = "strands_cli"
 GROUP = "strands_cli.hooks"

@@ -10,13 +10,15 @@ from typing import Any
 
 import pluggy
 
-from strands_cli.catalog import Catalog, ToolRecord, build_record, join_records, scan_tools
-from strands_cli.catalog.distributions import Scan, normalise
-from strands_cli.catalog.files import find_package
+from strands_cli.catalog.catalog import Catalog, join_records, scan_tools
+from strands_cli.catalog.distributions.entry_points import Scan, normalise
+from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.record_builder import build_record
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Raised
 from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, WaitingQuestion, Wrapper
-from strands_cli.policy import Decision, decide, strongest
-from strands_cli.policy.rules import LATE
+from strands_cli.policy.decision import Decision, decide, strongest
+from strands_cli.policy.rules.rule import LATE
 
 HOOK_FAILED = Code(
     "hook-failed",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from strands_cli.canonical_json import strict_json
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, UsageError, Where, suggest
-from strands_cli.indexes.formats import (
+from strands_cli.indexes.formats.site_files import (
     FILE,
     MAX_WHEEL_BYTES,
     NAME,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, Where
-from strands_cli.indexes.formats import BAD_INDEX, INDEX_UNREACHABLE
+from strands_cli.indexes.formats.site_files import BAD_INDEX, INDEX_UNREACHABLE
 from strands_cli.quick_dataclass import dataclass
 
 # How long the files of an index take at most, and a wheel.

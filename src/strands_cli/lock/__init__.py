@@ -1,5 +1,1 @@
 """`strands.lock`: written, read, and compared with what is installed."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

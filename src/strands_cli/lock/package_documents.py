@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.files import find_package
-from strands_cli.catalog.packaged import PackagedFolder
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
 from strands_cli.errors import StrandsCliError
-from strands_cli.lock.format import LockedDistribution, LockedDocument
+from strands_cli.lock.format.lock_model import LockedDistribution, LockedDocument
 from strands_cli.lock.installed_lock import lock_modules
-from strands_cli.secrets import credentials_in
+from strands_cli.secrets.credential_texts import credentials_in
 
 # What a lock stores of the files, so that it stays a file that a person can read.
 MAX_DOCUMENTS = 100
@@ -87,7 +87,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 def fields_of(path: Path) -> Mapping[str, Any] | None:
     """Return what a file says, without long texts and what may be secret; None for what a lock does not store."""
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

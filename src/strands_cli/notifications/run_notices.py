@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from strands_cli.config import Settings
-from strands_cli.engine.stored_runs import store_at
+from strands_cli.engine.stored_runs.opened_store import store_at
 from strands_cli.errors import StrandsCliError
-from strands_cli.hooks import Check
+from strands_cli.hooks.hook_values import Check
 from strands_cli.notifications.config_file import read_targets
 from strands_cli.notifications.delivery import Delivery, deliver
 from strands_cli.notifications.message import message_of, trial_message

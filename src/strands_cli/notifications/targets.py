@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from strands_cli.events import RunStatus
-from strands_cli.secrets import SecretReference
+from strands_cli.secrets.secret_sources import SecretReference
 
 # What happened to a run; a run that waits for a decision on a call that was cut off waits too.
 Occasion = Literal["waiting", "completed", "failed", "interrupted"]

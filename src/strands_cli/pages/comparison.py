@@ -11,7 +11,7 @@ from strands_cli.pages.html_text import anchor_of, badge, escape, money, preform
 from strands_cli.pages.page_frame import document
 from strands_cli.pages.run_page import RunPage
 from strands_cli.phrases import counted, duration
-from strands_cli.run_views import Change, Pair, RunDiff, RunSide, diff_of
+from strands_cli.run_views.run_diff import Change, Pair, RunDiff, RunSide, diff_of
 
 # More effects that differ are counted and not shown.
 MOST_PAIRS = 300

@@ -12,7 +12,7 @@ from strands_cli.pages.effect_parts import SHORT, effect_html
 from strands_cli.pages.html_text import anchor_of, badge, escape, money
 from strands_cli.pages.run_page import RunPage
 from strands_cli.phrases import duration
-from strands_cli.run_views import Branch
+from strands_cli.run_views.run_tree import Branch
 
 # More effects side by side are put into groups of this size.
 GROUP = 100

@@ -11,7 +11,7 @@ from strands_cli.pages.svg_pattern import svg_pattern
 from strands_cli.pages.svg_timeline import svg_timeline
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.pictures import PatternGraph
+    from strands_cli.run_views.pictures.pattern_graph import PatternGraph
 
 
 def picture_sections(page: RunPage) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from strands_cli.pages.html_text import anchor_of, table
 from strands_cli.pages.run_page import RunPage
 from strands_cli.phrases import counted
-from strands_cli.run_views import Branch
+from strands_cli.run_views.run_tree import Branch
 
 # More places are counted and not named.
 MOST_PLACES = 20

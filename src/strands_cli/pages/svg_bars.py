@@ -9,7 +9,8 @@ from strands_cli.pages.svg_parts import legend, picture, rectangle, text_at, tim
 from strands_cli.phrases import counted, shortened
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.pictures import BudgetBar, CostLine
+    from strands_cli.run_views.pictures.budget_bars import BudgetBar
+    from strands_cli.run_views.pictures.costs import CostLine
 
 _WIDTH, _LEFT, _SPAN, _ROW, _BAR = 720.0, 170.0, 220.0, 24.0, 12.0
 _NAME, _WORDS = 24, 60

@@ -12,7 +12,7 @@ from strands_cli.pages.svg_parts import label, linked, number, picture, rectangl
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.pictures import PatternEdge, PatternGraph, PatternNode
+    from strands_cli.run_views.pictures.pattern_graph import PatternEdge, PatternGraph, PatternNode
 
 _NODE, _HEIGHT = 170.0, 46.0
 _COLUMN, _LAYER = 200.0, 92.0

@@ -9,7 +9,8 @@ from strands_cli.pages.svg_parts import legend, line, linked, picture, rectangle
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.pictures import Bar, Lane, Timeline
+    from strands_cli.run_views.pictures.timeline import Lane, Timeline
+    from strands_cli.run_views.pictures.timeline_bars import Bar
 
 _WIDTH, _LEFT, _RIGHT, _TOP = 960.0, 220.0, 20.0, 30.0
 _ROW, _BAR, _BETWEEN = 18.0, 13.0, 6.0

@@ -11,11 +11,13 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, merge_settings
-from strands_cli.workflow import NO_EFFECT, AgentSpec, Inference, WorkflowSpec
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.agent_sections import AgentSpec, Inference
+from strands_cli.workflow.findings import NO_EFFECT
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.yaml.document import Document, escape
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
+    from strands_cli.hooks.manager import Hooks
 
 
 def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> ModelSettings:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from strands_cli.errors import Code, Finding
-from strands_cli.workflow import WorkflowSpec
-from strands_cli.workflow.yaml import Document
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.yaml.document import Document
 
 UNSET_VARIABLE = Code(
     "unset-variable",

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import Finding
 from strands_cli.provider_checks import UNKNOWN_PROVIDER, has_plugin_of
 from strands_cli.provider_table import OF_PLUGINS
-from strands_cli.workflow import Loaded
-from strands_cli.workflow.yaml import FILE_UNREADABLE, folder_of
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
+from strands_cli.workflow.yaml.file_source import folder_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strands_cli.catalog import Catalog
-    from strands_cli.planning.plan import Plan
-    from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
+    from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.providers import ModelSettings
-    from strands_cli.workflow import WorkflowSpec
-    from strands_cli.workflow.yaml import Document
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.yaml.document import Document
 
 # The environment is not looked at; these settings of it would be missed otherwise.
 _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}
@@ -84,8 +86,10 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
 
 def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
     """Yield what is wrong with the files and directories that a workflow names."""
-    from strands_cli.planning.checks import check_compaction, check_mounts, check_notes, check_recordings
-    from strands_cli.planning.plan import places_of
+    from strands_cli.planning.checks.context_checks import check_compaction, check_notes
+    from strands_cli.planning.checks.recording_checks import check_recordings
+    from strands_cli.planning.checks.run_checks import check_mounts
+    from strands_cli.planning.plan.places import places_of
 
     document, folder = loaded.document, _folder(loaded)
     if spec.env.mounts:
@@ -104,8 +108,8 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
 
 def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Finding]:
     """Yield the artifacts that no run may write; which directory they go to, and what is there, is not looked at."""
-    from strands_cli.outputs import ARTIFACT_EXISTS
-    from strands_cli.planning.checks import check_outputs
+    from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+    from strands_cli.planning.checks.artifact_paths import check_outputs
     from strands_cli.planning.run_inputs import resolve_inputs
     from strands_cli.planning.run_request import RunRequest
 
@@ -118,17 +122,18 @@ def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Findi
 
 def _has_hook_plugins() -> bool:
     """Return whether a hook plugin is installed: it may register providers, and is not imported here."""
-    from strands_cli.catalog.distributions import read_entry_points, scan_installed
-    from strands_cli.hooks import GROUP
+    from strands_cli.catalog.distributions.entry_points import read_entry_points
+    from strands_cli.catalog.distributions.scan import scan_installed
+    from strands_cli.hooks.hookspecs import GROUP
 
     seen = scan_installed()
     return any(read_entry_points(copies[0][1], name, seen, GROUP) for name, copies in seen.records.items())
 
 
 def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.indexes import with_indexes
+    from strands_cli.indexes.known_names import with_indexes
     from strands_cli.planning.planned_agents import tools_of_steps
 
     found = catalog or with_indexes(discover_catalog(project=_folder(loaded)), load_settings().user_config)
@@ -139,13 +144,13 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
     tools = [*(tool for agent in agents.values() for tool in agent.tools), *calls.values()]
     tools += [tool for group in overrides.values() for tool in group]
     if spec.security.model_fields_set:
-        from strands_cli.planning.machine import check_rules
-        from strands_cli.planning.workflow_tools import with_parts
+        from strands_cli.planning.machine.rules_in_force import check_rules
+        from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
         findings += check_rules(spec, loaded.document, (), list(with_parts(tools)), resolver.context.catalog)
     if tools or spec.env.secrets:
-        from strands_cli.planning.data_flow import check_written_uses
-        from strands_cli.planning.workflow_tools import with_parts
+        from strands_cli.planning.data_flow.data_flow_checks import check_written_uses
+        from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
         known = list(with_parts(tools, of_others=False)) if resolver.context.is_complete else None
         findings += check_written_uses(spec, loaded.document, known)
@@ -154,8 +159,10 @@ def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) 
 
 def _of_file(finding: Finding) -> Finding | None:
     """Return a finding as far as it is about the file; None for one about this machine, its policy, or one run."""
-    from strands_cli.catalog import TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
-    from strands_cli.planning.checks import MISSING_MOUNT, REPLAY_NEEDS_RECORDING
+    from strands_cli.catalog.resolution import TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
+    from strands_cli.catalog.tool_record import TOOL_CONFLICT
+    from strands_cli.planning.checks.recording_checks import REPLAY_NEEDS_RECORDING
+    from strands_cli.planning.checks.run_checks import MISSING_MOUNT
 
     # What another machine may have: the file itself is right.
     if finding.code in (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET, MISSING_MOUNT):
@@ -174,9 +181,10 @@ def _folder(loaded: Loaded) -> Path:
 
 def _resolver(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> ToolResolver:
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine import rules_of
+    from strands_cli.planning.machine.rules_in_force import rules_of
     from strands_cli.planning.planned_agents import planned_agent
-    from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver
+    from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
+    from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.planning.run_request import RunRequest
 
     rules = rules_of(spec, RunRequest(), loaded.document, catalog) if spec.security.model_fields_set else ()

@@ -22,39 +22,35 @@ from strands_cli.errors import (
 )
 from strands_cli.phrases import counted
 from strands_cli.planning.agent_models import check_choices, check_models, with_runtime_of
-from strands_cli.planning.checks import (
-    check_context,
-    check_limits,
-    check_mounts,
-    check_recordings,
-    prices_of,
-    recorded_texts,
-)
-from strands_cli.planning.data_flow import checked_data_flow
+from strands_cli.planning.checks.context_checks import check_context
+from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
+from strands_cli.planning.checks.run_checks import check_limits, check_mounts, prices_of
+from strands_cli.planning.data_flow.data_flow_checks import checked_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
-from strands_cli.planning.machine import (
-    Installation,
-    check_rules,
-    load_policy,
-    read_installation,
-    rules_of,
-)
-from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool, places_of
+from strands_cli.planning.machine.installation import Installation, read_installation
+from strands_cli.planning.machine.policy_files import load_policy
+from strands_cli.planning.machine.rules_in_force import check_rules, rules_of
+from strands_cli.planning.plan.places import places_of
+from strands_cli.planning.plan.plan_values import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
 from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
-from strands_cli.planning.resolve import ResolveContext, Surroundings, ToolResolver, skill_files
+from strands_cli.planning.resolve.planned_skills import skill_files
+from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
+from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.planning.row_planner import InputPlanner, Resolved, digest_of_plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.stores import store_place_of
-from strands_cli.planning.workflow_tools import agents_in, definitions_in, with_parts, workflows_in
-from strands_cli.workflow import NO_EFFECT, WorkflowSpec
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, folder_of
+from strands_cli.planning.stores.store_choice import store_place_of
+from strands_cli.planning.workflow_tools.tool_parts import agents_in, definitions_in, with_parts, workflows_in
+from strands_cli.workflow.findings import NO_EFFECT
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.yaml.document import Document
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, folder_of
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog
+    from strands_cli.catalog.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.providers import ModelSettings
-    from strands_cli.workflow import Loaded
+    from strands_cli.workflow.loaded import Loaded
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
     3: InvalidInput,

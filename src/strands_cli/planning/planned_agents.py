@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from strands_cli.planning.agent_models import model_of
-from strands_cli.planning.checks import check_call_input, summarizer_of
-from strands_cli.planning.plan import PlannedAgent, PlannedTool, entry_key
-from strands_cli.planning.resolve import ToolResolver
-from strands_cli.workflow import WorkflowSpec
-from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.yaml import escape
+from strands_cli.planning.checks.call_inputs import check_call_input
+from strands_cli.planning.checks.context_checks import summarizer_of
+from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool, entry_key
+from strands_cli.planning.resolve.tool_resolver import ToolResolver
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep
+from strands_cli.workflow.yaml.document import escape
 
 
 def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:

@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from strands_cli.planning.plan import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_in_step
-from strands_cli.workflow import PlacedStep, WorkflowSpec
-from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
-from strands_cli.workflow.templates import TemplateError, Templates
+from strands_cli.planning.plan.plan_values import Bounds, PlannedAgent, PlannedStep, PlannedTool, tools_in_step
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import TemplateError
 
 # The prefix of a key's part that names an agent which is called as a tool.
 AGENT_PART = "agent."

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
-from strands_cli.workflow.sections import Inputs
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.sections.run_sections import Inputs
+from strands_cli.workflow.yaml.document import Document, escape
 
 BAD_INPUT = Code(
     "bad-input",

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import UsageError
-from strands_cli.outputs import DEFAULT_OUT
+from strands_cli.outputs.output_folder import DEFAULT_OUT
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import ToolRecord
+    from strands_cli.catalog.tool_record import ToolRecord
 
 
 def log_line(line: str) -> None:

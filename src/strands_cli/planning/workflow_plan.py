@@ -7,14 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from strands_cli.errors import Finding
-from strands_cli.planning.machine import Installation, with_lock
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.machine.installation import Installation
+from strands_cli.planning.machine.lock_check import with_lock
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_valid, resolve_plan
 from strands_cli.planning.row_planner import RowPlanner
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow import Loaded
-from strands_cli.workflow.checks import UNDECLARED_VARIABLE
-from strands_cli.workflow.yaml import stored_name
+from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.yaml.file_source import stored_name
 
 # Returns what is wrong with the inputs of a plan as one object.
 Faults = Callable[[Plan, Loaded], list[Finding]]

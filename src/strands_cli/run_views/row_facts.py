@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from strands_cli.engine.stored_runs import EffectSummary
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.events import RunStatus
 
 BranchKind = Literal["step", "model", "tool", "gate", "question", "notes", "artifacts", "row", "group"]

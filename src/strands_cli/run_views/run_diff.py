@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from strands_cli.engine.journal import stored_question
-from strands_cli.engine.stored_runs import EffectSummary, RunSummary
+from strands_cli.engine.journal.answers import stored_question
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.run_summary import RunSummary
 from strands_cli.events import RunStatus, Usage
 from strands_cli.run_views.row_facts import BranchKind, kind_of, who_of
 

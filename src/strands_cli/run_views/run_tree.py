@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from strands_cli.engine.stored_runs import EffectSummary, RunSummary
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.run_summary import RunSummary
 from strands_cli.events import RunStatus, Usage
 from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
 

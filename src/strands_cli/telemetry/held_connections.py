@@ -8,7 +8,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.utils import select_proxy
 
-from strands_cli.addresses import admitted
+from strands_cli.addresses.written_places import admitted
 
 
 class UnexpectedPlace(Exception):

@@ -14,11 +14,11 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 from opentelemetry.trace import Status
 
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Destination
-    from strands_cli.workflow.sections import Redact
+    from strands_cli.planning.data_flow.telemetry_destination import Destination
+    from strands_cli.workflow.sections.run_sections import Redact
 
 LEFT_OUT = "[left out]"
 

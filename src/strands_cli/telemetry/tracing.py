@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.ports import UNTRACED, Tracing
-from strands_cli.planning.data_flow import Trust, destination_of
+from strands_cli.engine.ports.tracing_port import UNTRACED, Tracing
+from strands_cli.planning.data_flow.telemetry_destination import destination_of
+from strands_cli.planning.data_flow.workflow_trust import Trust
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.secrets import Redactor
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.secrets.redactor import Redactor
 
 
 @contextlib.asynccontextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.agents.model import ReplayModel as ReplayModel
-    from strands_cli.plugins.check import BuildManifest as BuildManifest
-    from strands_cli.plugins.check import build_manifests as build_manifests
+    from strands_cli.agents.model.replay import ReplayModel as ReplayModel
+    from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
+    from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
     from strands_cli.testing.journal_conformance import JournalContract as JournalContract
     from strands_cli.testing.journal_conformance import check_journal as check_journal
     from strands_cli.testing.rehearsal import Example as Example

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from strands_cli.engine.journal import Journal, Row
+from strands_cli.engine.journal.journal_rows import Journal, Row
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
 from strands_cli.testing.conformance_checks import expect, problems_of, write_rows

@@ -12,8 +12,8 @@ from strands_cli.phrases import shortened
 from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, PluginSettings, load_plugin, run_coroutine, use_id
 from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
 from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
-from strands_cli.tools.calls import reads_only_now
-from strands_cli.tools.forms import RawTool
+from strands_cli.tools.calls.call_arguments import reads_only_now
+from strands_cli.tools.forms.tool_forms import RawTool
 
 AT_ONCE = 8
 MAX_BAD_INPUTS = 20

@@ -18,34 +18,27 @@ from strands import Agent
 from strands.tools.executors import SequentialToolExecutor
 from strands.types.tools import AgentTool
 
-from strands_cli.agents import SdkAgentRunner
-from strands_cli.agents.model import ReplayModel
+from strands_cli.agents.agent_runner import SdkAgentRunner
+from strands_cli.agents.model.replay import ReplayModel
 from strands_cli.canonical_json import json_object
 from strands_cli.daemon_threads import DaemonThreads
-from strands_cli.engine import StandaloneRun
-from strands_cli.engine.ports import AgentRequest
+from strands_cli.engine.ports.engine_ports import AgentRequest
+from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import Raised
-from strands_cli.planning.plan import PlannedAgent, PlannedTool
-from strands_cli.planning.planned_tools import PythonTool
-from strands_cli.planning.resolve import python_tool
-from strands_cli.policy import Decision
-from strands_cli.policy.rules import Rule
+from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
+from strands_cli.planning.planned_tools.planned_tool import PythonTool
+from strands_cli.planning.resolve.single_tool import python_tool
+from strands_cli.policy.decision import Decision
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.toolref import ToolRef
-from strands_cli.tools import GRACE_S, bounded
-from strands_cli.tools.calls import Contract, PermissionCheck, timeout_of
-from strands_cli.tools.forms import (
-    Closer,
-    LoadedTool,
-    RawTool,
-    check_against_manifest,
-    close_all,
-    read_reference,
-    read_tools,
-    spec_named,
-)
-from strands_cli.tools.loading import Toolbox, key_of
-from strands_cli.workflow.files import RecordedCall, RecordedTurn
+from strands_cli.tools.calls.calling_contract import Contract, timeout_of
+from strands_cli.tools.calls.permission_check import PermissionCheck
+from strands_cli.tools.forms.manifest_check import LoadedTool, check_against_manifest
+from strands_cli.tools.forms.tool_forms import Closer, RawTool, close_all, read_reference, read_tools, spec_named
+from strands_cli.tools.loading.tool_loading import Toolbox, key_of
+from strands_cli.tools.timeouts import GRACE_S, bounded
+from strands_cli.workflow.files.recording_file import RecordedCall, RecordedTurn
 
 Call = tuple[str, Mapping[str, Any]]
 Value = TypeVar("Value")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, PluginSettings, load_plugin, run_coroutine
 from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
-from strands_cli.tools.calls import timeout_of
+from strands_cli.tools.calls.calling_contract import timeout_of
 
 # Seconds in which a thread may end by itself after the plugin was closed.
 THREAD_SECONDS = 0.2

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from strands_cli.engine.journal import Row
-from strands_cli.engine.ports import RunStore, StoredJournal
-from strands_cli.engine.stored_runs import journals_of
+from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
 from strands_cli.testing.conformance_checks import expect, problems_of, write_rows
 from strands_cli.testing.run_holder import DONE, FACTS, WAIT_S, RunHolder, create, created

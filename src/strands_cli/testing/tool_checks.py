@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import json_object
-from strands_cli.catalog.definitions import FILE_NAME, MEMBER_NAME, TOOL_NAME, parse_manifest
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.definitions.manifest import FILE_NAME, parse_manifest
+from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME, TOOL_NAME
+from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.phrases import short_json
-from strands_cli.tools.calls import output_bytes_of
-from strands_cli.tools.forms import RawTool
-from strands_cli.tools.messages import encode
-from strands_cli.tools.schema import SchemaFaultError, first_problem, require_schema
+from strands_cli.tools.calls.calling_contract import output_bytes_of
+from strands_cli.tools.forms.tool_forms import RawTool
+from strands_cli.tools.messages.message_json import encode
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, require_schema
 from strands_cli.unicode_safety import hidden_characters, texts_of
 
 MAX_DESCRIPTION = 8000

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from strands_cli.tools.forms import NotAToolError, describe_reference
+from strands_cli.tools.forms.tool_forms import NotAToolError, describe_reference
 
 MEMORY = 4 * 1024**3
 FILE = 16 * 1024**2

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.tools.forms import NotAToolError, describe_reference
+from strands_cli.tools.forms.tool_forms import NotAToolError, describe_reference
 
 
 def main(arguments: list[str]) -> None:

@@ -17,13 +17,15 @@ from strands.tools.structured_output.structured_output_tool import StructuredOut
 from strands.types.tools import AgentTool
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.catalog import Catalog, discover_catalog
+from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.errors import UsageError
-from strands_cli.policy import Decision, PermissionQuestion, decide
-from strands_cli.policy.claims import doubled, in_present_words
-from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule
-from strands_cli.tools.forms import read_tools
-from strands_cli.tools.schema import prepared
+from strands_cli.policy.claims.earlier_words import doubled, in_present_words
+from strands_cli.policy.decision import Decision, decide
+from strands_cli.policy.permission_question import PermissionQuestion
+from strands_cli.policy.rules.rule import Effect, Rule
+from strands_cli.policy.rules.tool_patterns import PatternError, make_rule
+from strands_cli.tools.forms.tool_forms import read_tools
+from strands_cli.tools.schema.schemas import prepared
 from strands_cli.tools.sdk_tools import request_about
 
 OnAsk = Callable[[PermissionQuestion], object | Awaitable[object]]
@@ -79,7 +81,7 @@ class PermissionPolicy(InterventionHandler):
             Denied: a file cannot be read or is wrong.
             UsageError: a file requires a lock, which only a run compares with the installed tools.
         """
-        from strands_cli.workflow.user_files import read_policy
+        from strands_cli.workflow.user_files.policy_file import read_policy
 
         policy = cls(on_ask=on_ask, **more)
         for path in paths:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from strands_cli.addresses import OpenNetwork, admitted
+from strands_cli.addresses.written_places import OpenNetwork, admitted
 from strands_cli.daemon_threads import DaemonThreads
 
 _PORTS = {"http": 80, "https": 443}

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.phrases import short_json
 from strands_cli.tools.drafts import modern
-from strands_cli.tools.schema import ANYTHING, References, Schema, TooManyPartsError, joined, merged, target_of
+from strands_cli.tools.schema.flattened import (
+    ANYTHING,
+    References,
+    Schema,
+    TooManyPartsError,
+    joined,
+    merged,
+    target_of,
+)
 
 if TYPE_CHECKING:
-    from strands_cli.tools.forms import LoadedTool
+    from strands_cli.tools.forms.manifest_check import LoadedTool
 
 MAX_WORDS = 2_000
 SPEC_KEYS = ("name", "description", "inputSchema", "outputSchema", "annotations")

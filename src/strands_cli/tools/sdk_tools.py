@@ -10,14 +10,15 @@ from typing import Any
 
 from strands.types.tools import AgentTool
 
-from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.metadata import ToolMetadata, metadata_of
-from strands_cli.planning.planned_tools import request_of
-from strands_cli.planning.resolve import installed_tool
-from strands_cli.policy.claims import NO_CLAIMS, Claims, tightened
-from strands_cli.policy.rules import Request
-from strands_cli.tools.calls import reads_only_now
-from strands_cli.tools.forms import RawTool
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.policy.claims.tool_claims import NO_CLAIMS, Claims, tightened
+from strands_cli.policy.rules.tool_request import Request
+from strands_cli.tools.calls.call_arguments import reads_only_now
+from strands_cli.tools.forms.tool_forms import RawTool
 
 
 def request_about(tool: AgentTool, raw: RawTool, arguments: Mapping[str, Any], catalog: Catalog) -> Request:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from strands_cli.phrases import short_json, shortened
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.tools.media import DOCUMENTS, IMAGES, blocks_of_bytes, decoded, picture_in
-from strands_cli.tools.messages import decode, encode, without_repetition
+from strands_cli.tools.messages.message_json import decode, encode
+from strands_cli.tools.messages.repeated_results import without_repetition
 
 Result = dict[str, Any]
 Block = dict[str, Any]

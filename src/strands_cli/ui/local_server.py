@@ -8,11 +8,12 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from strands_cli.ui.children import Children
-from strands_cli.ui.frame import Ui
-from strands_cli.ui.live import ChangeHub, Changes
+from strands_cli.ui.children.child_commands import Children
+from strands_cli.ui.frame.ui_state import Ui
+from strands_cli.ui.live.change_hub import ChangeHub, Changes
 from strands_cli.ui.runs_changes import RunsChanges
-from strands_cli.ui.security import Admission, RequestGuard
+from strands_cli.ui.security.admission import Admission
+from strands_cli.ui.security.request_guard import RequestGuard
 from strands_cli.ui.ui_options import UiOptions
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
 
 def _changes(options: UiOptions, topic: str) -> Changes:
     """Return what notices changes of a run, or of the list of runs."""
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.engine.stored_runs.opened_store import store_at
 
     return RunsChanges(store_at(options.place), topic)
 
@@ -61,7 +62,7 @@ def _changes(options: UiOptions, topic: str) -> Changes:
 def _server(ui: Ui, admission: Admission, options: UiOptions, port: int) -> uvicorn.Server:
     import uvicorn
 
-    from strands_cli.ui.security import guarded_protocol
+    from strands_cli.ui.security.connections import guarded_protocol
     from strands_cli.ui.web_app import web_app
 
     class Server(uvicorn.Server):

@@ -13,8 +13,9 @@ from strands_cli.pages.html_text import preformatted
 from strands_cli.ui.folder_views.tool_pages import show_tool, show_tools
 from strands_cli.ui.folder_views.workflow_pages import show_workflow, show_workflows
 from strands_cli.ui.folder_views.workflow_start import show_started, start, trust
-from strands_cli.ui.frame import Ui, page_response
-from strands_cli.ui.live import EventStream
+from strands_cli.ui.frame.ui_frame import page_response
+from strands_cli.ui.frame.ui_state import Ui
+from strands_cli.ui.live.event_stream import EventStream
 from strands_cli.ui.views.inbox import show_inbox
 from strands_cli.ui.views.one_run import show_effect, show_keys, show_response, show_run
 from strands_cli.ui.views.run_actions import answer, cancel, resume

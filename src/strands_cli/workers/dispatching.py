@@ -10,22 +10,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.engine.stored_runs import opened_run
-from strands_cli.engine.waiting import NoPerson
+from strands_cli.engine.stored_runs.open_run import opened_run
+from strands_cli.engine.waiting.no_person import NoPerson
 from strands_cli.errors import HoldLost, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 from strands_cli.events import RunWarning
 from strands_cli.phrases import first_of
-from strands_cli.telemetry import UNMEASURED, Measures
+from strands_cli.telemetry.measures import UNMEASURED, Measures
 from strands_cli.workers.worker_events import Report, WorkerEvent
 
 if TYPE_CHECKING:
-    from strands_cli.agents import SharedRuns
-    from strands_cli.engine import RunResult
-    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.agents.shared_runs import SharedRuns
+    from strands_cli.engine.plan_execution import RunResult
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
     from strands_cli.events import Event, RunStatus
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.queues import Ticket
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.queues.queue_port import Ticket
     from strands_cli.workers.planned_runs import RunPlanner
 
 # The states of a run that a ticket is about; a run in another one has ended, or waits for a person.

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.workers.planned_runs import Workspace
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
 from strands_cli.canonical_json import digest_of
-from strands_cli.workers.submitted import install_lock, moved_request, moved_workflow, require_id
+from strands_cli.workers.submitted.id_of_run import require_id
+from strands_cli.workers.submitted.relocation import install_lock, moved_request, moved_workflow
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
 
 # A tool that is installed meanwhile, and a policy file that is changed, hold after this time.
@@ -78,8 +79,9 @@ class RunPlanner:
         Raises:
             StrandsCliError: This machine cannot run it, or would run something else.
         """
-        from strands_cli.engine.run_start import raised_budgets, require_program, require_same, without_own_artifacts
-        from strands_cli.planning import require_runnable
+        from strands_cli.engine.run_start.corrected_workflow import without_own_artifacts
+        from strands_cli.engine.run_start.run_facts import raised_budgets, require_program, require_same
+        from strands_cli.planning.plan_builder import require_runnable
 
         request = moved_request(journal, self._workspace.of_run(journal.run_id), self._changes)
         require_program(journal, request)

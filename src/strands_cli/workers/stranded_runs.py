@@ -7,12 +7,12 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.queues import Ticket
+from strands_cli.queues.queue_port import Ticket
 from strands_cli.workers.dispatching import OPEN
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.queues import RunQueue
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.queues.queue_port import RunQueue
 
 MOST_KNOWN = 100_000
 # How many open runs are looked at at once; the next look goes on behind them.

@@ -19,19 +19,20 @@ from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import RunRecordError, StrandsCliError, Unreachable
 from strands_cli.events import RunStatus
 from strands_cli.phrases import first_of
-from strands_cli.telemetry import measured_worker
+from strands_cli.telemetry.measuring import measured_worker
 from strands_cli.workers.dispatching import Dispatcher, Work
 from strands_cli.workers.left_folders import remove_left_folders
 from strands_cli.workers.patience import patiently
 from strands_cli.workers.planned_runs import RunPlanner, Workspace
 from strands_cli.workers.process_end import STOP_S, ProcessEnd
 from strands_cli.workers.stranded_runs import StrandedRuns
-from strands_cli.workers.submitted import VERSION, fired_run
+from strands_cli.workers.submitted.scheduled_runs import fired_run
+from strands_cli.workers.submitted.submission import VERSION
 from strands_cli.workers.worker_events import Report, WorkerEvent
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.queues import Engine, RunQueue, Station, Ticket
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.queues.queue_port import Engine, RunQueue, Station, Ticket
 
 # How often a worker looks for runs of workers that are gone, for runs without a ticket, and for what can be removed.
 RECOVER_S, STRANDED_S, TIDY_S = 1.0, 15.0, 60.0

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from strands_cli.workflow.base_model import FormatModel, Identifier
-from strands_cli.workflow.steps import ToolEntry
+from strands_cli.workflow.steps.tool_entries import ToolEntry
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections import InputSpec
+    from strands_cli.workflow.sections.run_sections import InputSpec
 
 
 class Compaction(FormatModel):

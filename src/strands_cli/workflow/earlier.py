@@ -11,8 +11,9 @@ from strands_cli.workflow.earlier_prompts import with_prompts_as_text
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.object_of_inputs import with_declared_inputs
 from strands_cli.workflow.orchestrator_inputs import with_inputs
-from strands_cli.workflow.patterns import OrchestratorConfig
-from strands_cli.workflow.steps import AgentStep, ToolEntry
+from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig
+from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.steps.tool_entries import ToolEntry
 
 _SKILL = ToolEntry(tool="Skill")
 

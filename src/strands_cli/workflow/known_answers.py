@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.steps import APPROVALS, GateStep
-from strands_cli.workflow.templates import Path, SlowPattern, Templates, fullmatch
+from strands_cli.workflow.steps.approvals import APPROVALS
+from strands_cli.workflow.steps.step_models import GateStep
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import Path
 
 if TYPE_CHECKING:
     from strands_cli.workflow.pattern_model import PatternModel
-    from strands_cli.workflow.sections import Outputs
+    from strands_cli.workflow.sections.run_sections import Outputs
 
 _NUMBER = re.compile(r"\.\d+(?=\.|$)")
 

@@ -8,7 +8,8 @@ from dataclasses import field, replace
 from strands_cli.errors import Finding, Where, few_of_each, has_errors
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
+from strands_cli.workflow.yaml.document import Document
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from strands_cli.errors import Code, Finding
 from strands_cli.workflow.findings import too_many
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot, escape
+from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot
 
 NOT_A_WORKFLOW = Code(
     "not-a-workflow",
@@ -52,7 +53,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     Returns:
         The workflow and all findings, in the order of the file.
     """
-    from strands_cli.workflow.checks import check_spec
+    from strands_cli.workflow.checks.check_workflow import check_spec
 
     if (other := _other_file(document)) is not None:
         return Loaded(None, document, (other,))
@@ -77,7 +78,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     origins: Mapping[str, tuple[Document, str]] = {}
     packages: Mapping[str, str] = {}
     if candidate is not None and names_files(candidate):
-        from strands_cli.workflow.parts import resolve_references
+        from strands_cli.workflow.parts.references import resolve_references
 
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
@@ -91,7 +92,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
         candidate = with_secret_names(candidate)
     if candidate is not None and candidate.skills:
-        from strands_cli.workflow.files import check_skills
+        from strands_cli.workflow.files.skill_folders import check_skills
 
         findings += check_skills(candidate.skills, document, snapshot)
     if candidate is not None:

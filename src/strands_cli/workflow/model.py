@@ -13,10 +13,12 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
 from strands_cli.workflow.base_model import FormatModel, Named, ReadByItself
 from strands_cli.workflow.meaning import is_earlier
-from strands_cli.workflow.patterns import Chain, Pattern
-from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
-from strands_cli.workflow.steps import AgentStep, CallStep, Tools
-from strands_cli.workflow.templates import Templates
+from strands_cli.workflow.patterns.chain import Chain
+from strands_cli.workflow.patterns.pattern_models import Pattern
+from strands_cli.workflow.sections.run_sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep
+from strands_cli.workflow.steps.tool_entries import Tools
+from strands_cli.workflow.templates.template import Templates
 
 if TYPE_CHECKING:
     from strands_cli.workflow.known_answers import KnownAnswers

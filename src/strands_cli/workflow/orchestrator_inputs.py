@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import strings_in
-from strands_cli.workflow.steps import question_to
-from strands_cli.workflow.templates import Templates
+from strands_cli.workflow.steps.step_models import question_to
+from strands_cli.workflow.templates.template import Templates
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.patterns import OrchestratorConfig
+    from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig
 
 
 def unread_inputs(spec: WorkflowSpec) -> list[str]:

@@ -9,14 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.errors import Finding, did_you_mean
-from strands_cli.workflow.checks import (
-    CONCURRENT_MEMORY,
-    LOST_CONVERSATION,
-    PRINTS_NONE,
-    UNDECLARED_VARIABLE,
-    UNUSED_AGENT,
-)
-from strands_cli.workflow.files import BAD_RECORDING
+from strands_cli.workflow.checks.check_comparisons import PRINTS_NONE
+from strands_cli.workflow.checks.check_memory import CONCURRENT_MEMORY, LOST_CONVERSATION
+from strands_cli.workflow.checks.check_pattern import UNUSED_AGENT
+from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
+from strands_cli.workflow.files.recording_file import BAD_RECORDING
 from strands_cli.workflow.findings import (
     DUPLICATE_ID,
     MISSING_KEY,
@@ -29,14 +26,9 @@ from strands_cli.workflow.findings import (
 from strands_cli.workflow.key_meanings import Loc, meant_at, meant_key, meant_pattern, mistyped_type, section_of
 from strands_cli.workflow.loaded import Repairs
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.patterns import (
-    MISSING_DEPENDENCY,
-    NO_ELSE,
-    UNKNOWN_NODE,
-    UNKNOWN_ROUTE,
-    UNKNOWN_TASK,
-    UNREACHABLE_NODE,
-)
+from strands_cli.workflow.patterns.graph import NO_ELSE, UNKNOWN_NODE, UNREACHABLE_NODE
+from strands_cli.workflow.patterns.routing import UNKNOWN_ROUTE
+from strands_cli.workflow.patterns.workflow import MISSING_DEPENDENCY, UNKNOWN_TASK
 from strands_cli.workflow.validation_errors import (
     STEP_WORDS,
     counts_failed_items,
@@ -46,7 +38,7 @@ from strands_cli.workflow.validation_errors import (
     pointer_of,
     value_at,
 )
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.yaml.document import Document, escape
 
 _ROUNDS = 12
 _UNNAMED = "unnamed"

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.patterns import reserved_names
+from strands_cli.workflow.patterns.pattern_models import reserved_names
 from strands_cli.workflow.placed_steps import Site, strings_in
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.steps.step_models import AgentStep
 from strands_cli.workflow.template_scope import ANY, AT_END, STEP, Items, Scope
-from strands_cli.workflow.templates import is_prompt_template
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.templates.template import is_prompt_template
+from strands_cli.workflow.yaml.document import escape
 
 
 def template_sites(spec: WorkflowSpec) -> Iterator[Site]:

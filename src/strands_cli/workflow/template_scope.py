@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.sections import Runtime
-from strands_cli.workflow.templates import Path
+from strands_cli.workflow.sections.run_sections import Runtime
+from strands_cli.workflow.templates.template_errors import Path
 
 
 @dataclass(frozen=True, slots=True)

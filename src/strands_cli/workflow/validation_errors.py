@@ -22,8 +22,8 @@ from strands_cli.workflow.key_meanings import (
     section_of,
     steps_below,
 )
-from strands_cli.workflow.patterns import PATTERNS
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
+from strands_cli.workflow.yaml.document import Document, escape
 
 UNKNOWN_KEY = Code(
     "unknown-key", "A key that the format does not have.", "Correct or remove it; keys with `x-` are free."

@@ -9,8 +9,8 @@ from typing import Any
 from strands_cli.errors import Code, Finding
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.sections import Inputs, InputSpec
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.sections.run_sections import Inputs, InputSpec
+from strands_cli.workflow.yaml.document import Document, escape
 
 NUMBER_RESPELLED = Code(
     "number-respelled",

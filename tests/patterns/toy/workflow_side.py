@@ -11,7 +11,7 @@ from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, optional_step
-from strands_cli.workflow.steps import AgentStep, GateStep
+from strands_cli.workflow.steps.step_models import AgentStep, GateStep
 from strands_cli.workflow.template_scope import ANY, Items, Scope, scope_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from strands_cli.agents.model.checked_transport import checked_transport
 from strands_cli.agents.model.environment_proxy import is_this_machine
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import value_at
-from strands_cli.tools import library_of, tls_context_for
+from strands_cli.tools.tls_context import library_of, tls_context_for
 
 if TYPE_CHECKING:
     import httpx

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from strands_cli.agents.model.checked_transport import checked_transport, held_to, is_held_to
-from strands_cli.tools import library_of
+from strands_cli.tools.tls_context import library_of
 
 
 @dataclass(slots=True)

@@ -17,33 +17,32 @@ from strands_cli.agents.model.retry import Retries
 from strands_cli.agents.model.structured_output import TOOL, answered_in_text, as_written
 from strands_cli.agents.model.token_estimate import with_estimates
 from strands_cli.agents.model.unknown_ends import reported_end
-from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.engine.effects.effect import Effect
+from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
 from strands_cli.joined_halves import JoinedHalves, with_whole_arguments
 from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
-from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools import PropertyNames, offered_specs
-from strands_cli.tools.calls import OpenCall, open_call, work_for
-from strands_cli.tools.messages import (
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.tools.calls.inner_calls import OpenCall, open_call, work_for
+from strands_cli.tools.messages.message_content import (
     ToolUseIds,
     broken_inputs,
-    decode,
-    encode,
-    for_model,
     in_request_order,
-    only_text,
-    readable_results,
     request_text,
     text_in,
     tool_uses_in,
     usage_in,
-    without_secrets,
 )
+from strands_cli.tools.messages.message_json import decode, encode, only_text, without_secrets
+from strands_cli.tools.messages.provider_results import readable_results
+from strands_cli.tools.messages.repeated_results import for_model
+from strands_cli.tools.property_names import PropertyNames
+from strands_cli.tools.schema_for_provider import offered_specs
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Row
+    from strands_cli.engine.journal.journal_rows import Row
 
 MAX_REQUEST = 2000
 MAX_REASON = 1000

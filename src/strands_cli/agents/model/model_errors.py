@@ -22,10 +22,10 @@ from strands_cli.agents.model.environment_proxy import proxy_for
 from strands_cli.agents.model.retry import is_throttled
 from strands_cli.errors import RunFailed, StrandsCliError, UnusableAnswer
 from strands_cli.phrases import shortened
-from strands_cli.planning.plan import PlannedAgent
+from strands_cli.planning.plan.plan_values import PlannedAgent
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings, host_of, key_variables
-from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 
 # A provider may answer with a whole page.
 MAX_MESSAGE = 1000

@@ -12,7 +12,7 @@ from strands_cli.errors import Denied, InvalidInput, NotEquipped, suggest
 from strands_cli.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
-from strands_cli.tools import UnopenedPlace, require_admitted_now
+from strands_cli.tools.pinned_transport import UnopenedPlace, require_admitted_now
 
 if TYPE_CHECKING:
     from strands.models import Model

@@ -11,8 +11,8 @@ from strands.models import Model
 
 from strands_cli.errors import FileAtFault, RunFailed, suggest
 from strands_cli.phrases import shortened
-from strands_cli.tools.messages import request_text
-from strands_cli.workflow.files import RecordedTurn, same_request
+from strands_cli.tools.messages.message_content import request_text
+from strands_cli.workflow.files.recording_file import RecordedTurn, same_request
 
 _AGAIN = "record it again: strands run SPEC --provider NAME --model NAME --record FILE"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from strands_cli.engine.ports import AgentRequest
+from strands_cli.engine.ports.engine_ports import AgentRequest
 from strands_cli.errors import RunFailed
 from strands_cli.read_answers import ReadSchema, read_answer
-from strands_cli.tools import offered_schema
-from strands_cli.tools.messages import text_in
-from strands_cli.tools.schema import first_problem, problem_of_text
+from strands_cli.tools.messages.message_content import text_in
+from strands_cli.tools.schema.schemas import first_problem, problem_of_text
+from strands_cli.tools.schema_for_provider import offered_schema
 
 # The key for an answer that is not an object, and the name of the tool that takes answers.
 ANSWER = "answer"

@@ -7,11 +7,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from strands_cli.agents.model.answer_faults import unknown_end
-from strands_cli.engine.effects import StepScope
+from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import Code
 from strands_cli.events import UNKNOWN_END_OF_ROW, RunWarning
 from strands_cli.phrases import shortened
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 
 UNKNOWN_END = Code(
     "unknown-end",

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.errors import UsageError, suggest
-from strands_cli.queues import DEFAULT_QUEUE
+from strands_cli.queues.queue_port import DEFAULT_QUEUE
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.sections import Budgets
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.workflow.sections.run_sections import Budgets
 
 Order = Literal["rows", "done"]
 DEFAULT_CONCURRENCY = 4
@@ -75,7 +75,7 @@ def budget_of(words: Mapping[str, str]) -> dict[str, float]:
     Raises:
         UsageError: A name is not one of `runtime.budgets`, or a limit is not a number above 0.
     """
-    from strands_cli.workflow.sections import Budgets
+    from strands_cli.workflow.sections.run_sections import Budgets
 
     names = [name for name in Budgets.model_fields if name.startswith("max_")]
     limits: dict[str, float] = {}
@@ -94,14 +94,14 @@ def budget_of(words: Mapping[str, str]) -> dict[str, float]:
 
 def budgets_section(limits: Mapping[str, float]) -> Budgets:
     """Return limits as the section of a workflow."""
-    from strands_cli.workflow.sections import Budgets
+    from strands_cli.workflow.sections.run_sections import Budgets
 
     return Budgets(**limits)  # type: ignore[arg-type]  # each limit has the type of its field
 
 
 def providers_of(planned: Plan) -> list[str]:
     """Return the names of the providers that the runs of a plan ask."""
-    from strands_cli.planning.workflow_tools import all_workflows_in
+    from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
 
     plans = (planned, *all_workflows_in(planned))
     models = [agent.model for one in plans for agent in one.agents.values()]

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.journal.batch_choices import BatchChoices
-from strands_cli.batch.rows import RowOutcome, Spent
+from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
 from strands_cli.batch_ids import DIGEST_CHARS, row_id
-from strands_cli.engine.journal import Row
+from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.errors import RunRecordError
-from strands_cli.secrets import HIDE_NOTHING
+from strands_cli.secrets.redactor import HIDE_NOTHING
 
 if TYPE_CHECKING:
-    from strands_cli.batch.reading import CheckedRow, CheckedRows
-    from strands_cli.engine.journal import Clock, RowStatus
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.secrets import Redactor
+    from strands_cli.batch.reading.checked_rows import CheckedRows
+    from strands_cli.batch.reading.row_checks import CheckedRow
+    from strands_cli.engine.journal.journal_rows import Clock, RowStatus
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.secrets.redactor import Redactor
 
 _ROWS = "rows."
 _ORDER = "order"

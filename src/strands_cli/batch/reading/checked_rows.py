@@ -20,9 +20,9 @@ from strands_cli.errors import ArtifactError, Code, Finding, InvalidInput
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.loaded import Loaded
 
 NO_ROWS = Code("no-rows", "A file of rows has none.", "Add rows below the header, or one object of JSON a line.")
 

@@ -17,12 +17,13 @@ from strands_cli.canonical_json import digest_of
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
 from strands_cli.input_values import WrittenValues
 from strands_cli.phrases import first_of, shortened
-from strands_cli.planning import MISSING_INPUT, RunRequest, resolve_inputs
+from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
+from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.workflow.loaded import Loaded
 
 UNKNOWN_COLUMN = Code(
     "unknown-column",
@@ -153,7 +154,7 @@ class RowCheck:
     def _fitting(self, row: GivenRow, resolved: Mapping[str, Any], names: Iterable[str]) -> CheckedRow | None:
         """Return a row whose inputs fit together."""
         if self._schema is not None:
-            from strands_cli.tools.schema import faults_of_inputs
+            from strands_cli.tools.schema.workflow_inputs import faults_of_inputs
 
             whole = dataclasses.replace(self._planned, inputs=resolved, findings=())
             if faults := faults_of_inputs(whole, self._loaded):

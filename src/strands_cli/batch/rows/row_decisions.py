@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.decisions import give_up, open_decisions, redo_call, skip_call
-from strands_cli.engine.ports import SystemClock
-from strands_cli.engine.waiting import tool_of
+from strands_cli.engine.decisions.cut_off_calls import give_up, open_decisions, redo_call, skip_call
+from strands_cli.engine.denials import tool_of
+from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.errors import UsageError, suggest
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 
 Decision = tuple[Any, ...]
 """`redo`, `skip` or `fail`, and the result of a call that is skipped, if there is one."""

@@ -7,17 +7,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
-from strands_cli.engine.decisions import open_questions
-from strands_cli.engine.journal import stored_question
-from strands_cli.engine.stored_runs import summary_of
+from strands_cli.engine.decisions.questions import open_questions
+from strands_cli.engine.journal.answers import stored_question
+from strands_cli.engine.stored_runs.run_summary import summary_of
 from strands_cli.errors import BudgetExceeded, CallDenied, ExitCode, RunFailed, StrandsCliError, exit_code_of
 from strands_cli.events import Event, Failures, RunFinished, RunStarted, RunWarning, StepFinished, Verdict
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.engine import RunResult
-    from strands_cli.engine.effects import Budget
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.plan_execution import RunResult
+    from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.events import RunStatus
 
 _MOST_MESSAGE = 2000
@@ -175,7 +175,7 @@ def structured_output(journal: StoredJournal) -> Any:
 
 def questions_in(journal: StoredJournal) -> list[dict[str, Any]]:
     """Return what a stored run asks a person, each with the commands that answer it."""
-    from strands_cli.run_views import answer_commands, questions_of
+    from strands_cli.run_views.open_questions import answer_commands, questions_of
 
     commands = answer_commands(journal)
     questions = questions_of(journal)

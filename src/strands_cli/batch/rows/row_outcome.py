@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from strands_cli.engine.journal import RowStatus
+from strands_cli.engine.journal.journal_rows import RowStatus
 from strands_cli.events import RunStatus, Usage
 
 # What the journal of a batch has for the status of a run; all others are not done.

@@ -10,18 +10,18 @@ from strands_cli import app
 from strands_cli.batch_ids import BATCH, batch_of
 from strands_cli.canonical_json import digest_of
 from strands_cli.errors import RunRecordError, UsageError, suggest
-from strands_cli.outputs import ARTIFACT_EXISTS
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
 from strands_cli.phrases import first_of
-from strands_cli.planning import MISSING_INPUT
+from strands_cli.planning.run_inputs import MISSING_INPUT
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from strands_cli.engine.ports import RunStore, StoredRun
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded
+    from strands_cli.engine.ports.store_port import RunStore, StoredRun
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.loaded import Loaded
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _ID = re.compile(r"(?P<name>[a-z0-9][a-z0-9_-]{0,39})-[0-9a-f]{8}")

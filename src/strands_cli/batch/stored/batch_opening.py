@@ -6,22 +6,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.batch.journal import BatchChoices, BatchJournal, budgets_section, providers_of
+from strands_cli.batch.journal.batch_choices import BatchChoices, budgets_section, providers_of
+from strands_cli.batch.journal.batch_journal import BatchJournal
 from strands_cli.batch.stored.batch_identity import without_those_of_rows
 from strands_cli.batch_ids import BATCH, is_batch
-from strands_cli.engine.ports import SystemClock
-from strands_cli.engine.run_start import create_journal, require_same, stored_workflow
-from strands_cli.engine.turns import read_provider_limits
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.run_start.corrected_workflow import stored_workflow
+from strands_cli.engine.run_start.new_journal import create_journal
+from strands_cli.engine.run_start.run_facts import require_same
+from strands_cli.engine.turns.provider_limits import read_provider_limits
 from strands_cli.errors import Finding, RunRecordError, UsageError
-from strands_cli.planning.checks import check_limits
-from strands_cli.queues import DEFAULT_QUEUE
+from strands_cli.planning.checks.run_checks import check_limits
+from strands_cli.queues.queue_port import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from strands_cli.batch.stored.batch_identity import PlannedBatch
-    from strands_cli.engine.ports import RunStore, StoredJournal
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.loaded import Loaded
 
 
 def open_batch(found: PlannedBatch, store: RunStore, choices: BatchChoices) -> tuple[BatchJournal, bool]:

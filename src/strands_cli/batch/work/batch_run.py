@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.result_lines import ResultLines, has_line
-from strands_cli.engine.journal import RowKind
+from strands_cli.engine.journal.journal_rows import RowKind
 from strands_cli.errors import BudgetExceeded
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow, RowOrder
-    from strands_cli.batch.rows import RowOutcome
+    from strands_cli.batch.journal.batch_choices import BatchChoices
+    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow, RowOrder
+    from strands_cli.batch.rows.row_outcome import RowOutcome
     from strands_cli.batch.work.row_engine import RowEngine
-    from strands_cli.engine.effects import Budget
-    from strands_cli.engine.turns import Turns
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.turns.provider_limits import Turns
 
 _KINDS: tuple[RowKind, ...] = ("step", "model", "tool")
 Stopped = Literal["budget", "fail-fast"]

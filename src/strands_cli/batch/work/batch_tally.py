@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.batch.rows import RowOutcome, Spent
-from strands_cli.engine.waiting import tool_of
+from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
+from strands_cli.engine.denials import tool_of
 from strands_cli.events import RunStatus
 
 MOST_MESSAGES = 20

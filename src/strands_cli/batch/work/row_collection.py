@@ -8,13 +8,14 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from strands_cli.batch.rows import RowOutcome, outcome_in, spent_in
-from strands_cli.engine.stored_runs import journals_of
+from strands_cli.batch.rows.row_ends import outcome_in, spent_in
+from strands_cli.batch.rows.row_outcome import RowOutcome
+from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchJournal, BatchRow, RowOrder
-    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow, RowOrder
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 
 # Of so many rows the journals are read at once: a store on another machine answers each question after a while.
 ROWS_AT_ONCE = 500

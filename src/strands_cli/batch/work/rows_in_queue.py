@@ -8,18 +8,22 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from strands_cli import app
-from strands_cli.batch.rows import RowOutcome, RowWatch, goes_on_alone, outcome_in
-from strands_cli.engine.waiting import redo_denied, store_permissions
+from strands_cli.batch.rows.row_ends import RowWatch, goes_on_alone, outcome_in
+from strands_cli.batch.rows.row_outcome import RowOutcome
+from strands_cli.engine.waiting.allowed_calls import store_permissions
+from strands_cli.engine.waiting.denied_calls import redo_denied
 from strands_cli.errors import RunRecordError, Unreachable
-from strands_cli.queues import Ticket, queue_at
-from strands_cli.workers.submitted import Submission, submittable, wait_again
+from strands_cli.queues.engine_choice import queue_at
+from strands_cli.queues.queue_port import Ticket
+from strands_cli.workers.submitted.submission import Submission, submittable
+from strands_cli.workers.submitted.waiting_again import wait_again
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchRow
+    from strands_cli.batch.journal.batch_journal import BatchRow
     from strands_cli.batch.work.row_engine import Ended, RowEngine, RowSession
-    from strands_cli.engine.effects import Budget
+    from strands_cli.engine.effects.budget import Budget
     from strands_cli.events import RunStatus
-    from strands_cli.queues import RunQueue
+    from strands_cli.queues.queue_port import RunQueue
 
 # How often is looked whether runs have ended; one statement, whatever their number.
 LOOK_S = 0.5

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, python_files
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.faults import UNREADABLE_SOURCE
-from strands_cli.catalog.files import find_package, module_file, read_file
-from strands_cli.catalog.source import MAX_SOURCE_BYTES, ModuleTool, SourceError, tools_of_module
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.faults.entry_faults import UNREADABLE_SOURCE
+from strands_cli.catalog.files.module_files import find_package, module_file, read_file
+from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
+from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, SourceError
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 

@@ -10,16 +10,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definitions.tool_fields import (
-    TOOL_NAME,
-    Check,
-    UnreadableError,
-    check_tool,
-    read_document,
-    type_of,
-)
-from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.files import read_start
+from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME, Check, check_tool, type_of
+from strands_cli.catalog.definitions.tool_fields.json_document import UnreadableError, read_document
+from strands_cli.catalog.distributions.entry_points import normalise
+from strands_cli.catalog.files.module_files import read_start
 from strands_cli.config import ADOPTED_FILE, Settings
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass

@@ -8,12 +8,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.files import Package, find_package, module_file
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.files.module_files import Package, find_package, module_file
 from strands_cli.catalog.installed_files import digest_of_file
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.source import SourceTool
+    from strands_cli.catalog.source.source_tool import SourceTool
 
 
 def digests_of(modules: Iterable[str], distribution: str, seen: Scan, files: Iterable[str] = ()) -> dict[str, str]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDistribution, AdoptedTool, read_adopted
 from strands_cli.catalog.adopted.adopted_modules import changed_files, home_of, root_of
 from strands_cli.catalog.adopted.adopted_owners import Owner
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.files import Package, find_package, module_file
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.files.module_files import Package, find_package, module_file
 from strands_cli.catalog.remedies import adopt_again
 from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where

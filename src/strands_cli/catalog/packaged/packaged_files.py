@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.catalog.packaged.packaged_folders import (
     BAD_PACKAGED,
     NAME,

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from strands_cli.catalog.distributions import (
+from strands_cli.catalog.distributions.entry_points import (
     EntryPoint,
     Scan,
     normalise,
     parse_entry_points,
     record_version,
-    scan_installed,
 )
-from strands_cli.catalog.files import find_package, read_start
+from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.catalog.files.module_files import find_package, read_start
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 

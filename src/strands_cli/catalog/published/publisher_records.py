@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from strands_cli.catalog.dependencies import digest_of_record, digest_of_rows
-from strands_cli.catalog.distributions import Scan
-from strands_cli.catalog.files import RecordedFile, read_record, read_start
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.files.dist_info import RecordedFile, read_record
+from strands_cli.catalog.files.module_files import read_start
 from strands_cli.config import user_data_dir
 from strands_cli.errors import UsageError
 from strands_cli.publishers import Publisher, publisher_from

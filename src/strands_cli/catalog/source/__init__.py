@@ -1,5 +1,1 @@
 """Tools read from Python source, without importing it."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from strands_cli.cli.output import say
+from strands_cli.cli.output.messages import say
 from strands_cli.errors import StrandsCliError, UsageError
 
 # Folders of other people's files: environments, and what package managers and builds write.
@@ -39,7 +39,7 @@ def files_in(folder: str) -> list[FoundFile]:
 
 
 def _yaml_below(folder: str) -> Iterator[Path]:
-    from strands_cli.workflow.yaml import SUFFIXES
+    from strands_cli.workflow.yaml.document_reader import SUFFIXES
 
     def refuse(error: OSError) -> None:
         if error.filename == folder:
@@ -56,9 +56,9 @@ def _is_skipped(folder: Path) -> bool:
 
 
 def _kind(path: Path) -> Literal["workflow", "agent"] | None:
-    from strands_cli.planning.folders import is_workflow
-    from strands_cli.workflow.parts import is_agent_file
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.planning.folders.workflow_folder import is_workflow
+    from strands_cli.workflow.parts.agent_file import is_agent_file
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     try:
         document = read_document(path)

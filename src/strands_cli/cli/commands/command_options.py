@@ -15,7 +15,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.errors import UsageError
-from strands_cli.planning import RunRequest, converted, default_of, options
+from strands_cli.planning.run_request import RunRequest, converted, default_of, options
 from strands_cli.quick_dataclass import dataclass
 
 SPEC_ARGUMENT = typer.Argument(
@@ -68,7 +68,7 @@ class ShownFlags:
         """Write the log to stderr in the form that was chosen while the command works."""
         if self.log is Log.TEXT:
             return nullcontext()
-        from strands_cli.cli.terminal import json_stderr
+        from strands_cli.cli.terminal.log_view import json_stderr
 
         return json_stderr()
 
@@ -124,7 +124,7 @@ class Chosen:
             UsageError: an input cannot be read.
         """
         from strands_cli.cli.commands.input_options import read_values, read_variables
-        from strands_cli.cli.output import say
+        from strands_cli.cli.output.messages import say
 
         readers: dict[str, Callable[[Any], Any]] = {"variables": read_variables, "values": read_values}
         inputs = {name: read(self.typed[name]) for name, read in readers.items() if name in self.typed}
@@ -143,9 +143,9 @@ class Chosen:
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
-        from strands_cli.cli.output import say
-        from strands_cli.cli.terminal import is_interactive
-        from strands_cli.planning.stores import chosen_place
+        from strands_cli.cli.output.messages import say
+        from strands_cli.cli.terminal.terminal_human import is_interactive
+        from strands_cli.planning.stores.store_choice import chosen_place
 
         typed = converted({name: value for name, value in self.typed.items() if value is not None})
         changes = {name: value.absolute() if isinstance(value, Path) else value for name, value in typed.items()}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from strands_cli.cli.output import print_response
+from strands_cli.cli.output.results import print_response
 
 VARIABLE = "_STRANDS_COMPLETE"
 # The script sets the variable when it requests completions. Typer's preparation for that takes 40 ms.

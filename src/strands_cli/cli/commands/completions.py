@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import typer
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports.store_port import RunStore
 
 # A name, with what it means, which shells that can show beside it.
 Offer = str | tuple[str, str]
@@ -60,7 +60,8 @@ def _packaged(incomplete: str, *kinds: str) -> Iterator[str]:
     """Yield the names of packaged files of these kinds, where a name and no path begins."""
     if incomplete.startswith((".", "/", "~")):
         return
-    from strands_cli.catalog.packaged import files_in, scan_packaged
+    from strands_cli.catalog.packaged.packaged_files import files_in
+    from strands_cli.catalog.packaged.packaged_folders import scan_packaged
 
     for folder in scan_packaged()[0]:
         if folder.kind in kinds:
@@ -84,7 +85,7 @@ def _files_below(folder: Path, suffixes: Sequence[str], depth: int) -> Iterator[
 
 def _tools(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of installed tools, with `native:` where that was typed."""
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
 
     prefix = "" if not incomplete.startswith("native:") else "native:"
     yield from (prefix + ref.removeprefix("native:") for ref in discover_catalog().allowed_refs)
@@ -93,7 +94,7 @@ def _tools(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def allowed(incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of installed tools, and the other references in the workflow that was typed."""
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     yield from _tools(incomplete, typed)
     agents = read_document(Path(typed.get("spec") or typed["words"][0])).value["agents"]
@@ -112,8 +113,8 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the inputs of the workflow that was typed; after `NAME=` the values of a choice."""
-    from strands_cli.workflow.packaged import located
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.packaged.packaged_source import located
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     source, _ = located(str(typed.get("spec") or typed["words"][0]))
     inputs = read_document(source).value["inputs"]
@@ -152,7 +153,7 @@ def batches(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def artifacts(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the paths of the artifacts of the run that was typed."""
-    from strands_cli.run_views.files import artifacts_of
+    from strands_cli.run_views.files.fetched_artifacts import artifacts_of
 
     with _store(typed) as store:
         run = store.find(typed["run"] or typed["words"][0])
@@ -181,20 +182,20 @@ def _keys(choose: Callable[[Any], Iterable[Any]]) -> Complete:
 
 
 def _questions(journal: Any) -> Iterable[Any]:
-    from strands_cli.engine.decisions import open_questions
+    from strands_cli.engine.decisions.questions import open_questions
 
     return open_questions(journal)
 
 
 def _decisions(journal: Any) -> Iterable[Any]:
-    from strands_cli.engine.decisions import open_decisions
+    from strands_cli.engine.decisions.cut_off_calls import open_decisions
 
     return open_decisions(journal)
 
 
 def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunStore]:
-    from strands_cli.engine.stored_runs import store_at
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     return contextlib.closing(store_at(chosen_place(typed.get("runs_dir"), typed.get("store"))))
 
@@ -203,7 +204,7 @@ def _of_tools(field: str) -> Complete:
     """Return what offers the values of a field of the installed tools."""
 
     def names(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
-        from strands_cli.catalog import discover_catalog
+        from strands_cli.catalog.catalog import discover_catalog
 
         yield from dict.fromkeys(str(getattr(record, field) or "") for record in discover_catalog().tools)
 

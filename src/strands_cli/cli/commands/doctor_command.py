@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
     from strands_cli.config import Settings
-    from strands_cli.doctor import Examination, Found
-    from strands_cli.hooks import Check
+    from strands_cli.doctor.diagnosis import Examination
+    from strands_cli.doctor.os_layers import Found
+    from strands_cli.hooks.hook_values import Check
 
 
 def doctor(
@@ -34,8 +35,8 @@ def doctor(
     Example: strands doctor --json
     """
     from strands_cli.cli.commands.store_health import check_store
-    from strands_cli.doctor import CORE, examine
-    from strands_cli.notifications import check_notifications
+    from strands_cli.doctor.diagnosis import CORE, examine
+    from strands_cli.notifications.run_notices import check_notifications
 
     settings, wrong = _settings()
     found = examine(settings, Path.cwd(), with_engines=not no_engines)
@@ -55,7 +56,7 @@ def _settings() -> tuple[Settings, list[Check]]:
     """Return the settings of this environment; without its store, and a line about it, where it names no usable one."""
     from strands_cli.config import load_settings
     from strands_cli.errors import UsageError
-    from strands_cli.hooks import Check
+    from strands_cli.hooks.hook_values import Check
 
     try:
         return load_settings(), []
@@ -65,7 +66,7 @@ def _settings() -> tuple[Settings, list[Check]]:
 
 
 def _print_lines(found: Examination) -> None:
-    from strands_cli.doctor import CORE
+    from strands_cli.doctor.diagnosis import CORE
 
     width = max(len(check.name) for _, check in found.lines)
     for plugin, check in found.lines:
@@ -85,7 +86,7 @@ def _print_layers(layers: tuple[Found, ...]) -> None:
 
 
 def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
-    from strands_cli.doctor import CORE
+    from strands_cli.doctor.diagnosis import CORE
 
     checks = [
         {

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.after_report import after_report
-from strands_cli.cli.output import say
+from strands_cli.cli.output.messages import say
 from strands_cli.config import load_settings
 
 if TYPE_CHECKING:
-    from strands_cli.notifications import Notify
+    from strands_cli.notifications.run_notices import Notify
     from strands_cli.store_place import StorePlace
 
 
@@ -26,7 +26,7 @@ def notice_of(*, detached: bool) -> Notify | None:
     settings = load_settings()
     if settings.user_config is None or not os.path.lexists(settings.user_config):
         return None
-    from strands_cli.notifications import notify_of
+    from strands_cli.notifications.run_notices import notify_of
 
     return notify_of(settings, detached=detached)
 

@@ -13,9 +13,10 @@ from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_e
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.cli.commands.explain import Explained
-    from strands_cli.planning.data_flow import Use
-    from strands_cli.workflow import Loaded, WorkflowSpec
+    from strands_cli.cli.commands.explain.explained_differences import Explained
+    from strands_cli.planning.data_flow.authority import Use
+    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.model import WorkflowSpec
 
 Format = Literal["text", "json", "github", "sarif"]
 # So many lines about one file are read by a person.
@@ -50,8 +51,8 @@ def _checked(name: str, *, explains: bool) -> Iterator[Checked]:
 
 def check_agent_file(name: str) -> Checked:
     """Return what is found in a file with one agent, as `strands atomic validate` does."""
-    from strands_cli.agent_files import check_atomic
-    from strands_cli.workflow.parts import open_atomic
+    from strands_cli.agent_files.agent_checks import check_atomic
+    from strands_cli.workflow.parts.agent_file import open_atomic
 
     try:
         findings = check_atomic(open_atomic(Path(name)))
@@ -62,7 +63,8 @@ def check_agent_file(name: str) -> Checked:
 
 def report_checked(checked: Sequence[Checked], output: Format) -> int:
     """Report the findings of each file and what it uses of the machine; return the highest of their exit codes."""
-    from strands_cli.cli.output import print_json, print_result, say, say_findings
+    from strands_cli.cli.output.messages import say, say_findings
+    from strands_cli.cli.output.results import print_json, print_result
 
     findings = [finding for one in checked for finding in one.findings]
     if output in ("github", "sarif"):
@@ -80,7 +82,7 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
                 counted_findings = f", {_count(one.findings)}" if one.findings else ""
                 print_result("\n".join([f"{one.name}: ok{counted_findings}", *_use_lines(one.uses)]))
             if one.differences is not None:
-                from strands_cli.cli.commands.explain import lines_of
+                from strands_cli.cli.commands.explain.explained_differences import lines_of
 
                 print_result("\n".join(lines_of(one.name, one.differences)))
     return max((one.code for one in checked), default=ExitCode.OK)
@@ -97,7 +99,7 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
     if not uses:
         return []
     from strands_cli.cli.text_layout import one_line
-    from strands_cli.planning.sentences import use_lines
+    from strands_cli.planning.sentences.authority_sentences import use_lines
 
     # What a person is asked about is among those that are shown.
     shown = uses if len(uses) <= MOST_USES else sorted(uses, key=lambda use: not use.asks)[:MOST_USES]
@@ -108,8 +110,8 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:
     from strands_cli import __version__
-    from strands_cli.cli.output import print_json, print_result
-    from strands_cli.cli.terminal import github_line, sarif_document
+    from strands_cli.cli.output.results import print_json, print_result
+    from strands_cli.cli.terminal.annotations import github_line, sarif_document
 
     if form == "sarif":
         print_json(sarif_document(findings, __version__), is_ours=False)
@@ -120,7 +122,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
 def _check(name: str, *, explains: bool = False) -> Checked:
     """Return what is found in one file."""
     from strands_cli import app
-    from strands_cli.planning import check_names
+    from strands_cli.planning.name_checks import check_names
 
     try:
         loaded = check_names(app.load(name))
@@ -128,7 +130,7 @@ def _check(name: str, *, explains: bool = False) -> Checked:
         return Checked(name, error.findings, error.exit_code)
     differences = None
     if explains:
-        from strands_cli.cli.commands.explain import explained_in
+        from strands_cli.cli.commands.explain.explained_differences import explained_in
 
         differences = explained_in(loaded)
     if has_errors(loaded.findings):
@@ -138,16 +140,18 @@ def _check(name: str, *, explains: bool = False) -> Checked:
 
 def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     """Return what a valid workflow uses of this machine, as `plan` says it, but for what hook plugins decide."""
-    from strands_cli.planning.data_flow import may_use
+    from strands_cli.planning.data_flow.authority import may_use
 
     if loaded.spec is None or not may_use(loaded.spec):
         return ()
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.planning import RunRequest, build_plan
-    from strands_cli.planning.data_flow import authority_of
-    from strands_cli.planning.machine import load_policy, without_policy
-    from strands_cli.workflow.yaml import folder_of
+    from strands_cli.planning.data_flow.planned_authority import authority_of
+    from strands_cli.planning.machine.installation import without_policy
+    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.planning.plan_builder import build_plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.yaml.file_source import folder_of
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
     # What is installed matters to a workflow with tools.

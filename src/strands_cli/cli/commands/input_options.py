@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.output import say
+from strands_cli.cli.output.messages import say
 from strands_cli.errors import Code, Finding, UsageError
 from strands_cli.input_values import WrittenValues
-from strands_cli.planning import RunRequest
+from strands_cli.planning.run_request import RunRequest
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import Loaded
-    from strands_cli.workflow.sections import InputSpec
+    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.sections.run_sections import InputSpec
 
 BAD_VAR = Code(
     "bad-var",
@@ -123,7 +123,8 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     values = WrittenValues()
     for file in files:
         from strands_cli.errors import InvalidInput
-        from strands_cli.workflow.yaml import escape, read_document
+        from strands_cli.workflow.yaml.document import escape
+        from strands_cli.workflow.yaml.document_reader import read_document
 
         try:
             document = read_document(file)
@@ -145,7 +146,7 @@ def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
     Raises:
         UsageError: There is no terminal, or its input ended.
     """
-    from strands_cli.planning import resolve_inputs
+    from strands_cli.planning.run_inputs import resolve_inputs
 
     if loaded.spec is None:
         return request
@@ -154,7 +155,7 @@ def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
     missing = {name: spec for name, spec in inputs.required.items() if name not in known}
     if not missing:
         return request
-    from strands_cli.cli.terminal import is_interactive
+    from strands_cli.cli.terminal.terminal_human import is_interactive
 
     if not is_interactive():
         raise UsageError("--ask needs a terminal", fix=f"pass --var {next(iter(missing))}=VALUE")
@@ -163,7 +164,7 @@ def ask_for_missing(loaded: Loaded, request: RunRequest) -> RunRequest:
 
 
 def _ask(name: str, spec: InputSpec) -> str:
-    from strands_cli.cli.terminal import Keyboard
+    from strands_cli.cli.terminal.keyboard import Keyboard
 
     about = f", {spec.description}" if spec.description else ""
     choices = f" [{' | '.join(map(str, spec.enum))}]" if spec.enum else ""
@@ -180,9 +181,9 @@ def _ask(name: str, spec: InputSpec) -> str:
 
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
     """Return what is wrong with an answer, with the message that a run would give."""
-    from strands_cli.planning import resolve_inputs
-    from strands_cli.workflow.sections import Inputs
-    from strands_cli.workflow.yaml import Document
+    from strands_cli.planning.run_inputs import resolve_inputs
+    from strands_cli.workflow.sections.run_sections import Inputs
+    from strands_cli.workflow.yaml.document import Document
 
     no_document = Document("", "", None, {})
     _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, no_document)

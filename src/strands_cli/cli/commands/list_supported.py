@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 
 Rows = list[dict[str, Any]]
 # One example of each form of reference that `toolref` reads; a test parses them.
@@ -44,13 +44,13 @@ def list_supported(as_json: Annotated[bool, typer.Option("--json", help="Print o
 
 
 def _patterns() -> Rows:
-    from strands_cli.workflow.patterns import PATTERNS
+    from strands_cli.workflow.patterns.pattern_models import PATTERNS
 
     return [{"name": name, "description": model.purpose} for name, model in PATTERNS.items()]
 
 
 def _steps() -> Rows:
-    from strands_cli.workflow.steps import AgentStep, CallStep, GateStep
+    from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
 
     names = {"agent": AgentStep, "hitl": GateStep, "tool": CallStep}
     return [{"name": name, "description": (kind.__doc__ or "").split("\n")[0]} for name, kind in names.items()]
@@ -76,13 +76,13 @@ def _needs(extra: str | None, keys: tuple[str, ...]) -> str:
 
 
 def _template_filters() -> Rows:
-    from strands_cli.workflow.templates import Sandbox
+    from strands_cli.workflow.templates.sandbox import Sandbox
 
     return [{"name": name, "description": ""} for name in sorted(Sandbox().filters)]
 
 
 def _secret_sources() -> Rows:
-    from strands_cli.workflow.sections import Secret
+    from strands_cli.workflow.sections.run_sections import Secret
 
     return [{"name": name, "description": ""} for name in get_args(_fields(Secret)["source"].annotation)]
 

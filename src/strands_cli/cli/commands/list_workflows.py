@@ -9,14 +9,15 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON
-from strands_cli.cli.commands.tools import flat_line
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.commands.tools.tool_list import flat_line
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError, suggest
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.packaged import Listed
+    from strands_cli.workflow.packaged.packaged_listing import Listed
 
 
 def list_workflows(
@@ -31,7 +32,7 @@ def list_workflows(
 
     Example: strands list-workflows --source
     """
-    from strands_cli.workflow.packaged import list_packaged
+    from strands_cli.workflow.packaged.packaged_listing import list_packaged
 
     every, findings = list_packaged()
     chosen = _chosen(every, names or [])
@@ -57,7 +58,7 @@ def _chosen(every: Sequence[Listed], names: Sequence[str]) -> list[Listed]:
     Raises:
         UsageError: One of the names has none.
     """
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog.distributions.entry_points import normalise
 
     wanted = [(normalise(name.partition("/")[0]), name.partition("/")[2]) for name in names]
     for typed, (distribution, name) in zip(names, wanted, strict=True):
@@ -84,7 +85,7 @@ def _summary(one: Listed) -> str:
 
 
 def _source(one: Listed) -> dict[str, Any]:
-    from strands_cli.catalog.files import read_origin
+    from strands_cli.catalog.files.dist_info import read_origin
 
     home = one.file.home
     origin = read_origin(home.record)

@@ -12,15 +12,16 @@ import typer
 
 from strands_cli.atomic_file import write_atomically
 from strands_cli.cli.commands import completions
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
 from strands_cli.phrases import counted
-from strands_cli.planning.machine import LOCK_MISSING
+from strands_cli.planning.machine.lock_check import LOCK_MISSING
 
 if TYPE_CHECKING:
-    from strands_cli.lock import Difference
-    from strands_cli.lock.format import Lock, LockedServer
-    from strands_cli.planning.plan import Plan
+    from strands_cli.lock.compare import Difference
+    from strands_cli.lock.format.lock_model import Lock, LockedServer
+    from strands_cli.planning.plan.plan_values import Plan
 
 
 def lock(
@@ -49,7 +50,7 @@ def lock(
 
     Example: strands lock report.yaml --diff
     """
-    from strands_cli.cli.commands.running import json_on_failure
+    from strands_cli.cli.commands.running.run_execution import json_on_failure
 
     if check + diff + bool(update) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
@@ -76,15 +77,16 @@ def _place(spec: str | None) -> tuple[Path, Path | None]:
 
 def _is_packaged(spec: str) -> bool:
     """Return whether an argument names a workflow of an installed distribution, which is locked in this folder."""
-    from strands_cli.workflow.packaged import located
+    from strands_cli.workflow.packaged.packaged_source import located
 
     return located(spec)[1] is not None
 
 
 def _packaged_here(folder: Path, named: str | None) -> list[str]:
     """Return the packaged workflows to lock: the named one, and those of the lock that are still installed."""
-    from strands_cli.catalog.packaged import find_packaged
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.catalog.packaged.packaged_files import find_packaged
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
 
     try:
         lock = read_lock(lock_file(folder))
@@ -106,11 +108,12 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bo
         mcp: Whether MCP servers are started.
         writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.
     """
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.folders import plan_folder
-    from strands_cli.planning.machine import Installation, lock_of
+    from strands_cli.planning.folders.workflow_folder import plan_folder
+    from strands_cli.planning.machine.installation import Installation
+    from strands_cli.planning.machine.lock_check import lock_of
     from strands_cli.planning.machine.named_parts import parts_in_use
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
@@ -119,7 +122,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bo
     for line in planned.unread:
         say(f"warning: {line}")
     if mcp:
-        from strands_cli.cli.commands.running import require_trust
+        from strands_cli.cli.commands.running.trust_command import require_trust
 
         for plan in planned.plans:  # they are planned without policy
             require_trust(dataclasses.replace(plan, rules=machine.policy.rules))
@@ -135,12 +138,12 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bo
 
 def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool) -> dict[str, LockedServer]:
     """Return the MCP servers: as they are once started, or as the existing lock has them."""
-    from strands_cli.planning.machine import servers_in
-    from strands_cli.planning.workflow_tools import with_parts
+    from strands_cli.planning.machine.lock_check import servers_in
+    from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
     if not any(servers_in(with_parts(plan.called())) for plan in plans):
         return {}
-    from strands_cli.agents import lock_servers, servers_without_tools
+    from strands_cli.agents.mcp_definitions import lock_servers, servers_without_tools
 
     if mcp:
         from strands_cli.cli.foreign_output import captured_logs
@@ -148,7 +151,8 @@ def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool
 
         with captured_logs(say):
             return run_to_end(lambda: lock_servers(plans))
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
 
     try:
         old = read_lock(lock_file(folder))
@@ -173,8 +177,9 @@ def _lock_again(spec: str | None) -> str:
 
 def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bool) -> int:
     """Show what differs from the existing lock."""
-    from strands_cli.lock import compare_locks
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.lock.compare import compare_locks
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
 
     file = lock_file(folder)
     old = read_lock(file)
@@ -196,8 +201,10 @@ def _show(folder: Path, now: Lock, spec: str | None, *, check: bool, as_json: bo
 
 def _write(folder: Path, now: Lock, update: Sequence[str], *, as_json: bool) -> int:
     """Write the lock, and report how it differs from the former one."""
-    from strands_cli.lock import compare_locks
-    from strands_cli.lock.format import Lock, lock_file, read_lock, render_lock
+    from strands_cli.lock.compare import compare_locks
+    from strands_cli.lock.format.lock_model import Lock, lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.lock.format.lock_writer import render_lock
 
     file = lock_file(folder)
     old: Lock | None = None
@@ -225,7 +232,7 @@ def _updated(old: Lock, now: Lock, names: Sequence[str]) -> Lock:
 
 
 def _updated_one(old: Lock, now: Lock, name: str) -> Lock:
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog.distributions.entry_points import normalise
 
     known = dict.fromkeys((*now.names, *old.names))
     wanted = name if name in known else normalise(name)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import UsageError
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 
 if TYPE_CHECKING:
     Pattern = str
@@ -41,7 +41,7 @@ def new(
     """
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.scaffold import NewWorkflow, make_workflow
+    from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
 
     if path.suffix not in ("", ".yaml", ".yml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")

@@ -16,7 +16,7 @@ from strands_cli.errors import (
     WaitingForPerson,
 )
 from strands_cli.phrases import first_of, twice
-from strands_cli.run_views import answer_commands, command, questions_of
+from strands_cli.run_views.open_questions import answer_commands, command, questions_of
 
 # The most finished steps that are listed when a run stops.
 MANY = 10
@@ -24,7 +24,7 @@ MANY = 10
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
 
@@ -54,7 +54,7 @@ def _after_time(questions: Sequence[Mapping[str, Any]], run_id: str, place: Stor
 
 @contextlib.contextmanager
 def _opened(place: StorePlace, run_id: str) -> Iterator[StoredJournal]:
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.engine.stored_runs.opened_store import store_at
 
     with contextlib.closing(store_at(place)) as store, contextlib.closing(store.open(run_id, hold=False)) as journal:
         yield journal
@@ -62,7 +62,7 @@ def _opened(place: StorePlace, run_id: str) -> Iterator[StoredJournal]:
 
 def is_stored(run_id: str, place: StorePlace) -> bool:
     """Return whether a run can be continued because its journal has its start."""
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.engine.stored_runs.opened_store import store_at
 
     try:
         with contextlib.closing(store_at(place)) as store:
@@ -91,7 +91,7 @@ def _done(journal: StoredJournal) -> list[str]:
 
 def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, is_resumed: bool = False) -> list[str]:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
-    from strands_cli.engine.decisions import final_refusal
+    from strands_cli.engine.decisions.questions import final_refusal
 
     on = f"continue with: {command('resume', run_id, store=place)}"
     try:

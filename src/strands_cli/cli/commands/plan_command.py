@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
-from strands_cli.cli.output import error_document, print_json, print_result, say_findings
-from strands_cli.cli.terminal import about_document, about_lines
+from strands_cli.cli.output.messages import error_document, say_findings
+from strands_cli.cli.output.results import print_json, print_result
+from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Bounds, Plan, PlannedAgent, PlannedTool
+    from strands_cli.planning.plan.plan_values import Bounds, Plan, PlannedAgent, PlannedTool
 
 # The most characters that a line shows of a value, and of the input of a step.
 _TEXT, _INPUT = 120, 400
@@ -54,7 +55,7 @@ def plan(
 
 def _report(planned: Plan, *, quiet: bool) -> int:
     """Print the findings (unless the JSON document has them) and return the exit code that `run` would give."""
-    from strands_cli.planning import require_runnable
+    from strands_cli.planning.plan_builder import require_runnable
 
     if not quiet:
         say_findings(planned.findings)
@@ -67,8 +68,8 @@ def _report(planned: Plan, *, quiet: bool) -> int:
 
 def plan_text(planned: Plan) -> str:
     """Return the plan as text."""
-    from strands_cli.planning.data_flow import authority_of
-    from strands_cli.planning.sentences import authority_sections
+    from strands_cli.planning.data_flow.planned_authority import authority_of
+    from strands_cli.planning.sentences.authority_sentences import authority_sections
 
     spec = planned.spec
     lines = [f"workflow  {spec.name} ({spec.pattern.type})  {planned.file}"]
@@ -108,7 +109,8 @@ def _tool_lines(tool: PlannedTool) -> list[str]:
 
 def _origin(tool: PlannedTool) -> str:
     """Return where a tool comes from; the tools of an MCP server are known once it is started."""
-    from strands_cli.planning.planned_tools import McpTool, reached_by
+    from strands_cli.planning.planned_tools.planned_tool import McpTool
+    from strands_cli.planning.planned_tools.tool_config import reached_by
 
     if not isinstance(tool, McpTool):
         return tool.describe()
@@ -154,7 +156,7 @@ def bound_words(bounds: Bounds) -> str:
 
 def plan_document(planned: Plan) -> dict[str, Any]:
     """Return the plan as one JSON document."""
-    from strands_cli.planning.data_flow import authority_of
+    from strands_cli.planning.data_flow.planned_authority import authority_of
 
     return {
         "workflow": planned.spec.name,
@@ -192,7 +194,7 @@ def _agent_document(agent: PlannedAgent) -> dict[str, Any]:
 
 
 def _tool_document(tool: PlannedTool) -> dict[str, Any]:
-    from strands_cli.planning.planned_tools import McpTool
+    from strands_cli.planning.planned_tools.planned_tool import McpTool
 
     return {
         "name": tool.name,
@@ -247,8 +249,8 @@ def _parts_mermaid(planned: Plan) -> list[str]:
                 inner = f"{within}{tool.ref}/" if tool.ref.startswith("workflow:") else within
                 draw(name, tool.parts, inner)
 
-    from strands_cli.planning.plan import WorkflowTool, tools_in_step
-    from strands_cli.workflow.steps import AgentStep, CallStep
+    from strands_cli.planning.plan.plan_values import WorkflowTool, tools_in_step
+    from strands_cli.workflow.steps.step_models import AgentStep, CallStep
 
     for placed in planned.spec.pattern.placed:
         step, caller = placed.step, _node(placed.key)

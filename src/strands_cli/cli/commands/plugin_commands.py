@@ -9,11 +9,11 @@ from typer.core import TyperCommand
 
 from strands_cli.cli.commands.command_table import COMMANDS, HEADINGS, SYNONYMS
 from strands_cli.cli.commands.help_group import HelpGroup
-from strands_cli.cli.output import say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
+    from strands_cli.hooks.manager import Hooks
 
 
 class Commands(HelpGroup):
@@ -53,7 +53,7 @@ class Commands(HelpGroup):
 def open_hooks_of_files() -> Hooks | None:
     """Return the hook plugins that the policy files switch on; None without any, or if a policy file is invalid."""
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine import load_policy
+    from strands_cli.planning.machine.policy_files import load_policy
 
     try:
         policy = load_policy(load_settings(), None)
@@ -61,8 +61,8 @@ def open_hooks_of_files() -> Hooks | None:
         return None
     if not policy.hooks:
         return None
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.machine import hooks_in_force
+    from strands_cli.planning.machine.hook_selection import hooks_in_force
+    from strands_cli.planning.run_request import RunRequest
 
     return hooks_in_force(policy, RunRequest(tell=say))
 
@@ -75,8 +75,8 @@ def run_plugin_command(hooks: Hooks, name: str, reference: str, plugin: str, arg
         NotEquipped: The command cannot be imported.
         RunFailed: It raised, or returned something else than an exit code.
     """
-    from strands_cli.hooks import import_named
-    from strands_cli.planning.machine import require_hooks
+    from strands_cli.hooks.hook_plugins import import_named
+    from strands_cli.planning.machine.hook_selection import require_hooks
 
     require_hooks(hooks)
     who = f"the command '{name}' of the hook plugin {plugin}"

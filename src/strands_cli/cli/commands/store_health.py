@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strands_cli.config import Settings
-from strands_cli.engine.stored_runs import opener_of
+from strands_cli.engine.stored_runs.opened_store import opener_of
 from strands_cli.errors import StrandsCliError
-from strands_cli.hooks import Check
-from strands_cli.planning.stores import store_place_of
+from strands_cli.hooks.hook_values import Check
+from strands_cli.planning.stores.store_choice import store_place_of
 from strands_cli.store_place import StorePlace
 
 _NAME = "store"
@@ -36,7 +36,7 @@ def check_store(settings: Settings) -> Iterator[Check]:
 
 def _check_queues(place: StorePlace, address: str) -> Iterator[Check]:
     """Report the queues of the store, where an engine for them is installed."""
-    from strands_cli.queues import installed_engine
+    from strands_cli.queues.engine_choice import installed_engine
 
     try:
         engine = installed_engine(place.scheme)

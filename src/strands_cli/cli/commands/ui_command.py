@@ -10,7 +10,8 @@ import typer
 
 from strands_cli.cli.commands.command_options import with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.output import OutputClosed, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import OutputClosed, print_result
 from strands_cli.errors import ExitCode, Interrupted
 
 
@@ -37,7 +38,8 @@ def ui(
     Example: strands ui --port 8765
     """
     from strands_cli.cli.process import run_to_end
-    from strands_cli.ui import UiOptions, serve
+    from strands_cli.ui.local_server import serve
+    from strands_cli.ui.ui_options import UiOptions
 
     options = UiOptions(where.place, Path.cwd(), host, port, i_know, tls_cert, tls_key)
     options.require_allowed()

@@ -61,8 +61,8 @@ def schema(
 
     Example: strands schema > workflow.schema.json
     """
-    from strands_cli.cli.output import print_json
-    from strands_cli.workflow import agent_schema, offer_tools, workflow_schema
+    from strands_cli.cli.output.results import print_json
+    from strands_cli.workflow.format_schema import agent_schema, offer_tools, workflow_schema
 
     if spec is not None:
         if plain or agent:
@@ -80,8 +80,8 @@ def _schema_of_inputs(source: str) -> dict[str, Any]:
         StrandsCliError: It is not a valid workflow.
     """
     from strands_cli import app
-    from strands_cli.planning import require_valid
-    from strands_cli.planning.workflow_tools import workflow_input_schema
+    from strands_cli.planning.plan_builder import require_valid
+    from strands_cli.planning.workflow_tools.input_schemas import workflow_input_schema
 
     spec = require_valid(app.load(source))
     about = {"title": spec.name, "description": spec.description}
@@ -94,7 +94,7 @@ def _schema_of_inputs(source: str) -> dict[str, Any]:
 
 def _installed_tools() -> dict[str, Any]:
     """Return the schema of each installed tool's config by the reference that names the tool."""
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
 
     catalog = discover_catalog(project=Path.cwd())
     return {ref: catalog.resolve(ref).config_schema for ref in catalog.allowed_refs}

@@ -1,5 +1,1 @@
 """Input and output of the terminal: progress, questions, tables, errors."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TextIO
 
-from strands_cli.cli.output import json_text, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import json_text
 from strands_cli.errors import ArtifactError
 from strands_cli.events import Event
 

@@ -9,7 +9,7 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from strands_cli.cli.output import write_error
+from strands_cli.cli.output.messages import write_error
 from strands_cli.unicode_safety import printable
 
 POLL_S = 0.1

@@ -24,11 +24,11 @@ from strands_cli.events import (
     ToolProgress,
     Usage,
 )
-from strands_cli.secrets import redact_output
+from strands_cli.secrets.process_streams import redact_output
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections import Budgets
+    from strands_cli.workflow.sections.run_sections import Budgets
 
 MOST_STEPS = 4
 MOST_TEXT = 3

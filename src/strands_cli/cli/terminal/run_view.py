@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from strands_cli.cli.output import say, write_error
+from strands_cli.cli.output.messages import say, write_error
 from strands_cli.cli.terminal.event_lines import line_for, progress_line, step_of
 from strands_cli.events import (
     Denials,

@@ -7,11 +7,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Literal
 
-from strands_cli.cli.output import logs_json, real_stderr, say
+from strands_cli.cli.output.messages import logs_json, real_stderr, say
 from strands_cli.cli.question_layout import document_of, question_lines
 from strands_cli.cli.terminal.keyboard import Keyboard
-from strands_cli.engine.journal import Answer, Question, misfit, unanswered
-from strands_cli.engine.waiting import NoPerson
+from strands_cli.engine.journal.answers import misfit
+from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
+from strands_cli.engine.waiting.no_person import NoPerson
 
 if TYPE_CHECKING:
     from strands_cli.cli.terminal.run_view import View

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import WorkflowSpec
+    from strands_cli.workflow.model import WorkflowSpec
 
 
 def about_document(spec: WorkflowSpec) -> dict[str, Any]:

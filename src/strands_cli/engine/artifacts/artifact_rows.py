@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from strands_cli.engine.journal import Row
+from strands_cli.engine.journal.journal_rows import Row
 
 # The name of what was written in the detail of a row whose output are the texts.
 WRITTEN = "written"

@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from strands_cli.engine.effects import LOST, REUSED, UNDECIDED, WITHOUT, worked_before
-from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
+from strands_cli.engine.effects.budget import REUSED, worked_before
+from strands_cli.engine.effects.effect import LOST, UNDECIDED, WITHOUT
+from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, in_order_of_request
 from strands_cli.errors import UsageError, suggest
 
 

@@ -7,11 +7,12 @@ import re
 import shlex
 
 from strands_cli.engine.decisions.cut_off_calls import store_worked
-from strands_cli.engine.effects import REUSED
-from strands_cli.engine.journal import Answer, Clock, Journal, Question, Row, misfit, stored_question
+from strands_cli.engine.effects.budget import REUSED
+from strands_cli.engine.journal.answers import misfit, stored_question
+from strands_cli.engine.journal.journal_rows import Answer, Clock, Journal, Question, Row
 from strands_cli.errors import UsageError, WaitingForPerson, suggest
 from strands_cli.phrases import joined, shortened
-from strands_cli.workflow.steps import APPROVALS, is_approval, meant_word
+from strands_cli.workflow.steps.approvals import APPROVALS, is_approval, meant_word
 
 # What a condition compares with to refuse; any other answer then approves.
 REFUSALS = ("rejected", "reject", "no", "n", "denied", "deny", "refused", "refuse", "cancel", "stop", "abort")

@@ -1,5 +1,1 @@
 """Effects: each is counted, limited, written to the journal, and not repeated."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

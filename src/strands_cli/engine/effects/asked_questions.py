@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal import Answer, Question, misfit
+from strands_cli.engine.journal.answers import misfit
+from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.errors import RunFailed
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from strands_cli.engine.journal import Clock, Journal, Row, RowKind
+from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
 from strands_cli.prices import PriceTable
-from strands_cli.workflow import AgentLimits
-from strands_cli.workflow.sections import FailurePolicy
+from strands_cli.workflow.agent_sections import AgentLimits
+from strands_cli.workflow.sections.run_sections import FailurePolicy
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections import Budgets
+    from strands_cli.workflow.sections.run_sections import Budgets
 
 Result = TypeVar("Result")
 

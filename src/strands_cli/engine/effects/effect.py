@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.journal import Clock, Journal, Row, RowKind, RowStatus
+from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, RowKind, RowStatus
 from strands_cli.engine.step_results import reports_error
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage

@@ -20,15 +20,16 @@ from strands_cli.engine.effects.asked_questions import (
 from strands_cli.engine.effects.budget import StepLimits, StepTally
 from strands_cli.engine.effects.effect import Effect, EffectSpec, is_error_result
 from strands_cli.engine.effects.run_context import Changes, RunContext
-from strands_cli.engine.journal import Answer, Question, misfit
+from strands_cli.engine.journal.answers import misfit
+from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import NO_PERSON, Event, HumanAnswered, HumanAsked, RunWarning, Usage
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
-    from strands_cli.engine.journal import Row, RowKind
-    from strands_cli.policy.claims import Touched
-    from strands_cli.policy.rules import Request
+    from strands_cli.engine.journal.journal_rows import Row, RowKind
+    from strands_cli.policy.claims.resources import Touched
+    from strands_cli.policy.rules.tool_request import Request
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ import dataclasses
 
 from strands_cli.engine.journal.journal_rows import Question, Row
 from strands_cli.phrases import joined
-from strands_cli.workflow.steps import meant_word
-from strands_cli.workflow.templates import SlowPattern, fullmatch
+from strands_cli.workflow.steps.approvals import meant_word
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
 
 _STORED = {one.name for one in dataclasses.fields(Question)} - {"key", "call", "problem", "may_wait"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from strands_cli.events import Usage
 
 if TYPE_CHECKING:
-    from strands_cli.policy import PermissionQuestion
+    from strands_cli.policy.permission_question import PermissionQuestion
 
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]

@@ -28,7 +28,7 @@ from strands_cli.engine.journal.row_texts import json_text, json_value, usage_te
 from strands_cli.engine.journal.storage_errors import StorageErrors
 from strands_cli.engine.journal.stored_columns import LARGE_OUTPUT_BYTES, row_of, stored_texts
 from strands_cli.errors import RunRecordError
-from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.store_place import StorePlace
 
 ROWS_AT_ONCE = 256

@@ -9,7 +9,7 @@ from typing import Any
 from strands_cli.engine.journal.damaged_rows import readable_row
 from strands_cli.engine.journal.journal_rows import Row, stored_row
 from strands_cli.engine.journal.row_texts import json_text, json_value, read_usage
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 
 # An output that is larger is stored beside its row, and read only when it is asked for.
 LARGE_OUTPUT_BYTES = 64 * 1024

@@ -1,5 +1,1 @@
 """How each pattern runs: one coroutine function per file, and a table of them by name."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

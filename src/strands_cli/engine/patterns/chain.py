@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns import ChainConfig
+    from strands_cli.workflow.patterns.chain import ChainConfig
 
 
 async def chain(run: Run, config: ChainConfig) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from strands_cli.engine.step_results import WithMore
 from strands_cli.errors import FileAtFault
 from strands_cli.events import Verdict
 from strands_cli.read_answers import ReadSchema, as_evaluation
-from strands_cli.workflow.patterns import ENDS
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.patterns.evaluator_optimizer import ENDS
+from strands_cli.workflow.steps.step_models import AgentStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns import EvaluatorConfig
+    from strands_cli.workflow.patterns.evaluator_optimizer import EvaluatorConfig
 
 _WORDS = {"type": "array", "items": {"type": "string"}}
 EVALUATION = ReadSchema(

@@ -7,17 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import as_earlier, with_fields
-from strands_cli.engine.effects import Job, Outcome, combined
+from strands_cli.engine.effects.concurrency import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.engine.step_results import StepResult
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.graph_paths import Order
-from strands_cli.workflow.steps import GateStep
-from strands_cli.workflow.templates import Results
+from strands_cli.workflow.steps.step_models import GateStep
+from strands_cli.workflow.templates.not_executed import Results
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns import Edge, GraphConfig
+    from strands_cli.workflow.patterns.graph import Edge, GraphConfig
 
 
 async def graph(run: Run, config: GraphConfig) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from strands_cli.graph_paths import reached_from
-from strands_cli.workflow import PlacedStep
-from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.templates import is_prompt_template
+from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.templates.template import is_prompt_template
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.errors import WaitingForPerson
-    from strands_cli.workflow.patterns import GraphConfig
+    from strands_cli.workflow.patterns.graph import GraphConfig
 
 
 class WaitingNodes:

@@ -6,16 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import joined_workers, with_fields
-from strands_cli.engine.effects import Job, Outcome
+from strands_cli.engine.effects.concurrency import Job, Outcome
 from strands_cli.engine.step_results import after
 from strands_cli.errors import FileAtFault
 from strands_cli.read_answers import ReadSchema, as_tasks
-from strands_cli.workflow.steps import AgentStep, question_to
+from strands_cli.workflow.steps.step_models import AgentStep, question_to
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
     from strands_cli.engine.step_results import StepResult
-    from strands_cli.workflow.patterns import OrchestratorConfig, OrchestratorLimits
+    from strands_cli.workflow.patterns.orchestrator_workers import OrchestratorConfig, OrchestratorLimits
 
 _TASK = {"type": "object", "properties": {"task": {"type": "string", "minLength": 1}}, "required": ["task"]}
 TASKS = ReadSchema({"type": "array", "items": _TASK}, as_tasks)

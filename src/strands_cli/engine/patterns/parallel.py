@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import joined_branches, with_fields
-from strands_cli.engine.effects import Job, Outcome
+from strands_cli.engine.effects.concurrency import Job, Outcome
 from strands_cli.engine.step_inputs import keys_in
 from strands_cli.engine.step_results import StepResult, after
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns import Branch, ParallelConfig
+    from strands_cli.workflow.patterns.parallel import Branch, ParallelConfig
 
 
 async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import Job, Outcome
+from strands_cli.engine.effects.concurrency import Job, Outcome
 from strands_cli.engine.step_results import StepResult
 from strands_cli.graph_paths import leading_to_each, reached
-from strands_cli.workflow.steps import GateStep
+from strands_cli.workflow.steps.step_models import GateStep
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
-    from strands_cli.workflow.patterns import DagConfig, Task
+    from strands_cli.workflow.patterns.workflow import DagConfig, Task
 
 
 async def workflow(run: Run, config: DagConfig) -> dict[str, Any]:

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine.effects import Budget
-from strands_cli.engine.journal import Clock, Human, Journal
+from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.journal.journal_rows import Clock, Human, Journal
 from strands_cli.engine.ports.tracing_port import UNTRACED, Tracing
-from strands_cli.engine.turns import UNLIMITED, ProviderLimits
+from strands_cli.engine.turns.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.events import Usage
 
 if TYPE_CHECKING:
-    from strands_cli.engine.effects import StepScope
-    from strands_cli.planning.plan import PlannedAgent, PlannedTool
+    from strands_cli.engine.effects.step_scope import StepScope
+    from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
 
 
 @dataclass(frozen=True, slots=True)

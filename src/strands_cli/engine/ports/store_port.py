@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from strands_cli.engine.journal import Journal
+from strands_cli.engine.journal.journal_rows import Journal
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
     from strands_cli.errors import RunRecordError
-    from strands_cli.secrets import Redactor
+    from strands_cli.secrets.redactor import Redactor
     from strands_cli.store_place import StorePlace
 
 

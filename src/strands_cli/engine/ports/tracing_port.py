@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from strands_cli.errors import StrandsCliError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.effects import StepScope
+    from strands_cli.engine.effects.step_scope import StepScope
     from strands_cli.events import RunStatus, StepKind, Usage
 
 

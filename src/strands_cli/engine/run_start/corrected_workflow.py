@@ -20,18 +20,22 @@ from strands_cli.engine.run_start.run_facts import (
     tool_names_of,
 )
 from strands_cli.errors import Finding, RunRecordError, UsageError
-from strands_cli.outputs import ARTIFACT_EXISTS
-from strands_cli.planning import MISSING_INPUT, require_runnable
-from strands_cli.secrets import HIDE_NOTHING
-from strands_cli.workflow import load_spec
-from strands_cli.workflow.yaml import FileSnapshot, escape, read_document
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.run_inputs import MISSING_INPUT
+from strands_cli.secrets.redactor import HIDE_NOTHING
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document import escape
+from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.workflow.yaml.file_source import FileSnapshot
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Journal
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded, WorkflowSpec
+    from strands_cli.engine.journal.journal_rows import Journal
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.workflow.model import WorkflowSpec
 
 _ABSENT = object()
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.journal import Clock, Journal, Row, in_order_of_request
+from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, in_order_of_request
 from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
 from strands_cli.phrases import joined
-from strands_cli.planning import RunRequest
-from strands_cli.planning.plan import Plan
-from strands_cli.planning.workflow_tools import all_workflows_in
-from strands_cli.workflow.yaml import FileSnapshot
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
+from strands_cli.workflow.yaml.file_source import FileSnapshot
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan, PlannedAgent
+    from strands_cli.planning.plan.plan_values import Plan, PlannedAgent
 
 
 def new_run_id(clock: Clock) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import RunRecordError, UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Clock
-    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.engine.journal.journal_rows import Clock
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
     from strands_cli.events import RunStatus
 
 STOP_S = 15.0

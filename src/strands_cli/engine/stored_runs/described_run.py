@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch_ids import batch_of
-from strands_cli.engine.ports import StoredRun
+from strands_cli.engine.ports.store_port import StoredRun
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.phrases import first_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
 # In seconds since the epoch: where the year 9999 ends, the last that a date of ours can name.
@@ -65,7 +65,7 @@ def run_of(journal: StoredJournal) -> StoredRun:
     Raises:
         RunRecordError: The journal does not have the facts of a run, or they are damaged.
     """
-    from strands_cli.engine.effects import worked_before
+    from strands_cli.engine.effects.budget import worked_before
 
     require_begun(journal)
     status, ended_at, reason = run_status(journal), journal.get("ended_at"), journal.get("reason")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from strands_cli.engine.folder_lock import is_run_held
-from strands_cli.engine.journal import DATABASE
+from strands_cli.engine.journal.journal_files import DATABASE
 from strands_cli.errors import RunRecordError
 
 # Two writes within one step of a file system's clock have the same time; the coarsest of today has 10 ms.

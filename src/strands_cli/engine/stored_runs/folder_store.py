@@ -19,14 +19,14 @@ from strands_cli.engine.stored_runs.described_run import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
 from strands_cli.engine.stored_runs.many_journals import journals_one_by_one
 from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
-from strands_cli.engine.work_place import place_facts
+from strands_cli.engine.work_place.last_place import place_facts
 from strands_cli.errors import RunRecordError
 from strands_cli.events import RunStatus
 from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import SqliteJournal
-    from strands_cli.engine.ports import StoredJournal, StoredRun
+    from strands_cli.engine.journal.sqlite_journal import SqliteJournal
+    from strands_cli.engine.ports.store_port import StoredJournal, StoredRun
 
 # The journal is imported where one is opened: a list of runs that have ended opens none.
 # How often is looked whether a run has changed.
@@ -95,13 +95,13 @@ class FolderStore:
 
     def create(self, run_id: str) -> SqliteJournal:
         """Make the folder of a new run with an empty journal, and hold it."""
-        from strands_cli.engine.journal import SqliteJournal
+        from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 
         return SqliteJournal.create(self._folder_of(run_id))
 
     def open(self, run_id: str, *, hold: bool = True) -> SqliteJournal:
         """Open the journal of a run; with `hold` no other process can work on it."""
-        from strands_cli.engine.journal import SqliteJournal
+        from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 
         return SqliteJournal.open(self._folder_of(run_id), hold=hold)
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from strands_cli.engine.ports import StoredJournal
+from strands_cli.engine.ports.store_port import StoredJournal
 from strands_cli.errors import HoldLost, RunRecordError
 
 Result = TypeVar("Result")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strands_cli.batch_ids import is_batch
-from strands_cli.engine.ports import RunStore, StoredJournal
+from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 from strands_cli.engine.stored_runs.described_run import require_begun
 from strands_cli.engine.stored_runs.stored_secrets import hide_secrets_of
 from strands_cli.errors import UsageError

@@ -11,7 +11,7 @@ from strands_cli.errors import NotEquipped, StrandsCliError, UsageError, suggest
 from strands_cli.store_place import secret_reference
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoreOpener
+    from strands_cli.engine.ports.store_port import RunStore, StoreOpener
     from strands_cli.store_place import StorePlace
 
 
@@ -45,7 +45,7 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
 
 
 def _load_opener(place: StorePlace) -> StoreOpener:
-    from strands_cli.catalog.distributions import STORES
+    from strands_cli.catalog.distributions.group_points import STORES
     from strands_cli.planning.machine.named_parts import imported_part, part_named, parts_of
 
     part = part_named(STORES, place.scheme)
@@ -60,7 +60,7 @@ def _load_opener(place: StorePlace) -> StoreOpener:
 
 
 def _broken(place: StorePlace, error: Exception) -> NotEquipped:
-    from strands_cli.catalog.distributions import STORES
+    from strands_cli.catalog.distributions.group_points import STORES
     from strands_cli.planning.machine.named_parts import owner_of
 
     owner = owner_of(STORES, place.scheme)
@@ -71,7 +71,7 @@ def _broken(place: StorePlace, error: Exception) -> NotEquipped:
 
 
 def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError:
-    from strands_cli.catalog.distributions import STORES
+    from strands_cli.catalog.distributions.group_points import STORES
     from strands_cli.planning.machine.named_parts import OURS
 
     distribution = OURS[STORES].get(place.scheme)
@@ -86,7 +86,7 @@ def _whole_address(address: str) -> str:
     """Return an address with the values of the secrets that it names, encoded for their place in it."""
     from urllib.parse import quote
 
-    from strands_cli.secrets import SecretFault, SecretReference, read_secret
+    from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret
 
     while (found := secret_reference(address)) is not None:
         text, source, name = found

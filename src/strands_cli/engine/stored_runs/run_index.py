@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.journal import DATABASE
-from strands_cli.engine.ports import StoredRun
+from strands_cli.engine.journal.journal_files import DATABASE
+from strands_cli.engine.ports.store_port import StoredRun
 
 # The name begins with a point, as that of a run never does; another version of the format is another file.
 INDEX = ".index-1.sqlite"

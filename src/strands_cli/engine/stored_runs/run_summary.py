@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.engine.artifacts import row_of_artifacts, written_of
+from strands_cli.engine.artifacts.artifact_rows import row_of_artifacts, written_of
 from strands_cli.engine.denials import FailedCalls, failed_calls_of
-from strands_cli.engine.effects import Budget
-from strands_cli.engine.journal import in_order_of_request
-from strands_cli.engine.ports import StoredJournal, StoredRun, SystemClock
+from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.journal.journal_rows import in_order_of_request
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports.store_port import StoredJournal, StoredRun
 from strands_cli.engine.stored_runs.described_run import damaged_facts, run_of
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
-from strands_cli.engine.work_place import WorkedOn, worked_on
+from strands_cli.engine.work_place.last_place import WorkedOn, worked_on
 from strands_cli.events import UNKNOWN_END_OF_ROW, Denials, Verdict
-from strands_cli.workflow.sections import Budgets
+from strands_cli.workflow.sections.run_sections import Budgets
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-from strands_cli.engine.ports import StoredJournal
-from strands_cli.engine.run_start import snapshot_of
+from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.run_start.run_facts import snapshot_of
 from strands_cli.errors import StrandsCliError
-from strands_cli.planning.data_flow import local_secret_values
-from strands_cli.secrets import HIDE_NOTHING, Redactor, hide_in_output
-from strands_cli.workflow import load_spec
-from strands_cli.workflow.yaml import FileSnapshot, read_document
+from strands_cli.planning.data_flow.secret_values import local_secret_values
+from strands_cli.secrets.process_streams import hide_in_output
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.workflow.yaml.file_source import FileSnapshot
 
 
 def hide_secrets_of(journal: StoredJournal) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
-from strands_cli.engine.journal import Clock
+from strands_cli.engine.journal.journal_rows import Clock
 from strands_cli.errors import UsageError, suggest
 from strands_cli.rates import Rate
 

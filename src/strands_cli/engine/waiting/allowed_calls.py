@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.engine.journal import Journal
-from strands_cli.planning import RunRequest
+from strands_cli.engine.journal.journal_rows import Journal
+from strands_cli.planning.run_request import RunRequest
 
 # What a person may allow each time a run continues, with what a run has that began without it.
 _PERMISSIONS: Mapping[str, Any] = {"allow": [], "yes": False, "deny": False}

@@ -7,18 +7,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from strands_cli.batch_ids import batch_of
-from strands_cli.engine.decisions import final_refusal, rows_before
+from strands_cli.engine.decisions.cut_off_calls import rows_before
+from strands_cli.engine.decisions.questions import final_refusal
 from strands_cli.engine.denials import failure_in, is_refusal
-from strands_cli.engine.journal import Row
-from strands_cli.engine.ports import StoredJournal
+from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.ports.store_port import StoredJournal
 from strands_cli.engine.waiting.question_hooks import tell_of_questions
 from strands_cli.engine.waiting.sendable_questions import portable_command
 from strands_cli.errors import CallDenied, ExitCode, StrandsCliError, WaitingForPerson
 from strands_cli.events import ALLOWED_BY, NO_PERSON
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.secrets import Redactor
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.secrets.redactor import Redactor
 
 
 async def explain_stop(error: StrandsCliError, planned: Plan, journal: StoredJournal, redactor: Redactor) -> None:

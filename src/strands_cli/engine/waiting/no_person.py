@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from strands_cli.engine.journal import Answer, Question
+from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.events import DENY
 
 # How long a gate with a default is waited for at most; a run with a longer one ends, and a later `resume` answers it.

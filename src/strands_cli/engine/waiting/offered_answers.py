@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_cli.engine.effects import STAYS_UNTIL
-from strands_cli.engine.journal import Answer, Journal, Row
+from strands_cli.engine.effects.asked_questions import STAYS_UNTIL
+from strands_cli.engine.journal.journal_rows import Answer, Journal, Row
 
 # The fact of a run that is the answer to the question with the key behind it.
 _OFFERED = "offered_answer:"

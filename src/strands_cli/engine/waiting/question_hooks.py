@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.engine.waiting.sendable_questions import waiting_questions
-from strands_cli.hooks import HookContext
+from strands_cli.hooks.hook_values import HookContext
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.planning.plan import Plan
-    from strands_cli.secrets import Redactor
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.secrets.redactor import Redactor
 
 HOOK = "strands_question_waiting"
 # How long all plugins may take together: the run is stored, and its process should end.

@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Callable
 
 from strands_cli.config import user_data_dir
-from strands_cli.engine.decisions import natural_answer, open_decisions, open_questions, ways_to_answer
-from strands_cli.engine.effects import LOST
-from strands_cli.engine.journal import Row
-from strands_cli.engine.ports import StoredJournal
+from strands_cli.engine.decisions.cut_off_calls import open_decisions
+from strands_cli.engine.decisions.questions import natural_answer, open_questions, ways_to_answer
+from strands_cli.engine.effects.effect import LOST
+from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.ports.store_port import StoredJournal
 from strands_cli.errors import UsageError
-from strands_cli.hooks import WaitingQuestion
+from strands_cli.hooks.hook_values import WaitingQuestion
 from strands_cli.phrases import shortened
 from strands_cli.store_place import StorePlace
 from strands_cli.unicode_safety import printable

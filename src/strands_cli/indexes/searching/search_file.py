@@ -8,7 +8,7 @@ from typing import Any
 
 from strands_cli.canonical_json import strict_json
 from strands_cli.errors import Where
-from strands_cli.indexes.formats import FORMAT, KIND, NAME, VERSION, refused_index, require_format
+from strands_cli.indexes.formats.site_files import FORMAT, KIND, NAME, VERSION, refused_index, require_format
 from strands_cli.quick_dataclass import dataclass
 
 GROUPS = ("workflows", "agents", "skills")

@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs import (
-    ARTIFACT_EXISTS,
-    DEFAULT_OUT,
-    ArtifactPlaces,
-    obstacle,
-    place_artifact,
-    require_own_folder,
-)
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS, ArtifactPlaces, obstacle, place_artifact
+from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.workflow import WorkflowSpec
-from strands_cli.workflow.templates import TemplateError
-from strands_cli.workflow.yaml import Document
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.templates.template_errors import TemplateError
+from strands_cli.workflow.yaml.document import Document
 
 CANNOT_WRITE = Code(
     "cannot-write",

@@ -8,13 +8,15 @@ from math import inf
 from pathlib import Path
 
 from strands_cli.errors import ArtifactError, Code, Finding
-from strands_cli.outputs import place_notes
+from strands_cli.outputs.notes import place_notes
 from strands_cli.phrases import counted
-from strands_cli.planning.plan import PlannedAgent
+from strands_cli.planning.plan.plan_values import PlannedAgent
 from strands_cli.providers import ModelSettings
-from strands_cli.workflow import NO_EFFECT, PlacedStep, WorkflowSpec
-from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.findings import NO_EFFECT
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.yaml.document import Document, escape
 
 NOTES_OUTSIDE = Code(
     "notes-outside",

@@ -9,19 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, StrandsCliError, Where, suggest
-from strands_cli.planning.plan import PlannedAgent
-from strands_cli.workflow import WorkflowSpec
-from strands_cli.workflow.files import BAD_RECORDING, Recording, load_recording
-from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.yaml import (
-    FILE_UNREADABLE,
-    NO_SNAPSHOT,
-    Document,
-    FileSnapshot,
-    escape,
-    folder_of,
-    stored_name,
-)
+from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.workflow.files.recording_file import BAD_RECORDING, Recording, load_recording
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
 
 REPLAY_NEEDS_RECORDING = Code(
     "replay-needs-recording",

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import Code, Finding, NotEquipped, suggest
-from strands_cli.planning.plan import PlannedAgent, PlannedTool
-from strands_cli.planning.workflow_tools import agents_in
+from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool
+from strands_cli.planning.workflow_tools.tool_parts import agents_in
 from strands_cli.prices import VARIABLE, PriceTable, load_prices
 from strands_cli.protected_names import secret_in
-from strands_cli.workflow import WorkflowSpec, template_sites
-from strands_cli.workflow.patterns import hiding_names, reserved_names
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.patterns.pattern_models import hiding_names, reserved_names
+from strands_cli.workflow.template_places import template_sites
+from strands_cli.workflow.yaml.document import Document, escape
 
 UNKNOWN_PRICE = Code(
     "unknown-price",

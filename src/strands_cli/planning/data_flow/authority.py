@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.planning.plan import Plan, place_of
-from strands_cli.planning.planned_tools import reached_by, secrets_in
+from strands_cli.planning.plan.places import place_of
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.planned_tools.tool_config import reached_by, secrets_in
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.yaml.document import escape
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import WorkflowSpec
-    from strands_cli.workflow.sections import Secret
-    from strands_cli.workflow.steps import McpServer, ToolEntry
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.sections.run_sections import Secret
+    from strands_cli.workflow.steps.tool_entries import McpServer, ToolEntry
 
 # In a tool's `config`: addresses that are not public and may be reached all the same.
 PRIVATE = "allow_private"
@@ -235,7 +236,7 @@ def _of_notes(plan: Plan) -> Iterator[Use]:
 
 def _reached(url: str, by: str, exact: str) -> Use:
     """Return the use of an address: a person is asked about each that is not certainly public."""
-    from strands_cli.addresses import is_public
+    from strands_cli.addresses.written_places import is_public
 
     asks = not is_public(url)
     return Use("network" if asks else "address", host_and_port(url), by, asks=asks, exact=canonical_json([url, exact]))

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from strands_cli.planning.data_flow.authority import host_and_port
-from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool
-from strands_cli.planning.planned_tools import EVERY, HOSTS, McpTool, listed, reached_by, secrets_in
-from strands_cli.planning.workflow_tools import agents_in, with_parts
+from strands_cli.planning.plan.plan_values import Plan, PlannedAgent, PlannedTool
+from strands_cli.planning.planned_tools.planned_tool import McpTool
+from strands_cli.planning.planned_tools.tool_config import EVERY, HOSTS, listed, reached_by, secrets_in
+from strands_cli.planning.workflow_tools.tool_parts import agents_in, with_parts
 from strands_cli.providers import ModelSettings
 from strands_cli.quick_dataclass import dataclass
 
@@ -61,7 +62,7 @@ def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
 
 def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[Outgoing]:
-    from strands_cli.addresses import is_local
+    from strands_cli.addresses.written_places import is_local
     from strands_cli.provider_table import PROVIDERS
     from strands_cli.providers import host_of, key_variables
 
@@ -81,7 +82,7 @@ def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Ite
 
 
 def _tools(plan: Plan) -> Iterator[Outgoing]:
-    from strands_cli.addresses import is_local
+    from strands_cli.addresses.written_places import is_local
 
     for tool in _usable(plan):
         kind: Kind = "tool"
@@ -98,7 +99,7 @@ def _tools(plan: Plan) -> Iterator[Outgoing]:
 
 
 def _traces(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
-    from strands_cli.addresses import is_local
+    from strands_cli.addresses.written_places import is_local
     from strands_cli.planning.data_flow.telemetry_destination import destination_of
 
     destination = destination_of(plan.spec.telemetry.otel, environ)

@@ -17,12 +17,13 @@ from strands_cli.planning.data_flow.injection_paths import (
     combination_of,
     legs_of,
 )
-from strands_cli.planning.plan import Plan, PlannedStep, PlannedTool, tools_in_step
-from strands_cli.planning.planned_tools import HOSTS, listed
-from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow import PlacedStep, WorkflowSpec
-from strands_cli.workflow.steps import AgentStep, CallStep
-from strands_cli.workflow.yaml import Document
+from strands_cli.planning.plan.plan_values import Plan, PlannedStep, PlannedTool, tools_in_step
+from strands_cli.planning.planned_tools.tool_config import HOSTS, listed
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.placed_steps import PlacedStep
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep
+from strands_cli.workflow.yaml.document import Document
 
 PRIVATE_NETWORK = Code(
     "private-network",

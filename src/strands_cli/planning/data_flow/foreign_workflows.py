@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import StrandsCliError
-from strands_cli.workflow.packaged import project_root
+from strands_cli.workflow.packaged.project_folder import project_root
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
 
 # Installers write here what others have made, also where a virtual environment is inside a project.
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -47,12 +47,12 @@ def is_installed(file: Path) -> bool:
 
 
 def _differs_from_lock(plan: Plan, digest: str) -> bool:
-    from strands_cli.lock.format import lock_file
+    from strands_cli.lock.format.lock_model import lock_file
 
     file = lock_file(plan.project)
     if not file.is_file():
         return False
-    from strands_cli.lock.format import read_lock
+    from strands_cli.lock.format.lock_reader import read_lock
 
     with suppress(StrandsCliError):  # a broken lock is reported where it is compared
         lock = read_lock(file)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding
-from strands_cli.planning.plan import Plan, PlannedTool, tools_in_step
-from strands_cli.planning.planned_tools import EVERY, HOSTS, listed
-from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.steps import AgentStep
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.planning.plan.plan_values import Plan, PlannedTool, tools_in_step
+from strands_cli.planning.planned_tools.tool_config import EVERY, HOSTS, listed
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.workflow.steps.step_models import AgentStep
+from strands_cli.workflow.yaml.document import Document, escape
 
 RISKY_COMBINATION = Code(
     "risky-combination",

@@ -22,7 +22,7 @@ def code_named_in(command: str, folder: Path) -> list[str]:
     A word names a file, as `./run` and `server.py`, or a module, as in `python -m server`; so do the words inside a
     word, as in `sh -c './run now'`. A file is code if its suffix says so or it may be executed: data may change.
     """
-    from strands_cli.catalog import digest_of_file
+    from strands_cli.catalog.installed_files import digest_of_file
 
     found = {os.path.relpath(file, folder): file for word in _words(command) for file in _files(word, folder)}
     return [f"{name.replace(os.sep, '/')} {digest_of_file(file)}" for name, file in sorted(found.items())]

@@ -16,9 +16,9 @@ from strands_cli.planning.data_flow.foreign_workflows import foreign_place, fore
 from strands_cli.planning.data_flow.injection_paths import RISKY_COMBINATION
 from strands_cli.planning.data_flow.local_code import code_named_in
 from strands_cli.planning.data_flow.secret_values import secret_name, secret_takers
-from strands_cli.planning.plan import Plan
-from strands_cli.planning.planned_tools import McpTool
-from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.planned_tools.planned_tool import McpTool
+from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
 from strands_cli.quick_dataclass import dataclass
 
 

@@ -10,15 +10,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, Where
-from strands_cli.planning.planned_tools import McpTool, PythonTool, secrets_in
-from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.planning.planned_tools.planned_tool import McpTool, PythonTool
+from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
     from strands_cli.providers import ModelSettings
-    from strands_cli.secrets import SecretReference
-    from strands_cli.workflow import WorkflowSpec
-    from strands_cli.workflow.sections import Secret
+    from strands_cli.secrets.secret_sources import SecretReference
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.sections.run_sections import Secret
 
 MISSING_SECRET = Code(
     "missing-secret",
@@ -48,7 +49,8 @@ def check_secrets(plan: Plan, places: Sequence[Where], environ: Mapping[str, str
     """
     if not plan.spec.env.secrets:
         return
-    from strands_cli.secrets import SecretFault, is_short_here, require_source, short_secret
+    from strands_cli.secrets.secret_sources import SecretFault, is_short_here, require_source
+    from strands_cli.secrets.short_secrets import short_secret
 
     taken = secret_takers(plan)
     for secret, where in zip(plan.spec.env.secrets, places, strict=False):
@@ -133,7 +135,7 @@ def read_secrets(
     """
     if not plan.spec.env.secrets:
         return {}
-    from strands_cli.secrets import SecretFault, read_secret
+    from strands_cli.secrets.secret_sources import SecretFault, read_secret
 
     environ = os.environ if environ is None else environ
     values: dict[str, str] = {}
@@ -154,7 +156,7 @@ def read_secrets(
 
 def local_secret_values(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the values that can be read without running a program or asking a keyring; missing ones are left out."""
-    from strands_cli.secrets import SecretFault, read_secret
+    from strands_cli.secrets.secret_sources import SecretFault, read_secret
 
     for secret in spec.env.secrets:
         if secret.source in ("env", "file"):
@@ -168,7 +170,7 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
     Raises:
         InvalidInput: one is written in the workflow, in a file of it, or in an input.
     """
-    from strands_cli.secrets import Redactor
+    from strands_cli.secrets.redactor import Redactor
 
     texts = {plan.file: plan.text, **plan.files}
     texts |= {f"the input '{name}'": str(value) for name, value in plan.inputs.items()}
@@ -185,7 +187,7 @@ def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
 
 
 def _reference(secret: Secret, folder: Path, places: Mapping[str, str] = MappingProxyType({})) -> SecretReference:
-    from strands_cli.secrets import SecretReference
+    from strands_cli.secrets.secret_sources import SecretReference
 
     path = secret.path or ""
     path = places.get(path, path) if secret.source == "file" else path

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, NotEquipped, did_you_mean
 from strands_cli.planning.data_flow.authority import entries_of
-from strands_cli.planning.planned_tools import PythonTool, secrets_in
-from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow.sections import Secret
-from strands_cli.workflow.steps import CallStep
+from strands_cli.planning.planned_tools.planned_tool import PythonTool
+from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.workflow.sections.run_sections import Secret
+from strands_cli.workflow.steps.step_models import CallStep
 
 if TYPE_CHECKING:
     from strands_cli.errors import Severity, Where
-    from strands_cli.planning.plan import Plan, PlannedTool
-    from strands_cli.workflow import WorkflowSpec
-    from strands_cli.workflow.yaml import Document
+    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.yaml.document import Document
 
 UNNAMED_SECRET = Code(
     "unnamed-secret",

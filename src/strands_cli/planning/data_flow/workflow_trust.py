@@ -15,13 +15,14 @@ from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
 from strands_cli.planning.data_flow.foreign_workflows import foreign_place, foreign_reason, is_installed
 from strands_cli.planning.data_flow.planned_authority import Authority, authority_of
-from strands_cli.planning.planned_tools import PythonTool, request_of
-from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
-from strands_cli.policy import grant_of
+from strands_cli.planning.planned_tools.planned_tool import PythonTool
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
+from strands_cli.policy.decision import grant_of
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.policy.rules import Rule
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.policy.rules.rule import Rule
 
 # How a rule names the file of a workflow: `allow: workflow:/srv/flows/*`.
 WORKFLOW = "workflow:"

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import Finding
-from strands_cli.workflow import NOTE_PREFIX, Loaded, load_spec
+from strands_cli.workflow.base_model import NOTE_PREFIX
 from strands_cli.workflow.builder import chain, step, workflow_text
-from strands_cli.workflow.parts import Atomic
-from strands_cli.workflow.sections import InputSpec
-from strands_cli.workflow.yaml import NO_SNAPSHOT, FileSnapshot, read_document, stored_name
+from strands_cli.workflow.loaded import Loaded
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.parts.agent_file import Atomic
+from strands_cli.workflow.sections.run_sections import InputSpec
+from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
 
 INPUT = "input"
 

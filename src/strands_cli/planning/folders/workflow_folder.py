@@ -8,26 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from strands_cli.canonical_json import json_object
-from strands_cli.catalog import BAD_TOOL_REF, TOOL_BROKEN, TOOL_CONFLICT, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
+from strands_cli.catalog.resolution import BAD_TOOL_REF, TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
+from strands_cli.catalog.tool_record import TOOL_CONFLICT
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of
-from strands_cli.planning.machine import Installation, without_policy
-from strands_cli.planning.plan import Plan
+from strands_cli.planning.machine.installation import Installation, without_policy
+from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.toolref import ToolRef, ToolRefError
-from strands_cli.workflow import WorkflowSpec, load_spec
-from strands_cli.workflow.packaged import located
-from strands_cli.workflow.parts import is_agent_file, read_atomic
-from strands_cli.workflow.yaml import (
-    NO_SNAPSHOT,
-    SUFFIXES,
-    Document,
-    FileSnapshot,
-    folder_of,
-    read_document,
-    stored_name,
-)
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.packaged.packaged_source import located
+from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
+from strands_cli.workflow.yaml.document import Document
+from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
 
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)

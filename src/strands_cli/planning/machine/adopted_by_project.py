@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from strands_cli.catalog import Catalog, ToolRecord
-from strands_cli.planning.planned_tools import request_of
-from strands_cli.planning.resolve import installed_tool
-from strands_cli.policy import decide
-from strands_cli.policy.rules import Rule
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.policy.decision import decide
+from strands_cli.policy.rules.rule import Rule
 
 _ABOVE = ("managed", "user")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from strands_cli.catalog import Catalog, ToolRecord
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.entry_points import normalise
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Finding, UsageError, Where, suggest
-from strands_cli.policy.naming import is_bare, meant_distribution, named
-from strands_cli.policy.rules import Rule
+from strands_cli.policy.naming.tool_names import is_bare, meant_distribution, named
+from strands_cli.policy.rules.rule import Rule
 
 UNMATCHED_RULE = Code(
     "unmatched-rule",

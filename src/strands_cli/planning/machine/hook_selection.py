@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog.catalog import Catalog
 from strands_cli.errors import Denied, Finding, has_errors
-from strands_cli.hooks import HOOK_ABSENT, HOOK_FAILED, HOOK_MISSING, Hooks, open_hooks
+from strands_cli.hooks.hook_plugins import HOOK_ABSENT, HOOK_MISSING, open_hooks
+from strands_cli.hooks.manager import HOOK_FAILED, Hooks
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Policy, SwitchedOn
+from strands_cli.policy.policy import Policy, SwitchedOn
 
 _CODES = (HOOK_ABSENT, HOOK_MISSING, HOOK_FAILED)
 

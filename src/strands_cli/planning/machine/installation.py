@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import Finding
-from strands_cli.hooks import HookContext
-from strands_cli.indexes import with_indexes
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.indexes.known_names import with_indexes
 from strands_cli.planning.machine.adopted_by_project import without_denied
 from strands_cli.planning.machine.policy_files import load_policy
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Policy
+from strands_cli.policy.policy import Policy
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
+    from strands_cli.hooks.manager import Hooks
 
 
 @dataclass(frozen=True, slots=True)

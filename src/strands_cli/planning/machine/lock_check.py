@@ -11,20 +11,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.catalog import UNKNOWN_TOOL, Catalog, ToolRecord, required_distributions
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.dependencies import required_distributions
+from strands_cli.catalog.resolution import UNKNOWN_TOOL
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
 from strands_cli.planning.machine.plugin_lock import lock_finding, lock_plugins, place_in_lock
-from strands_cli.planning.plan import Plan, PlannedTool
-from strands_cli.planning.planned_tools import InstalledTool, McpTool, PythonTool, reached_by
-from strands_cli.planning.workflow_tools import all_workflows_in, with_parts
+from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
+from strands_cli.planning.planned_tools.tool_config import reached_by
+from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.packaged import PackagedFolder
-    from strands_cli.lock import Difference
-    from strands_cli.lock.format import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
+    from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
+    from strands_cli.lock.compare import Difference
+    from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
     from strands_cli.toolref import ToolRef
-    from strands_cli.workflow.steps import McpServer
+    from strands_cli.workflow.steps.tool_entries import McpServer
 
 LOCK_MISSING = Code(
     "lock-missing",
@@ -94,7 +98,7 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
 
 def _locked_python(used: Used) -> frozenset[str]:
     """Return the custom Python for `plan.locked`, where a required lock has all of it."""
-    from strands_cli.planning.data_flow import LOCKED_PYTHON
+    from strands_cli.planning.data_flow.workflow_trust import LOCKED_PYTHON
 
     return frozenset(f"{LOCKED_PYTHON}{ref.canonical}" for ref in used.custom)
 
@@ -104,8 +108,9 @@ def _vouched_workflow(plan: Plan) -> frozenset[str]:
 
     Only a lock that a person requires says so: one that lies beside a workflow may come from its author.
     """
-    from strands_cli.lock.format import lock_file, read_lock
-    from strands_cli.planning.data_flow import Trust
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
+    from strands_cli.planning.data_flow.workflow_trust import Trust
 
     lock, trust = read_lock(lock_file(plan.project)), Trust.of(plan)
     known = lock.workflows.get(plan.packaged or Path(plan.file).name) if lock is not None else None
@@ -126,8 +131,9 @@ def check_servers(
 
     Their tools are compared with the lock when they have started.
     """
-    from strands_cli.lock import Difference, compare_reach
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.lock.compare import Difference, compare_reach
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
 
     lock = read_lock(lock_file(folder))
     if lock is None:
@@ -165,7 +171,8 @@ def check_used(
         required_by: Who asks for a lock where none is.
         spec: The words that `strands lock` needs to find the folder.
     """
-    from strands_cli.lock.format import lock_file, read_lock  # small; the reader of TOML waits for a lock
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock  # small; the reader of TOML waits for a lock
 
     try:
         lock = read_lock(lock_file(folder))
@@ -179,7 +186,7 @@ def check_used(
 def _compare_with_lock(
     lock: Lock, used: Used, folder: Path, catalog: Catalog, spec: str
 ) -> tuple[list[Finding], frozenset[str]]:
-    from strands_cli.lock import lock_distributions, lock_module
+    from strands_cli.lock.installed_lock import lock_distributions, lock_module
 
     # The files that state the requirements are locked too, so the names in the lock are still the right ones.
     required = {name: one.requires for name, one in lock.distributions.items()}
@@ -196,8 +203,8 @@ def _compare_with_lock(
 
 
 def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used: Used) -> list[Difference]:
-    from strands_cli.lock import compare_distribution, compare_module
-    from strands_cli.lock.format import LockedModule  # only where something has changed
+    from strands_cli.lock.compare import compare_distribution, compare_module
+    from strands_cli.lock.format.lock_model import LockedModule  # only where something has changed
 
     if isinstance(now, LockedModule):
         return compare_module(lock.modules.get(name), now)
@@ -206,7 +213,7 @@ def _changes(lock: Lock, name: str, now: LockedDistribution | LockedModule, used
 
 
 def _unknown(name: str, used: Used, lock: Lock) -> Difference:
-    from strands_cli.lock import Difference
+    from strands_cli.lock.compare import Difference
 
     if name in used.packages:
         return unlisted_package(used.packages[name])
@@ -220,7 +227,7 @@ def _unknown(name: str, used: Used, lock: Lock) -> Difference:
 
 
 def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
-    from strands_cli.lock.format import lock_file
+    from strands_cli.lock.format.lock_model import lock_file
 
     file = lock_file(folder)
     message = f"there is no {file.name} in {folder}, which {required_by} asks for"
@@ -230,8 +237,9 @@ def _missing(folder: Path, required_by: str | None, spec: str) -> Finding:
 
 def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> list[Finding]:
     """Return the locked distributions that are not installed: the unknown tool may be of one of them."""
-    from strands_cli.lock import LOCK_CHANGED
-    from strands_cli.lock.format import LOCK_BROKEN, lock_file, read_lock
+    from strands_cli.lock.compare import LOCK_CHANGED
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import LOCK_BROKEN, read_lock
 
     file = lock_file(folder)
     if any(finding.code == LOCK_BROKEN for finding in known):
@@ -263,8 +271,8 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     Raises:
         NotEquipped: files of a distribution cannot be read.
     """
-    from strands_cli.lock import lock_distributions, lock_module, require_readable
-    from strands_cli.lock.format import Lock
+    from strands_cli.lock.format.lock_model import Lock
+    from strands_cli.lock.installed_lock import lock_distributions, lock_module, require_readable
 
     modules: dict[str, Any] = {}
     records: list[ToolRecord] = []
@@ -290,8 +298,8 @@ def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkfl
 
     By these entries a lock knows also which packaged workflows are run in its folder.
     """
-    from strands_cli.lock.format import LockedWorkflow
-    from strands_cli.planning.data_flow import authority_of
+    from strands_cli.lock.format.lock_model import LockedWorkflow
+    from strands_cli.planning.data_flow.planned_authority import authority_of
 
     for plan in plans:
         name = plan.packaged or Path(plan.file).name

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from strands_cli.catalog.distributions import ENGINES, STORES, declared_points
+from strands_cli.catalog.distributions.group_points import ENGINES, STORES, declared_points
 from strands_cli.errors import Code, Denied, Finding
 
 if TYPE_CHECKING:
-    from strands_cli.policy import Policy
+    from strands_cli.policy.policy import Policy
     from strands_cli.store_place import StorePlace
 
 # What a part of each group is for a person, before its name.
@@ -105,7 +105,7 @@ def imported_part(part: Part, policy: Policy | None = None) -> Any:
         BaseException: What its import raises.
     """
     from strands_cli.config import load_settings
-    from strands_cli.hooks import import_named
+    from strands_cli.hooks.hook_plugins import import_named
     from strands_cli.planning.machine.policy_files import load_policy
 
     in_force = load_policy(load_settings(), Path.cwd()) if policy is None else policy
@@ -116,7 +116,7 @@ def imported_part(part: Part, policy: Policy | None = None) -> Any:
 
 def _require_allowed(part: Part, policy: Policy) -> None:
     """Ask the rules that name distributions: what else a rule says is about tools and their calls."""
-    from strands_cli.policy.rules import Request
+    from strands_cli.policy.rules.tool_request import Request
 
     request = Request((f"{part.group}:{part.name}", part.name), distribution=part.distribution)
     for rule in policy.rules:

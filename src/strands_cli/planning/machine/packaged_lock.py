@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from strands_cli.catalog.distributions import Scan
-from strands_cli.planning.plan import Plan
-from strands_cli.planning.workflow_tools import with_parts, workflows_in
+from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.workflow_tools.tool_parts import with_parts, workflows_in
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.packaged import PackagedFolder
-    from strands_cli.lock import Difference
-    from strands_cli.lock.format import LockedDistribution
+    from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
+    from strands_cli.lock.compare import Difference
+    from strands_cli.lock.format.lock_model import LockedDistribution
 
 Packages: TypeAlias = "Mapping[str, tuple[PackagedFolder, ...]]"
 
@@ -28,7 +28,7 @@ def packages_of(plan: Plan, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]
         read = {file for file in read if not _is_in(file, own) or any(_is_in(file, site) for site in sites)}
     if not read:
         return {}
-    from strands_cli.catalog.packaged import scan_packaged
+    from strands_cli.catalog.packaged.packaged_folders import scan_packaged
 
     folders = scan_packaged(list(seen.listings))[0]
     used = {folder.distribution for folder in folders if any(_is_in(file, folder.folder) for file in read)}
@@ -59,7 +59,7 @@ def with_packages(
         required: The names of the distributions to pin with each.
         known: What a lock has of them.
     """
-    from strands_cli.lock import lock_package
+    from strands_cli.lock.package_documents import lock_package
 
     found = dict(distributions)
     for name, folders in packages.items():
@@ -70,7 +70,7 @@ def with_packages(
 
 def unlisted_package(folders: tuple[PackagedFolder, ...]) -> Difference:
     """Return the difference that a lock does not have a package."""
-    from strands_cli.lock import Difference
+    from strands_cli.lock.compare import Difference
 
     name, version = folders[0].distribution, folders[0].version or ""
     kinds = ", ".join(dict.fromkeys(f"{folder.kind}s" for folder in folders))

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions import ENGINES, STORES, Scan, normalise, read_entry_points, scan_installed
+from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points
+from strands_cli.catalog.distributions.group_points import ENGINES, STORES
+from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.config import use_private_bytecode
 from strands_cli.errors import Denied, Finding, Where
-from strands_cli.hooks import GROUP
+from strands_cli.hooks.hookspecs import GROUP
 
 if TYPE_CHECKING:
-    from strands_cli.lock import Difference
-    from strands_cli.lock.format import LockedDistribution
+    from strands_cli.lock.compare import Difference
+    from strands_cli.lock.format.lock_model import LockedDistribution
 
 
 def check_locked(words: Iterable[str], folder: Path, required_by: str | None) -> list[Finding]:
@@ -26,7 +28,8 @@ def check_locked(words: Iterable[str], folder: Path, required_by: str | None) ->
         folder: Where the lock may be.
         required_by: Who asks for a lock (`--locked`, or the line of a policy file).
     """
-    from strands_cli.lock.format import lock_file, read_lock
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
 
     names = sorted({normalise(word) for word in words})
     try:
@@ -36,7 +39,7 @@ def check_locked(words: Iterable[str], folder: Path, required_by: str | None) ->
     if lock is None:  # that it is missing is reported with the plan
         return []
     use_private_bytecode()
-    from strands_cli.lock import Difference, compare_distribution
+    from strands_cli.lock.compare import Difference, compare_distribution
 
     required = {name: one.requires for name, one in lock.distributions.items()}
     found: list[Difference] = []
@@ -57,8 +60,8 @@ def lock_plugins(
     Args:
         required: The names of the distributions to pin with each one; by default those that it requires now.
     """
-    from strands_cli.catalog import required_distributions
-    from strands_cli.lock import lock_modules
+    from strands_cli.catalog.dependencies import required_distributions
+    from strands_cli.lock.installed_lock import lock_modules
 
     names = [name for name in sorted({normalise(word) for word in words}) if seen.records.get(name)]
     pins: Mapping[str, Iterable[str]] = required_distributions(names, seen) if required is None else required
@@ -75,7 +78,7 @@ def lock_plugins(
 
 def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Finding:
     """Return a difference as a finding; `spec` are the words by which `strands lock` finds the folder."""
-    from strands_cli.lock.format import lock_file
+    from strands_cli.lock.format.lock_model import lock_file
 
     fix = f"after you have read the change: strands lock {spec}--update {difference.owner}"
     if difference.field == "publisher" and difference.new is None:
@@ -85,6 +88,6 @@ def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Findin
 
 def place_in_lock(file: Path, owner: str) -> Where:
     """Return the place of a distribution or a reference in the lock."""
-    from strands_cli.lock.format import line_of
+    from strands_cli.lock.format.lock_writer import line_of
 
     return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import Code, Denied, Finding, StrandsCliError, Where
-from strands_cli.policy import Policy, joined
-from strands_cli.policy.rules import Level
+from strands_cli.policy.policy import Policy, joined
+from strands_cli.policy.rules.rule import Level
 
 UNNAMED_POLICY = Code(
     "unnamed-policy",
@@ -41,7 +41,7 @@ def load_policy(
     for level, path in (*policy_places(settings, folder, named), *of_package):
         if path != named and not _exists(path):
             continue
-        from strands_cli.workflow.user_files import check_ownership, read_policy
+        from strands_cli.workflow.user_files.policy_file import check_ownership, read_policy
 
         try:
             read = read_policy(path, level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog.catalog import Catalog
 from strands_cli.errors import MOST_ALIKE, Finding, UsageError, Where, suggest
 from strands_cli.planning.machine.file_rule_checks import (
     UNMATCHED_RULE,
@@ -14,15 +14,17 @@ from strands_cli.planning.machine.file_rule_checks import (
     check_file_rules,
     require_one_distribution,
 )
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.planning.planned_tools import McpTool
+from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.planning.planned_tools.planned_tool import McpTool
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Policy
-from strands_cli.policy.naming import named
-from strands_cli.policy.rules import Effect, PatternError, Rule, make_rule
-from strands_cli.workflow import BAD_VALUE, WorkflowSpec
-from strands_cli.workflow.steps import McpServer
-from strands_cli.workflow.yaml import Document
+from strands_cli.policy.naming.tool_names import named
+from strands_cli.policy.policy import Policy
+from strands_cli.policy.rules.rule import Effect, Rule
+from strands_cli.policy.rules.tool_patterns import PatternError, make_rule
+from strands_cli.workflow.findings import BAD_VALUE
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.steps.tool_entries import McpServer
+from strands_cli.workflow.yaml.document import Document
 
 NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
 

@@ -1,5 +1,1 @@
 """The plan: its agents, steps and tools, as frozen values."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

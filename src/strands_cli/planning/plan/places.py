@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import WorkflowSpec
+    from strands_cli.workflow.model import WorkflowSpec
 
 
 def place_of(folder: Path, path: str) -> str:

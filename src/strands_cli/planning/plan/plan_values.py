@@ -9,21 +9,31 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
-from strands_cli.planning.planned_tools import AnyTool, InstalledTool, LateTool, McpTool, ObjectTool, PythonTool
-from strands_cli.policy import Decision, Policy
-from strands_cli.policy.rules import Rule
+from strands_cli.planning.planned_tools.planned_tool import (
+    AnyTool,
+    InstalledTool,
+    LateTool,
+    McpTool,
+    ObjectTool,
+    PythonTool,
+)
+from strands_cli.policy.decision import Decision
+from strands_cli.policy.policy import Policy
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
-    from strands_cli.lock.format import LockedServer
+    from strands_cli.hooks.manager import Hooks
+    from strands_cli.lock.format.lock_model import LockedServer
     from strands_cli.prices import PriceTable
-    from strands_cli.workflow import AgentBudgets, AgentLimits, WorkflowSpec
-    from strands_cli.workflow.files import SkillFolder
-    from strands_cli.workflow.steps import AgentStep, ToolEntry
-    from strands_cli.workflow.yaml import Document
+    from strands_cli.workflow.agent_sections import AgentBudgets, AgentLimits
+    from strands_cli.workflow.files.skill_folders import SkillFolder
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.steps.step_models import AgentStep
+    from strands_cli.workflow.steps.tool_entries import ToolEntry
+    from strands_cli.workflow.yaml.document import Document
 
 
 @dataclass(frozen=True, slots=True)

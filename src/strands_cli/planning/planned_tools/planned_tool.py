@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.planning.planned_tools.reading_calls import reading_words, reads_only
 from strands_cli.planning.planned_tools.tool_config import configured_claims
-from strands_cli.policy import Decision, decide
-from strands_cli.policy.claims import in_present_words
-from strands_cli.policy.rules import LATE, Request, Rule
+from strands_cli.policy.claims.earlier_words import in_present_words
+from strands_cli.policy.decision import Decision, decide
+from strands_cli.policy.rules.rule import LATE, Rule
+from strands_cli.policy.rules.tool_request import Request
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import ToolRecord
-    from strands_cli.workflow.steps import McpServer
+    from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.workflow.steps.tool_entries import McpServer
 
 # The decision on a tool before policy is asked.
 UNDECIDED = decide((), Request(names=()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from strands_cli.planning.planned_tools.planned_tool import AnyTool, InstalledTool, McpTool, PythonTool
 from strands_cli.planning.planned_tools.tool_config import configured_claims
-from strands_cli.policy.rules import Request
+from strands_cli.policy.rules.tool_request import Request
 
 
 def request_of(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.canonical_json import json_object
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.steps import McpServer
+    from strands_cli.workflow.steps.tool_entries import McpServer
 
 # The `format` by which a tool's `config_schema` says that a text is the name of a declared secret.
 NAME_FORMAT = "secret-name"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.canonical_json import json_object
-from strands_cli.catalog.distributions import search_path
+from strands_cli.catalog.distributions.scan import search_path
 from strands_cli.errors import suggest
 from strands_cli.toolref import ToolRef
 
 if TYPE_CHECKING:  # what parses Python is imported where a workflow names custom Python
-    from strands_cli.catalog.source import SourceTool
+    from strands_cli.catalog.source.source_tool import SourceTool
 
 
 def is_found(module: str, folders: Sequence[str] = ()) -> bool:
@@ -96,7 +96,7 @@ def secrets_in_source(ref: ToolRef, folders: Sequence[str]) -> tuple[str, ...]:
 
 def lacks(ref: ToolRef, folders: Sequence[str]) -> bool:
     """Return whether the source surely has no tool of the attribute that a reference to custom Python names."""
-    from strands_cli.catalog.source import lacks_tool
+    from strands_cli.catalog.source.absent_names import lacks_tool
 
     try:
         found = _source_of(str(ref.module), folders)
@@ -116,7 +116,8 @@ def class_of_method(ref: ToolRef, folders: Sequence[str]) -> str | None:
 
 
 def _read(module: str, attribute: str | None, folders: Sequence[str]) -> SourceTool | None:
-    from strands_cli.catalog.source import SourceError, read_tool
+    from strands_cli.catalog.source.source_module import SourceError
+    from strands_cli.catalog.source.source_reader import read_tool
 
     try:
         return read_tool(module, attribute, lambda name: _source_of(name, folders))
@@ -125,7 +126,7 @@ def _read(module: str, attribute: str | None, folders: Sequence[str]) -> SourceT
 
 
 def _source_of(module: str, folders: Sequence[str]) -> tuple[str, bytes] | None:
-    from strands_cli.catalog.source import MAX_SOURCE_BYTES
+    from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES
 
     spec = _spec_of(module, [*folders, *sys.path])
     file = Path(spec.origin) if spec is not None and spec.origin else None

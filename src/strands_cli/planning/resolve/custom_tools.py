@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
-from strands_cli.catalog.distributions import search_path
+from strands_cli.catalog.distributions.scan import search_path
+from strands_cli.catalog.resolution import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.errors import Code, Where, suggest
-from strands_cli.planning.plan import PlannedTool, place_of
-from strands_cli.planning.planned_tools import PythonTool, configured_claims
+from strands_cli.planning.plan.places import place_of
+from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.planning.planned_tools.planned_tool import PythonTool
+from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.planning.resolve.custom_source import (
     class_of_method,
     how_to_find,
@@ -31,7 +33,7 @@ from strands_cli.planning.resolve.single_tool import (
     with_place,
 )
 from strands_cli.toolref import ToolRef, with_prefix_corrected
-from strands_cli.workflow.steps import ToolEntry
+from strands_cli.workflow.steps.tool_entries import ToolEntry
 
 CUSTOM_TOOL_DENIED = Code(
     "custom-tool-denied",

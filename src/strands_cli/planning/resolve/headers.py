@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Code, Finding, Where
-from strands_cli.planning.planned_tools import secrets_in
-from strands_cli.workflow import BAD_VALUE
-from strands_cli.workflow.yaml import Document, escape
+from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.workflow.findings import BAD_VALUE
+from strands_cli.workflow.yaml.document import Document, escape
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.steps import HttpExecutor
+    from strands_cli.workflow.steps.tool_entries import HttpExecutor
 
 PLAIN_CREDENTIAL = Code(
     "plain-credential",

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Where, has_errors
-from strands_cli.planning.plan import PlannedTool, Skills, WorkflowTool
+from strands_cli.planning.plan.plan_values import PlannedTool, Skills, WorkflowTool
 from strands_cli.planning.resolve.resolve_context import ResolveContext
-from strands_cli.planning.workflow_tools import workflow_record
+from strands_cli.planning.workflow_tools.tool_records import workflow_record
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.files import SkillFolder
-    from strands_cli.workflow.steps import ToolEntry
+    from strands_cli.workflow.files.skill_folders import SkillFolder
+    from strands_cli.workflow.steps.tool_entries import ToolEntry
 
 TOOL = "Skill"
 # A file has at most 128 KiB; as JSON, and with the list of files, it may be longer.
@@ -26,7 +26,7 @@ def planned_skills(context: ResolveContext) -> WorkflowTool | None:
     skills, around = context.spec.skills, context.around
     if not skills:
         return None
-    from strands_cli.workflow.files import read_skills
+    from strands_cli.workflow.files.skill_folders import read_skills
 
     folders, findings = read_skills(skills, around.base_dir, context.document, around.snapshot)
     context.findings += findings

@@ -10,23 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.canonical_json import canonical_json, json_object
-from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
-from strands_cli.planning.planned_tools import AnyTool, McpTool, secrets_in
+from strands_cli.planning.planned_tools.planned_tool import AnyTool, McpTool
+from strands_cli.planning.planned_tools.tool_config import secrets_in
 from strands_cli.planning.resolve.single_tool import decided, denial_of, is_denied_by_policy
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy import Policy
-from strands_cli.policy.rules import Rule
+from strands_cli.policy.policy import Policy
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow import UNKNOWN_SECRET, WorkflowSpec
-from strands_cli.workflow.steps import ToolEntry
-from strands_cli.workflow.yaml import NO_SNAPSHOT, Document, FileSnapshot
+from strands_cli.workflow.findings import UNKNOWN_SECRET
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.yaml.document import Document
+from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-    from strands_cli.hooks import Hooks
+    from strands_cli.hooks.manager import Hooks
 
 TWIN_TOOL_NAMES = Code(
     "twin-tool-names", "Two tools of one agent have the same name for the model.", "Rename one of them with `as:`."

@@ -8,19 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.catalog import Catalog, ToolRecord
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Code, Denied, Finding, InvalidInput, UsageError, Where
-from strands_cli.hooks import HookContext
-from strands_cli.planning.planned_tools import AnyTool, InstalledTool, PythonTool, request_of, secrets_in
-from strands_cli.policy import conditional_rules, decide, grant_of
-from strands_cli.policy.naming import names_custom
-from strands_cli.policy.rules import Rule
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.planning.planned_tools.planned_tool import AnyTool, InstalledTool, PythonTool
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.planned_tools.tool_config import secrets_in
+from strands_cli.policy.decision import conditional_rules, decide, grant_of
+from strands_cli.policy.naming.tool_names import names_custom
+from strands_cli.policy.rules.rule import Rule
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
-    from strands_cli.workflow.steps import ToolEntry
+    from strands_cli.hooks.manager import Hooks
+    from strands_cli.workflow.steps.tool_entries import ToolEntry
 
 TOOL_DENIED = Code(
     "tool-denied",
@@ -78,8 +81,8 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
 
 def installed_tool(record: ToolRecord, catalog: Catalog, ref: str) -> InstalledTool:
     """Return the tool of a record before policy is asked, under its own name and without a configuration."""
-    from strands_cli.catalog import find_sources
-    from strands_cli.catalog.published import publisher_of
+    from strands_cli.catalog.provenance import find_sources
+    from strands_cli.catalog.published.publisher_records import publisher_of
 
     publisher = publisher_of(record.distribution, catalog.seen)
     return InstalledTool(

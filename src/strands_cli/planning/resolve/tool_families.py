@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import TOOL_CONFLICT, UNKNOWN_TOOL
+from strands_cli.catalog.resolution import UNKNOWN_TOOL
+from strands_cli.catalog.tool_record import TOOL_CONFLICT
 from strands_cli.errors import Finding, InvalidInput, Where, suggest
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog, ToolRecord
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.tool_record import ToolRecord
     from strands_cli.toolref import ToolRef
 
 

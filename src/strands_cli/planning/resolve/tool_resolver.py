@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import BAD_TOOL_REF, UNKNOWN_TOOL
+from strands_cli.catalog.resolution import BAD_TOOL_REF, UNKNOWN_TOOL
 from strands_cli.errors import MOST_ALIKE, Code, Finding, StrandsCliError, Where
-from strands_cli.planning.plan import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key
-from strands_cli.planning.planned_tools import InstalledTool, McpTool, ObjectTool, PythonTool
+from strands_cli.planning.plan.plan_values import Plan, PlannedAgent, PlannedTool, WorkflowTool, entry_key
+from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.planning.resolve.composed_tools import TOOL_CYCLE, ComposedTools, PartPlanners
 from strands_cli.planning.resolve.custom_source import tools_in
 from strands_cli.planning.resolve.custom_tools import python_folders, report_folder, resolve_custom
@@ -27,12 +27,12 @@ from strands_cli.planning.resolve.single_tool import (
 from strands_cli.planning.resolve.tool_families import family_of
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
-from strands_cli.workflow import WorkflowSpec
-from strands_cli.workflow.steps import ToolEntry
-from strands_cli.workflow.yaml import Document
+from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.steps.tool_entries import ToolEntry
+from strands_cli.workflow.yaml.document import Document
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import ToolRecord
+    from strands_cli.catalog.tool_record import ToolRecord
 
 SHADOWED_TOOL = Code(
     "shadowed-tool",

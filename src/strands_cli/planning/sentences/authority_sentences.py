@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Authority, Outgoing, Trust, Use
+    from strands_cli.planning.data_flow.authority import Use
+    from strands_cli.planning.data_flow.egress import Outgoing
+    from strands_cli.planning.data_flow.planned_authority import Authority
+    from strands_cli.planning.data_flow.workflow_trust import Trust
 
 _VERBS = {
     "program": "It starts the program `{}`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.catalog import ToolRecord
+from strands_cli.catalog.tool_record import ToolRecord
 
 
 def describe_permissions(record: ToolRecord) -> str:

@@ -9,8 +9,8 @@ from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.planning.sentences.authority_sentences import python_lines, use_lines
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Trust
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.data_flow.workflow_trust import Trust
+    from strands_cli.planning.plan.plan_values import Plan
 
 UNTRUSTED_WORKFLOW = Code(
     "untrusted-workflow",
@@ -29,7 +29,7 @@ def require_trust_in_package(plan: Plan) -> None:
     Raises:
         Denied: It uses something, and no person has allowed that, or a rule denies it.
     """
-    from strands_cli.planning.data_flow import Trust
+    from strands_cli.planning.data_flow.workflow_trust import Trust
 
     if not Trust.is_about_packages(plan):
         return

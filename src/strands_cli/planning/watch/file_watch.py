@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.planning.machine import python_path_of
-from strands_cli.planning.planned_tools import InstalledTool, PythonTool
-from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.planning.machine.lock_check import python_path_of
+from strands_cli.planning.planned_tools.planned_tool import InstalledTool, PythonTool
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog, ToolRecord
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.tool_record import ToolRecord
     from strands_cli.config import Settings
-    from strands_cli.lock.format import LockedDistribution
-    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.lock.format.lock_model import LockedDistribution
+    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 
 # Path -> what of a file's status an edit changes.
 States = Mapping[str, tuple[int, int, int]]
@@ -72,10 +73,10 @@ def watch_plan(plan: Plan, catalog: Catalog) -> Watched:
 
 def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) -> Watched:
     """Return where policy files, adoption files and the lock of a folder may be; one that appears there counts too."""
-    from strands_cli.catalog.adopted import adopted_path
+    from strands_cli.catalog.adopted.adopted_file import adopted_path
     from strands_cli.config import ADOPTED_FILE
-    from strands_cli.lock.format import lock_file
-    from strands_cli.planning.machine import policy_places
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.planning.machine.policy_files import policy_places
 
     policies = [path for _, path in policy_places(settings, folder, policy)]
     adopted = filter(None, (adopted_path(settings), folder / ADOPTED_FILE))
@@ -84,7 +85,7 @@ def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) ->
 
 def declared(records: Iterable[ToolRecord], catalog: Catalog) -> dict[str, LockedDistribution]:
     """Return what the distributions of these tools declare, in the words of a lock."""
-    from strands_cli.lock import lock_distributions
+    from strands_cli.lock.installed_lock import lock_distributions
 
     return lock_distributions([record for record in records if record.status != "broken"], catalog)
 
@@ -93,7 +94,7 @@ def declaration_changes(
     old: Mapping[str, LockedDistribution], new: Mapping[str, LockedDistribution], tool: str | None = None
 ) -> list[str]:
     """Return which fields of tools' definitions differ, a line each, of one tool or of all."""
-    from strands_cli.lock import compare_distribution
+    from strands_cli.lock.compare import compare_distribution
 
     lines: list[str] = []
     for name in sorted(old.keys() & new.keys()):
@@ -147,7 +148,7 @@ def _custom_place(tool: PythonTool, folders: Sequence[str]) -> str | None:
     """Return the package or module of custom Python, found by its first name, which imports nothing."""
     from importlib.machinery import PathFinder
 
-    from strands_cli.catalog.distributions import search_path
+    from strands_cli.catalog.distributions.scan import search_path
 
     top = tool.record.module.partition(".")[0]
     spec = PathFinder.find_spec(top, [*search_path(), *folders])

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.planning.watch.file_watch import custom_places, python_folders
-from strands_cli.planning.workflow_tools import with_parts
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
 
 
 def mounts_of(planned: Plan) -> dict[str, dict[str, str]]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import WorkflowSpec
-    from strands_cli.workflow.sections import InputSpec
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.sections.run_sections import InputSpec
 
 
 def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from strands_cli.planning.plan import AgentAsTool, Plan, PlannedAgent, PlannedTool, WorkflowAsTool, WorkflowTool
+from strands_cli.planning.plan.plan_values import (
+    AgentAsTool,
+    Plan,
+    PlannedAgent,
+    PlannedTool,
+    WorkflowAsTool,
+    WorkflowTool,
+)
 
 
 def with_parts(

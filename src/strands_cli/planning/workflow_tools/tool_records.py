@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from strands_cli.catalog import ToolRecord
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.planning.plan.plan_values import PlannedTool
 
 # Takes the place of the distribution of an installed tool.
 OWNER = "this workflow"

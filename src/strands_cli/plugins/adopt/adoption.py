@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.catalog.adopted import (
+from strands_cli.catalog.adopted.adopted_file import (
     AdoptedDistribution,
     AdoptedFile,
     AdoptedTool,
-    digests_of,
     read_adopted,
     write_adopted,
 )
-from strands_cli.catalog.distributions import Scan, normalise
+from strands_cli.catalog.adopted.adopted_modules import digests_of
+from strands_cli.catalog.distributions.entry_points import Scan, normalise
 from strands_cli.errors import ArtifactError, InvalidInput
 from strands_cli.plugins.adopt.candidates import Candidate
 from strands_cli.quick_dataclass import dataclass

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from strands_cli.catalog import Catalog
-from strands_cli.catalog.adopted import AdoptedFile
-from strands_cli.hooks import HookContext, Hooks
-from strands_cli.planning.planned_tools import request_of
-from strands_cli.planning.resolve import installed_tool
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.plugins.adopt.candidates import Survey
-from strands_cli.policy.rules import Rule
+from strands_cli.policy.rules.rule import Rule
 
 SOURCE = "adopted"
 

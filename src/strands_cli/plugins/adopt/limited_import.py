@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import strict_json
-from strands_cli.catalog.definitions import KINDS
-from strands_cli.catalog.source import SourceTool, from_tool_spec
+from strands_cli.catalog.definitions.tool_fields.definition_check import KINDS
+from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
 from strands_cli.subprocesses import run_within
 
 IMPORT_SECONDS = 30.0

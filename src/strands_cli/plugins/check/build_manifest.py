@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definitions import manifest_differences, parse_manifest
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.definitions.definition_diff import manifest_differences
+from strands_cli.catalog.definitions.manifest import parse_manifest
+from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.errors import Finding, InvalidInput, Where
 from strands_cli.plugins.check.manifest_writer import AUTHORED, drifted, make_manifests, read_manifest, render
 from strands_cli.plugins.check.project import BAD_PLUGIN, PluginProject, read_project

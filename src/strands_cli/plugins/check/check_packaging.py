@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.canonical_json import json_object
-from strands_cli.catalog.definitions import FILE_NAME
-from strands_cli.catalog.distributions import normalise, read_header
+from strands_cli.catalog.definitions.manifest import FILE_NAME
+from strands_cli.catalog.distributions.entry_points import normalise, read_header
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.plugins.check.check_tool import requirement_fault, specifier_fault
 from strands_cli.plugins.check.project import PluginProject

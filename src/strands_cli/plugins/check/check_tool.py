@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.policy.matching import fields_of
-from strands_cli.policy.rules import ACCESSES
+from strands_cli.policy.matching.resource_entries import fields_of
+from strands_cli.policy.rules.touched_resources import ACCESSES
 from strands_cli.unicode_safety import hidden_characters, texts_of
-from strands_cli.workflow import BAD_SCHEMA
+from strands_cli.workflow.findings import BAD_SCHEMA
 
 NO_DESCRIPTION = Code(
     "no-description",

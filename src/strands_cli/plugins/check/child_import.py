@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.source import SourceTool, from_tool_spec
+from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
 from strands_cli.subprocesses import run_within
 
 IMPORT_SECONDS = 60.0

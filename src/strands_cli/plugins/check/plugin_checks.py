@@ -7,23 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog import TOOL_CONFLICT
-from strands_cli.catalog.definitions import (
+from strands_cli.catalog.definitions.definition_diff import by_identity, differences, json_line
+from strands_cli.catalog.definitions.manifest import (
     CONTRACT,
     MANIFEST_UNTRUE,
     MANIFEST_VERSION,
-    MANY,
-    TOOL_NAME,
     Manifest,
-    by_identity,
-    differences,
-    json_line,
     parse_manifest,
 )
-from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.faults import bad_name
-from strands_cli.catalog.files import Package, module_file
-from strands_cli.catalog.source import SourceTool
+from strands_cli.catalog.definitions.tool_fields.definition_check import MANY, TOOL_NAME
+from strands_cli.catalog.distributions.entry_points import normalise
+from strands_cli.catalog.faults.entry_faults import bad_name
+from strands_cli.catalog.files.module_files import Package, module_file
+from strands_cli.catalog.source.source_tool import SourceTool
+from strands_cli.catalog.tool_record import TOOL_CONFLICT
 from strands_cli.errors import Code, Finding, InvalidInput, Where, has_errors
 from strands_cli.plugins.check.check_import import check_import
 from strands_cli.plugins.check.check_packaging import check_metadata, check_packaged, has_build_hook
@@ -241,7 +238,7 @@ def _plain(value: str) -> str:
 
 def check_installed(name: str) -> Iterator[Finding]:
     """Yield a warning for a new project whose distribution is installed: installing the project would replace it."""
-    from strands_cli.catalog.distributions import scan_installed
+    from strands_cli.catalog.distributions.scan import scan_installed
 
     copies = scan_installed().records.get(normalise(name))
     if copies:
@@ -252,7 +249,7 @@ def check_installed(name: str) -> Iterator[Finding]:
 
 def check_twins(project: PluginProject) -> Iterator[Finding]:
     """Yield a warning for each entry point whose name, ignoring case, another installed distribution has."""
-    from strands_cli.catalog.distributions import scan_installed
+    from strands_cli.catalog.distributions.scan import scan_installed
 
     names = {name.lower().replace("-", "_"): name for name in project.entry_points}
     for other in scan_installed().distributions:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.distributions import GROUP, Scan, normalise, read_entry_points
-from strands_cli.catalog.faults import no_module
-from strands_cli.catalog.files import Package, find_package, read_origin
-from strands_cli.catalog.packaged import GROUPS
+from strands_cli.catalog.distributions.entry_points import GROUP, Scan, normalise, read_entry_points
+from strands_cli.catalog.faults.entry_faults import no_module
+from strands_cli.catalog.files.dist_info import read_origin
+from strands_cli.catalog.files.module_files import Package, find_package
+from strands_cli.catalog.packaged.packaged_folders import GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 
 BAD_PLUGIN = Code(
@@ -117,7 +118,7 @@ def find_installed(name: str) -> PluginProject:
     Raises:
         InvalidInput: No installed distribution has this name, or it declares none of them.
     """
-    from strands_cli.catalog.distributions import scan_installed
+    from strands_cli.catalog.distributions.scan import scan_installed
 
     seen, wanted = scan_installed(), normalise(name)
     found = next((one for one in seen.distributions if one.name == wanted), None)

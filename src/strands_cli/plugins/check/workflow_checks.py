@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from strands_cli.catalog.distributions import normalise
-from strands_cli.catalog.packaged import GROUPS, PackagedKind
+from strands_cli.catalog.distributions.entry_points import normalise
+from strands_cli.catalog.packaged.packaged_folders import GROUPS, PackagedKind
 from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where
 from strands_cli.plugins.check.folder_files import DataFolder, find_folder, read_folder
 from strands_cli.plugins.check.project import PluginProject
 
 if TYPE_CHECKING:
-    from strands_cli.planning.machine import Installation
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow.yaml import Document
+    from strands_cli.planning.machine.installation import Installation
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.workflow.yaml.document import Document
 
 PACKAGE_EMPTY = Code(
     "package-empty",
@@ -87,9 +87,9 @@ class FolderCheck:
     @cached_property
     def machine(self) -> Installation:
         """This machine without policy; its tools are listed without an import."""
-        from strands_cli.catalog import discover_catalog
+        from strands_cli.catalog.catalog import discover_catalog
         from strands_cli.config import load_settings
-        from strands_cli.planning.machine import without_policy
+        from strands_cli.planning.machine.installation import without_policy
 
         return without_policy(discover_catalog(), load_settings())
 
@@ -102,7 +102,7 @@ class FolderCheck:
 
     def document(self, path: Path) -> Document | None:
         """Return a YAML or JSON file, read once; what keeps it from being read is reported."""
-        from strands_cli.workflow.yaml import read_document
+        from strands_cli.workflow.yaml.document_reader import read_document
 
         if path not in self.documents:
             try:
@@ -158,27 +158,28 @@ def _add(known: dict[str, Runnable], found: Runnable | None) -> None:
 
 
 def _documents_in(folder: DataFolder) -> list[str]:
-    from strands_cli.workflow.yaml import SUFFIXES
+    from strands_cli.workflow.yaml.document_reader import SUFFIXES
 
     return [name for name in folder.files if "/" not in name and Path(name).suffix in SUFFIXES]
 
 
 def _is_workflow(document: Document) -> bool:
-    from strands_cli.planning.folders import is_workflow
+    from strands_cli.planning.folders.workflow_folder import is_workflow
 
     return is_workflow(document)
 
 
 def _is_agent(document: Document) -> bool:
-    from strands_cli.workflow.parts import is_agent_file
+    from strands_cli.workflow.parts.agent_file import is_agent_file
 
     return is_agent_file(document.value)
 
 
 def _check_workflow(check: FolderCheck, folder: DataFolder, name: str, document: Document) -> Runnable | None:
-    from strands_cli.planning import RunRequest, build_plan
-    from strands_cli.planning.workflow_tools import with_parts
-    from strands_cli.workflow import load_spec
+    from strands_cli.planning.plan_builder import build_plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning.workflow_tools.tool_parts import with_parts
+    from strands_cli.workflow.loader import load_spec
 
     if name in {one.file for one in check.workflows.values() if one.folder.path == folder.path}:
         return None
@@ -200,8 +201,11 @@ def _check_workflow(check: FolderCheck, folder: DataFolder, name: str, document:
 
 def _about_the_machine() -> frozenset[str]:
     """Return the codes about the person's machine and choices, which the author of a package does not know."""
-    from strands_cli.planning import MISSING_INPUT, MISSING_MOUNT, UNSET_VARIABLE
-    from strands_cli.planning.checks import CANNOT_WRITE, REPLAY_NEEDS_RECORDING
+    from strands_cli.planning.checks.artifact_paths import CANNOT_WRITE
+    from strands_cli.planning.checks.recording_checks import REPLAY_NEEDS_RECORDING
+    from strands_cli.planning.checks.run_checks import MISSING_MOUNT
+    from strands_cli.planning.environment_values import UNSET_VARIABLE
+    from strands_cli.planning.run_inputs import MISSING_INPUT
     from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA, PROVIDER_NEEDS
 
     machine = (MISSING_MOUNT, CANNOT_WRITE, UNSET_VARIABLE, MISSING_API_KEY, MISSING_EXTRA, PROVIDER_NEEDS)
@@ -219,8 +223,8 @@ def _beyond_folder(folder: DataFolder, document: Document, files: Iterable[str])
 
 def _requirements(check: FolderCheck, plan: Plan, document: Document) -> Iterator[Finding]:
     """Yield a warning for each distribution of a used tool that the project does not require."""
-    from strands_cli.planning.planned_tools import InstalledTool
-    from strands_cli.planning.workflow_tools import with_parts
+    from strands_cli.planning.planned_tools.planned_tool import InstalledTool
+    from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
     if check.project.installed is not None:
         return  # what an installed distribution requires was resolved when it was installed
@@ -234,9 +238,9 @@ def _requirements(check: FolderCheck, plan: Plan, document: Document) -> Iterato
 
 
 def _check_agent(check: FolderCheck, folder: DataFolder, name: str, document: Document) -> Runnable | None:
-    from strands_cli.planning.folders import agent_workflow_of, located_in_agent_file
-    from strands_cli.workflow.checks import UNDECLARED_VARIABLE
-    from strands_cli.workflow.parts import read_atomic
+    from strands_cli.planning.folders.agent_workflow import agent_workflow_of, located_in_agent_file
+    from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
+    from strands_cli.workflow.parts.agent_file import read_atomic
 
     if name in {one.file for one in check.agents.values() if one.folder.path == folder.path}:
         return None
@@ -265,9 +269,10 @@ def _skills_in(folder: DataFolder) -> list[str]:
 
 def _check_skill(check: FolderCheck, folder: DataFolder, root: str) -> None:
     """Check a skill as a workflow beside it would read it."""
-    from strands_cli.workflow import load_spec
     from strands_cli.workflow.builder import chain, step, workflow_text
-    from strands_cli.workflow.yaml import FileSnapshot, parse
+    from strands_cli.workflow.loader import load_spec
+    from strands_cli.workflow.yaml.file_source import FileSnapshot
+    from strands_cli.workflow.yaml.yaml_events import parse
 
     name = root or folder.path.name
     if name in check.skills:

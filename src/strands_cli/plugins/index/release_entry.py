@@ -8,19 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog import Catalog, ToolRecord, join_records, scan_tools
-from strands_cli.catalog.adopted import AdoptedFile
-from strands_cli.catalog.distributions import Scan, normalise, read_entry_points, read_header
-from strands_cli.catalog.faults import MISSING_MODULE
-from strands_cli.catalog.files import open_distribution
-from strands_cli.catalog.source import SourceTool
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile
+from strands_cli.catalog.catalog import Catalog, join_records, scan_tools
+from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points, read_header
+from strands_cli.catalog.faults.entry_faults import MISSING_MODULE
+from strands_cli.catalog.files.dist_info import open_distribution
+from strands_cli.catalog.source.source_tool import SourceTool
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding, StrandsCliError, Where
-from strands_cli.hooks import GROUP as HOOKS
-from strands_cli.indexes.searching import GROUPS
+from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.indexes.searching.search_file import GROUPS
 from strands_cli.phrases import counted
-from strands_cli.planning.sentences import describe_permissions
-from strands_cli.plugins.adopt import survey
-from strands_cli.plugins.check import PluginProject, check_plugin
+from strands_cli.planning.sentences.permission_phrases import describe_permissions
+from strands_cli.plugins.adopt.candidates import survey
+from strands_cli.plugins.check.plugin_checks import check_plugin
+from strands_cli.plugins.check.project import PluginProject
 from strands_cli.plugins.index.wheel_tree import WheelTree
 
 MAX_PACKAGED = 1_000

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from strands_cli.indexes.formats import MAX_BYTES
+from strands_cli.indexes.formats.site_files import MAX_BYTES
 from strands_cli.plugins.index.wheel_tree import UnfitWheelError
-from strands_cli.plugins.publisher import attested_beside, provenance_beside
+from strands_cli.plugins.publisher.beside import attested_beside, provenance_beside
 
 
 def state_publisher(wheel: Path, copy: Path) -> tuple[dict[str, Any], str | None, str | None]:

@@ -1,5 +1,1 @@
 """Installation of plugins: preview, download, verify, list."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

@@ -11,12 +11,15 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from strands_cli.catalog import Catalog, files_to_import, modules_of
-from strands_cli.catalog.distributions import ENGINES, GROUP, STORES
-from strands_cli.catalog.files import find_package, open_distribution, read_record
-from strands_cli.catalog.packaged import GROUPS as PACKAGED
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.entry_points import GROUP
+from strands_cli.catalog.distributions.group_points import ENGINES, STORES
+from strands_cli.catalog.files.dist_info import open_distribution, read_record
+from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.import_files import files_to_import, modules_of
+from strands_cli.catalog.packaged.packaged_folders import GROUPS as PACKAGED
 from strands_cli.errors import Code, Finding
-from strands_cli.hooks import GROUP as HOOKS
+from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.planning.machine.named_parts import Part, owner_of
 from strands_cli.plugins.install.download import Fetched, is_reserved
 

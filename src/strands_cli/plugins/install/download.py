@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from strands_cli.catalog import digest_of_file
-from strands_cli.catalog.distributions import normalise, read_header, record_version
+from strands_cli.catalog.distributions.entry_points import normalise, read_header, record_version
+from strands_cli.catalog.installed_files import digest_of_file
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
 from strands_cli.plugins.install.installer import Installer
 from strands_cli.plugins.install.requirement import InstallTarget

@@ -9,17 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.errors import Code, Denied, Finding, Where
-from strands_cli.indexes import (
-    IndexedFile,
-    Place,
-    Release,
-    choose_file,
-    configured_places,
-    find_release,
-    parse_places,
-    unreachable,
-)
-from strands_cli.indexes.formats import MAX_BYTES, WHEELS
+from strands_cli.indexes.formats.site_files import MAX_BYTES, WHEELS
+from strands_cli.indexes.index_places import Place, configured_places, parse_places
+from strands_cli.indexes.releases import IndexedFile, Release, choose_file, find_release
+from strands_cli.indexes.web_server import unreachable
 from strands_cli.plugins.install.download import Fetched, fetch, unpack_wheel
 from strands_cli.plugins.install.installer import Installer
 from strands_cli.plugins.install.requirement import InstallTarget
@@ -103,7 +96,7 @@ def _get(place: Place, file: IndexedFile, wheel: Path) -> str:
 def _written(place: Place, name: str, target: Path, limit: int) -> tuple[str, str]:
     """Write a file of the folder of wheels, and return where it came from, and its digest."""
     if place.url is not None:
-        from strands_cli.indexes import download
+        from strands_cli.indexes.web_server import download
 
         where = f"{place.url}{WHEELS}/{name}"
         return where, download(where, target, limit)

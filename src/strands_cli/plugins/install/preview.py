@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog import TOOL_CONFLICT, Catalog, ToolRecord, discover_catalog
-from strands_cli.catalog.adopted import AdoptedFile
-from strands_cli.catalog.distributions import read_entry_points, read_header, search_path
-from strands_cli.catalog.files import open_distribution
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile
+from strands_cli.catalog.catalog import Catalog, discover_catalog
+from strands_cli.catalog.distributions.entry_points import read_entry_points, read_header
+from strands_cli.catalog.distributions.scan import search_path
+from strands_cli.catalog.files.dist_info import open_distribution
+from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Denied, Finding
-from strands_cli.hooks import GROUP as HOOKS
-from strands_cli.hooks import HookContext
-from strands_cli.lock import Difference
-from strands_cli.planning.planned_tools import request_of
-from strands_cli.planning.resolve import installed_tool
-from strands_cli.plugins.adopt import SOURCE as ADOPTED
-from strands_cli.plugins.adopt import survey
+from strands_cli.hooks.hook_values import HookContext
+from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.lock.compare import Difference
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.plugins.adopt.adoption_policy import SOURCE as ADOPTED
+from strands_cli.plugins.adopt.candidates import survey
 from strands_cli.plugins.install.collisions import (
     PLUGIN_REPLACES,
     find_collisions,
@@ -30,11 +32,12 @@ from strands_cli.plugins.install.collisions import (
 )
 from strands_cli.plugins.install.download import Fetched
 from strands_cli.plugins.install.packaged_data import packaged_changes, packaged_folders, packaged_names
-from strands_cli.policy import Decision
-from strands_cli.policy.rules import Request, Rule
+from strands_cli.policy.decision import Decision
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rules.tool_request import Request
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
+    from strands_cli.hooks.manager import Hooks
 
 PLUGIN_DENIED = Code(
     "plugin-denied",
@@ -166,7 +169,8 @@ def _own_findings(fetched: Fetched, after: Catalog) -> Iterator[Finding]:
 
 def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
     """Return the differences between the definitions; files always differ between two versions."""
-    from strands_cli.lock import compare_distribution, lock_distributions
+    from strands_cli.lock.compare import compare_distribution
+    from strands_cli.lock.installed_lock import lock_distributions
 
     old, new = (
         lock_distributions([one for one in catalog.tools if one.distribution == name], catalog).get(name)

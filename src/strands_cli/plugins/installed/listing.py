@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from strands_cli.catalog import Catalog, ToolRecord, find_sources
-from strands_cli.catalog.distributions import normalise, read_entry_points
-from strands_cli.catalog.packaged import scan_packaged
-from strands_cli.catalog.published import publisher_of
-from strands_cli.hooks import GROUP as HOOKS
-from strands_cli.policy import SwitchedOn
+from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.entry_points import normalise, read_entry_points
+from strands_cli.catalog.packaged.packaged_folders import scan_packaged
+from strands_cli.catalog.provenance import find_sources
+from strands_cli.catalog.published.publisher_records import publisher_of
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.policy.policy import SwitchedOn
 from strands_cli.publishers import Publisher
 
 

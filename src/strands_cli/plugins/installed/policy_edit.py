@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.distributions.entry_points import normalise
 
 
 class CannotEditError(ValueError):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strands_cli.catalog import Catalog
+from strands_cli.catalog.catalog import Catalog
 from strands_cli.config import Settings
 from strands_cli.errors import StrandsCliError
-from strands_cli.planning import RunRequest, build_plan
-from strands_cli.planning.folders import is_workflow
-from strands_cli.planning.machine import without_policy
-from strands_cli.planning.planned_tools import InstalledTool
-from strands_cli.planning.workflow_tools import with_parts
-from strands_cli.workflow import load_spec
-from strands_cli.workflow.yaml import SUFFIXES, read_document
+from strands_cli.planning.folders.workflow_folder import is_workflow
+from strands_cli.planning.machine.installation import without_policy
+from strands_cli.planning.plan_builder import build_plan
+from strands_cli.planning.planned_tools.planned_tool import InstalledTool
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
 
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from strands_cli.errors import StrandsCliError
-from strands_cli.plugins.install import Installer
+from strands_cli.plugins.install.installer import Installer
 
 MAX_INDEXES = 10
 # What both installers say of themselves in their help; no address of an index is written here.

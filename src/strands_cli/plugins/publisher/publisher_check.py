@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.published import (
+from strands_cli.catalog.published.publisher_records import (
     Published,
     read_published,
     record_digest,
@@ -18,15 +18,17 @@ from strands_cli.catalog.published import (
     write_published,
 )
 from strands_cli.errors import ArtifactError, Code, StrandsCliError
-from strands_cli.plugins.install import InstallTarget, fetch_target
+from strands_cli.plugins.install.from_index import fetch_target
+from strands_cli.plugins.install.requirement import InstallTarget
 from strands_cli.plugins.publisher.attested import Attested, unverified
 from strands_cli.plugins.publisher.beside import attested_beside, provenance_beside
 from strands_cli.plugins.publisher.index_offers import attested_by_indexes
 from strands_cli.plugins.publisher.index_settings import find_indexes
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.distributions import Scan
-    from strands_cli.plugins.install import Fetched, Installer
+    from strands_cli.catalog.distributions.entry_points import Scan
+    from strands_cli.plugins.install.download import Fetched
+    from strands_cli.plugins.install.installer import Installer
 
 PUBLISHER_WRONG = Code(
     "publisher-wrong",

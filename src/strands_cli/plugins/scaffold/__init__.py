@@ -1,5 +1,1 @@
 """New plugins, workflows and agent files, from templates."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
-from strands_cli.workflow import agent_schema
+from strands_cli.workflow.format_schema import agent_schema
 
 SCHEMA = "agent.schema.json"
 _TEXT = """\

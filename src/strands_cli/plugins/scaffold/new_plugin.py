@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definitions import FILE_NAME
-from strands_cli.plugins.check import read_project, render, write_manifests
+from strands_cli.catalog.definitions.manifest import FILE_NAME
+from strands_cli.plugins.check.manifest_writer import render, write_manifests
+from strands_cli.plugins.check.project import read_project
 from strands_cli.plugins.scaffold.plugin_name import MEMBER, PluginName
 from strands_cli.plugins.scaffold.project_directory import CI_FILE, author_of, descriptions, filled, make_project
 

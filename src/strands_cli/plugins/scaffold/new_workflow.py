@@ -12,8 +12,8 @@ from pathlib import Path
 from strands_cli.errors import UsageError, suggest
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
 from strands_cli.provider_table import PROVIDERS
-from strands_cli.workflow import workflow_schema
-from strands_cli.workflow.patterns import PATTERNS
+from strands_cli.workflow.format_schema import workflow_schema
+from strands_cli.workflow.patterns.pattern_models import PATTERNS
 
 SCHEMA = "workflow.schema.json"
 _TOKEN = re.compile(r"\{\{(schema|purpose|name|runtime)\}\}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, get_args
 
-from strands_cli.policy.matching import fits_any, fits_every, lies_within, reaches, values_of
-from strands_cli.policy.naming import admitted, named, named_any, names_custom
+from strands_cli.policy.matching.argument_globs import fits_any, fits_every, values_of
+from strands_cli.policy.matching.file_places import lies_within, reaches
+from strands_cli.policy.naming.tool_names import admitted, named, named_any, names_custom
 from strands_cli.policy.rules.tool_request import Capability, Request
 from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
 from strands_cli.publishers import matches_publisher

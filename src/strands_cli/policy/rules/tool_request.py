@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, get_args
 
-from strands_cli.policy.matching import Workspace
+from strands_cli.policy.matching.file_places import Workspace
 from strands_cli.quick_dataclass import dataclass
 
 Capability = Literal["network", "filesystem", "subprocess", "env", "secrets"]

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from strands_cli.policy.matching import (
-    FilledEntry,
-    connects_only_to,
-    connects_to,
-    fill_entry,
-    is_doubtful,
-    lies_within,
-    matches_glob,
-    reaches,
-    readings,
-)
+from strands_cli.policy.matching.address_globs import connects_only_to, connects_to
+from strands_cli.policy.matching.argument_globs import is_doubtful, matches_glob, readings
+from strands_cli.policy.matching.file_places import lies_within, reaches
+from strands_cli.policy.matching.resource_entries import FilledEntry, fill_entry
 from strands_cli.policy.rules.tool_request import Request
 
 Access = Literal["reads", "writes", "connects"]

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.engine.effects import REUSED
-from strands_cli.engine.journal import Row, in_order_of_request, stored_question
-from strands_cli.engine.ports import StoredJournal
-from strands_cli.engine.stored_runs import EffectSummary, run_status
+from strands_cli.engine.effects.budget import REUSED
+from strands_cli.engine.journal.answers import stored_question
+from strands_cli.engine.journal.journal_rows import Row, in_order_of_request
+from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.stored_runs.described_run import run_status
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
 from strands_cli.phrases import first_of, with_fix

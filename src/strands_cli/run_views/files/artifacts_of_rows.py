@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from strands_cli.batch_ids import batch_of
-from strands_cli.engine.stored_runs import journals_of
+from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import ArtifactError, RunRecordError
 from strands_cli.run_views.files.fetched_artifacts import RunArtifacts, artifacts_of
 from strands_cli.run_views.open_questions import command
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports.store_port import RunStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,18 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch_ids import is_batch
-from strands_cli.engine.artifacts import keeps_texts, row_of_artifacts, texts_of, written_of
-from strands_cli.engine.stored_runs import run_of
-from strands_cli.engine.work_place import worked_on
+from strands_cli.engine.artifacts.artifact_rows import keeps_texts, row_of_artifacts, texts_of, written_of
+from strands_cli.engine.stored_runs.described_run import run_of
+from strands_cli.engine.work_place.last_place import worked_on
 from strands_cli.errors import ArtifactError, RunRecordError, UsageError, suggest
-from strands_cli.outputs import ArtifactWriter
+from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.phrases import joined
 from strands_cli.run_views.open_questions import answer_commands, command
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Row
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.engine.work_place import WorkedOn
+    from strands_cli.engine.journal.journal_rows import Row
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.work_place.last_place import WorkedOn
     from strands_cli.store_place import StorePlace
 
 

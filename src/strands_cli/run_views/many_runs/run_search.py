@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.engine.ports import RunStore, StoredJournal
-from strands_cli.engine.stored_runs import EffectSummary, StoredRun, journals_of, stored_redactor
+from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.many_journals import journals_of
+from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.errors import RunRecordError
 from strands_cli.phrases import counted
 from strands_cli.run_views.row_facts import who_of

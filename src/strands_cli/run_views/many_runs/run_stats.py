@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from strands_cli.engine.effects import REUSED
-from strands_cli.engine.journal import Row
-from strands_cli.engine.ports import RunStore, StoredJournal
-from strands_cli.engine.stored_runs import EffectSummary, StoredRun, journals_of
+from strands_cli.engine.effects.budget import REUSED
+from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
 from strands_cli.run_views.many_runs.run_search import damaged_rows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.stored_runs import stored_redactor
+from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
 from strands_cli.run_views.pictures.budget_bars import BudgetBar, budget_bars_of
 from strands_cli.run_views.pictures.costs import Costs, costs_of
 from strands_cli.run_views.pictures.pattern_graph import PatternGraph, pattern_graph_of
@@ -15,9 +15,9 @@ from strands_cli.run_views.pictures.timeline import Timeline, timeline_of
 from strands_cli.run_views.run_tree import Branch, tree_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.engine.stored_runs import RunSummary
-    from strands_cli.secrets import Redactor
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.secrets.redactor import Redactor
 
 
 @dataclass(frozen=True, slots=True)

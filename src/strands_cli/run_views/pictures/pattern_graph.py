@@ -12,9 +12,10 @@ from strands_cli.run_views.row_facts import BranchStatus
 from strands_cli.run_views.run_tree import Branch, tree_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs import RunSummary
-    from strands_cli.workflow import PlacedStep, WorkflowSpec
-    from strands_cli.workflow.patterns import Pattern
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.workflow.model import WorkflowSpec
+    from strands_cli.workflow.patterns.pattern_models import Pattern
+    from strands_cli.workflow.placed_steps import PlacedStep
 
 NodeState = Literal["not-begun", "running", "waiting", "done", "failed", "stopped", "reused", "skipped"]
 
@@ -134,7 +135,7 @@ def _nodes(pattern: Pattern, placed: Sequence[PlacedStep], tops: dict[str, list[
 
 
 def _kind_of(placed: PlacedStep) -> tuple[StepKind, str]:
-    from strands_cli.workflow.steps import AgentStep, CallStep
+    from strands_cli.workflow.steps.step_models import AgentStep, CallStep
 
     if isinstance(placed.step, AgentStep):
         return "agent", placed.step.agent

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.workflow import WorkflowSpec
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.workflow.model import WorkflowSpec
 
 
 def stored_spec_of(journal: StoredJournal) -> WorkflowSpec | None:
     """Return the workflow of a run; None where it has none, or has one that this version does not read."""
-    from strands_cli.engine.run_start import snapshot_of
-    from strands_cli.workflow import load_spec
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.engine.run_start.run_facts import snapshot_of
+    from strands_cli.workflow.loader import load_spec
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     file, text = journal.get("file"), journal.get("text")
     if not isinstance(file, str) or not isinstance(text, str):

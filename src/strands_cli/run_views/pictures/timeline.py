@@ -12,7 +12,7 @@ from strands_cli.run_views.pictures.timeline_bars import Bar, bars_below, joined
 from strands_cli.run_views.run_tree import Branch, tree_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs import RunSummary
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
 
 # With more steps than this each agent has a lane instead, and of those no more are drawn.
 MOST_LANES = 24

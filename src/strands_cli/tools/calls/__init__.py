@@ -1,5 +1,1 @@
 """A tool call: permission check, order, execution, result."""
-
-from strands_cli.lazy_face import lazy_face
-
-__getattr__ = lazy_face(__name__, __file__)

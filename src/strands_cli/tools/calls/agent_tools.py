@@ -13,18 +13,19 @@ from strands.tools.structured_output.structured_output_tool import StructuredOut
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
-from strands_cli.catalog import ToolRecord
-from strands_cli.engine.effects import StepScope
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import RunWarning
-from strands_cli.planning.planned_tools import LateTool
-from strands_cli.policy.rules import LATE
+from strands_cli.planning.planned_tools.planned_tool import LateTool
+from strands_cli.policy.rules.rule import LATE
 from strands_cli.tools.calls.agent_changes import BY_HOOKS, AgentChanges, LateSpecs
 from strands_cli.tools.calls.agent_of_call import InnerCaller, agent_itself, call_of
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call
 from strands_cli.tools.calls.ordering import Order
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.forms import LoadedTool, NotAToolError, RawTool, loaded_tool, read_agent_tool
+from strands_cli.tools.forms.manifest_check import LoadedTool, loaded_tool
+from strands_cli.tools.forms.tool_forms import NotAToolError, RawTool, read_agent_tool
 from strands_cli.tools.schema_for_provider import offered_spec
 from strands_cli.tools.tool_results import plain_json
 

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.engine.effects.effect import Effect
+from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import Raised
 from strands_cli.events import ToolProgress
-from strands_cli.hooks import ToolCall
-from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.hooks.hook_values import ToolCall
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_of_call import for_call
 from strands_cli.tools.calls.calling_contract import Contract, names_of_call, timeout_of
 from strands_cli.tools.calls.inner_calls import OpenCall
 from strands_cli.tools.calls.interrupts import Asking
 from strands_cli.tools.calls.redirects import ConnectionRefusal
-from strands_cli.tools.forms import LoadedTool, output_problem
+from strands_cli.tools.forms.manifest_check import LoadedTool
+from strands_cli.tools.forms.output_schema import output_problem
 from strands_cli.tools.invocation import Answers, AsksPersonError
 from strands_cli.tools.plugin_hooks import through_wrappers
 from strands_cli.tools.timeouts import bounded

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.policy.matching import Workspace
-from strands_cli.policy.rules import Request
+from strands_cli.policy.matching.file_places import Workspace
+from strands_cli.policy.rules.tool_request import Request
 
 # A larger file is not compared; the content of the call is shown whole.
 MAX_BYTES = 256 * 1024

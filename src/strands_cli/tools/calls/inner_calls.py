@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from strands_cli.canonical_json import digest_of
 from strands_cli.daemon_threads import waiting
-from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.engine.effects.effect import Effect
+from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError
-from strands_cli.policy.claims import Touched, touched
+from strands_cli.policy.claims.resources import Touched, touched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strands_cli.policy.rules import Request
+    from strands_cli.policy.rules.tool_request import Request
 
 Value = TypeVar("Value")
 

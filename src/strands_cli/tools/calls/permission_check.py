@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine import ERROR_CODE, failure_of
-from strands_cli.engine.effects import Effect, StepScope
+from strands_cli.engine.denials import ERROR_CODE
+from strands_cli.engine.effects.effect import Effect
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.engine.step_results import failure_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallFinished
-from strands_cli.hooks import Hooks
+from strands_cli.hooks.manager import Hooks
 from strands_cli.phrases import shortened
-from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools import InstalledTool, LateTool, PythonTool, request_of
-from strands_cli.policy import Decision, is_managed
-from strands_cli.policy.claims import doubled
-from strands_cli.policy.rules import Request, Rule
-from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tools.planned_tool import InstalledTool, LateTool, PythonTool
+from strands_cli.planning.planned_tools.policy_requests import request_of
+from strands_cli.policy.claims.earlier_words import doubled
+from strands_cli.policy.decision import Decision, is_managed
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rules.tool_request import Request
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.tools.calls.agent_changes import AGENT
 from strands_cli.tools.calls.approval import approved, question_about
 from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now
@@ -29,10 +33,10 @@ from strands_cli.tools.calls.redirects import connection_refusal
 from strands_cli.tools.calls.tool_objects import ToolObjects
 from strands_cli.tools.calls.tool_spans import ToolSpan, tool_span
 from strands_cli.tools.calls.trust import counted_claims
-from strands_cli.tools.forms import LoadedTool
-from strands_cli.tools.messages import decode, encode
+from strands_cli.tools.forms.manifest_check import LoadedTool
+from strands_cli.tools.messages.message_json import decode, encode
 from strands_cli.tools.plugin_hooks import CallHooks
-from strands_cli.tools.schema import SchemaFaultError, first_problem
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
 from strands_cli.tools.tool_results import Result, capped, error_result, plain_json, redacted, with_fix_of
 
 if TYPE_CHECKING:

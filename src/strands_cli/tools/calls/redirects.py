@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from strands_cli.policy import decide, speaking_rules
-from strands_cli.policy.rules import Request, Rule, kinds_of_argument
+from strands_cli.policy.decision import decide, speaking_rules
+from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.rules.touched_resources import kinds_of_argument
 
 # Takes an address and returns why the call must not go on there; None if it may.
 ConnectionRefusal = Callable[[str], str | None]

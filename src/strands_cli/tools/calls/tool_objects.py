@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from strands.types.tools import AgentTool
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.effects import WITHOUT
+from strands_cli.engine.effects.effect import WITHOUT
 
 if TYPE_CHECKING:
     from strands_cli.tools.calls.execution import Attempt
-    from strands_cli.tools.forms import LoadedTool, RawTool
+    from strands_cli.tools.forms.manifest_check import LoadedTool
+    from strands_cli.tools.forms.tool_forms import RawTool
 
 # In the detail of a row: the object in which the call may have left something.
 OBJECT = "object"

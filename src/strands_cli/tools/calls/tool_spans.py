@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.effects import Effect
+from strands_cli.engine.effects.effect import Effect
 from strands_cli.phrases import shortened
-from strands_cli.planning.plan import PlannedTool
-from strands_cli.policy import Decision
-from strands_cli.secrets import Redactor
+from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.policy.decision import Decision
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.tools.tool_results import Result, error_of, size_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
         current.set_attributes(origin)
         yield ToolSpan(current, is_ours=False)
         return
-    from strands_cli.telemetry import provider_here
+    from strands_cli.telemetry.run_spans import provider_here
 
     span = _tracer_of(provider_here() or trace.get_tracer_provider()).start_span(f"tool:{planned.name}")
     if not span.is_recording():

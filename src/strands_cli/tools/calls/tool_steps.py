@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 from strands import Agent
 from strands.models import Model
 
-from strands_cli.engine.effects import StepScope
-from strands_cli.planning.plan import PlannedTool
+from strands_cli.engine.effects.step_scope import StepScope
+from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.tools.calls.agent_tools import AgentTools
 from strands_cli.tools.calls.permission_check import PermissionCheck
-from strands_cli.tools.forms import LoadedTool
-from strands_cli.tools.loading import Toolbox
+from strands_cli.tools.forms.manifest_check import LoadedTool
+from strands_cli.tools.loading.tool_loading import Toolbox
 
 NO_MODEL = "a `tool:` step has no model: call the tool in a step with an agent, or give it a model of its own"
 

@@ -8,22 +8,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.engine import StepResult, failure_of, render, run_agent, run_workflow
-from strands_cli.engine.ports import AgentRunner, ToolCaller
+from strands_cli.engine.nested_runs import render, run_agent, run_workflow
+from strands_cli.engine.ports.engine_ports import AgentRunner, ToolCaller
+from strands_cli.engine.step_results import StepResult, failure_of
 from strands_cli.errors import InvalidAnswer, RunFailed, has_errors, suggest
 from strands_cli.phrases import first_of
-from strands_cli.planning import resolve_inputs
-from strands_cli.planning.plan import AgentAsTool, Composite, InnerCall, Skills, WorkflowAsTool, WorkflowTool
-from strands_cli.tools.forms import LoadedTool
+from strands_cli.planning.plan.plan_values import (
+    AgentAsTool,
+    Composite,
+    InnerCall,
+    Skills,
+    WorkflowAsTool,
+    WorkflowTool,
+)
+from strands_cli.planning.run_inputs import resolve_inputs
+from strands_cli.tools.forms.manifest_check import LoadedTool
 from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
-from strands_cli.workflow.files import ENTRY, SkillFolder
-from strands_cli.workflow.yaml import without_front_matter
+from strands_cli.workflow.files.project_files import ENTRY
+from strands_cli.workflow.files.skill_folders import SkillFolder
+from strands_cli.workflow.yaml.front_matter import without_front_matter
 
 if TYPE_CHECKING:
-    from strands_cli.engine.effects import StepScope
-    from strands_cli.planning.plan import PlannedAgent
+    from strands_cli.engine.effects.step_scope import StepScope
+    from strands_cli.planning.plan.plan_values import PlannedAgent
     from strands_cli.tools.calls.execution import Attempt
-    from strands_cli.tools.loading import Toolbox
+    from strands_cli.tools.loading.tool_loading import Toolbox
 
 _SHOWN = 100
 

@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.canonical_json import json_object
-from strands_cli.catalog.definitions import MEMBER_NAME
-from strands_cli.catalog.source import normal_spec
+from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME
+from strands_cli.catalog.source.spec_words import normal_spec
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
-from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools import InstalledTool, PythonTool, configured_claims
+from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tools.planned_tool import InstalledTool, PythonTool
+from strands_cli.planning.planned_tools.tool_config import configured_claims
 from strands_cli.tools.forms.tool_forms import RawTool, Specified
-from strands_cli.tools.schema import SchemaFaultError, require_schema
+from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import ToolRecord
-    from strands_cli.hooks import Wrapper
+    from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.hooks.hook_values import Wrapper
 
 # The SDK's rule, which it applies only when the model calls (strands.tools.tools.validate_tool_use_name).
 _MISMATCH_FIX = "do not use it until its author has corrected it (for authors: strands plugin manifest --write)"

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from strands_cli.secrets import HIDE_NOTHING, Redactor
-from strands_cli.tools.schema import SchemaFaultError, first_problem
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
 
 _NONE = object()
 

@@ -11,10 +11,10 @@ from typing import Any
 from strands.tools import ToolProvider
 from strands.types.tools import AgentTool
 
-from strands_cli.catalog import ToolRecord
+from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import UsageError
-from strands_cli.policy.claims import NO_CLAIMS, Claims, tightened
-from strands_cli.tools.forms import Closer, NotAToolError, RawTool, close_all, read_tools
+from strands_cli.policy.claims.tool_claims import NO_CLAIMS, Claims, tightened
+from strands_cli.tools.forms.tool_forms import Closer, NotAToolError, RawTool, close_all, read_tools
 
 # Named in questions and in the journal where an installed tool has its distribution.
 OWNER = "this program"

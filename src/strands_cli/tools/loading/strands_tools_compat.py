@@ -14,7 +14,7 @@ from typing import Any
 from strands.interrupt import Interrupt
 
 from strands_cli.toolref import LEGACY_PACKAGE
-from strands_cli.tools.forms import RawTool
+from strands_cli.tools.forms.tool_forms import RawTool
 from strands_cli.tools.invocation import NO_ANSWERS, Answers, AsksPersonError, Progress
 
 PROMPTS = f"{LEGACY_PACKAGE}.utils.user_input"

@@ -16,29 +16,21 @@ from typing import TYPE_CHECKING
 from strands.types.tools import AgentTool
 
 from strands_cli.canonical_json import canonical_json
-from strands_cli.catalog.distributions import normalise
+from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
-from strands_cli.hooks import Hooks
-from strands_cli.planning.plan import PlannedTool, WorkflowTool
-from strands_cli.planning.planned_tools import McpTool, ObjectTool, PythonTool
-from strands_cli.secrets import Redactor
-from strands_cli.tools.forms import (
-    Closer,
-    LoadedTool,
-    NotAToolError,
-    RawTool,
-    check_against_manifest,
-    close_all,
-    read_reference,
-    workflow_tool,
-)
+from strands_cli.hooks.manager import Hooks
+from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
+from strands_cli.planning.planned_tools.planned_tool import McpTool, ObjectTool, PythonTool
+from strands_cli.secrets.redactor import Redactor
+from strands_cli.tools.forms.manifest_check import LoadedTool, check_against_manifest, workflow_tool
+from strands_cli.tools.forms.tool_forms import Closer, NotAToolError, RawTool, close_all, read_reference
 from strands_cli.tools.loading.import_guard import Tell, current_directory, preserved_process, reported_when_slow
 from strands_cli.tools.loading.python_objects import ObjectTools
 from strands_cli.tools.loading.strands_tools_compat import adapted, replaced_prompts
 from strands_cli.tools.plugin_hooks import load_with_hooks, wrapped
 
 if TYPE_CHECKING:
-    from strands_cli.tools.mcp import Serving
+    from strands_cli.tools.mcp.toolset import Serving
 
 PlannedToolKey = tuple[str, str, str]
 
@@ -150,7 +142,7 @@ async def load_tools(
 
 
 async def _serve(planned: list[McpTool], serving: Serving | None, toolbox: Toolbox, hooks: Hooks | None) -> None:
-    from strands_cli.tools.mcp import Serving, load_server_tools
+    from strands_cli.tools.mcp.toolset import Serving, load_server_tools
 
     found = await load_server_tools(planned, serving or Serving(Path.cwd()), toolbox.closers, hooks)
     toolbox.tools |= {key_of(tool): loaded for tool, loaded in found.tools}

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 from mcp.client.streamable_http import streamable_http_client
 
-from strands_cli.addresses import OpenNetwork
+from strands_cli.addresses.written_places import OpenNetwork
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 from strands_cli.tools.mcp.read_responses import ReadEvents, ReadJson, request_in
 from strands_cli.tools.mcp.wire_text import REPLACED, readable

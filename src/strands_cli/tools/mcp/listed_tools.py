@@ -7,7 +7,7 @@ from typing import Any
 
 from strands_cli.phrases import shortened
 from strands_cli.tools.drafts import named_types
-from strands_cli.tools.schema import SchemaFaultError, require_schema
+from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
 
 Tell = Callable[[str], None]
 

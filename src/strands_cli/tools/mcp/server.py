@@ -15,18 +15,18 @@ from strands.tools.mcp import MCPClient
 from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 from strands.types import PaginatedList
 
-from strands_cli.addresses import open_network
+from strands_cli.addresses.written_places import open_network
 from strands_cli.canonical_json import canonical_json
 from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
-from strands_cli.planning.planned_tools import filled_in
-from strands_cli.secrets import HIDE_NOTHING, Redactor
+from strands_cli.planning.planned_tools.tool_config import filled_in
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.tools.invocation import Progress
 from strands_cli.tools.mcp.answer_blocks import block_of
 from strands_cli.tools.mcp.connection import Link
 from strands_cli.tools.mcp.wire_text import without_halves
 from strands_cli.tools.tool_results import Result, error_result
-from strands_cli.workflow.steps import McpServer
+from strands_cli.workflow.steps.tool_entries import McpServer
 
 # The SDK's own time limit waits for ever for a server that does not answer; ours breaks the connection off.
 _NEVER_S = 24 * 60 * 60

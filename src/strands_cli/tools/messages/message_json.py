@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from strands_cli.joined_halves import whole
-from strands_cli.secrets import Redactor
+from strands_cli.secrets.redactor import Redactor
 
 
 def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from strands_cli.phrases import shortened
 from strands_cli.tools.drafts import VALUES, modern
 from strands_cli.tools.schema.patterns import patterns_in, translated
-from strands_cli.workflow.templates import is_cheap, search
+from strands_cli.workflow.templates.bounded_regex import is_cheap, search
 
 # A keyword applied to a value is one step; an ordinary call takes some dozens.
 MAX_STEPS = 50_000

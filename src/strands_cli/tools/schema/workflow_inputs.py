@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding, has_errors
-from strands_cli.planning import BAD_INPUT
+from strands_cli.planning.run_inputs import BAD_INPUT
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.workflow.loaded import Loaded
 
 
 def faults_of_inputs(planned: Plan, loaded: Loaded) -> list[Finding]:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from strands_cli.canonical_json import digest_of, json_object
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
-from strands_cli.outputs import ARTIFACT_EXISTS
-from strands_cli.planning import MISSING_INPUT, RunRequest
-from strands_cli.planning.data_flow import Trust
-from strands_cli.planning.folders import is_workflow
-from strands_cli.planning.sentences import authority_sections, python_lines
-from strands_cli.ui.frame import Ui, has_address
-from strands_cli.workflow.yaml import SUFFIXES, read_document
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+from strands_cli.planning.data_flow.workflow_trust import Trust
+from strands_cli.planning.folders.workflow_folder import is_workflow
+from strands_cli.planning.run_inputs import MISSING_INPUT
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.sentences.authority_sentences import authority_sections, python_lines
+from strands_cli.ui.frame.ui_frame import has_address
+from strands_cli.ui.frame.ui_state import Ui
+from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
 
 # The most files of a folder that are looked at.
 FILES = 300

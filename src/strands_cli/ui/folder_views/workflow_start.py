@@ -11,8 +11,10 @@ from urllib.parse import quote
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow
 from strands_cli.ui.folder_views.workflow_pages import inputs_of, refusal
-from strands_cli.ui.frame import Ui, failure, go_to, page_response, store_words
-from strands_cli.ui.security import form_of
+from strands_cli.ui.frame.ui_frame import page_response
+from strands_cli.ui.frame.ui_outcomes import failure, go_to
+from strands_cli.ui.frame.ui_state import Ui, store_words
+from strands_cli.ui.security.request_guard import form_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -11,7 +11,7 @@ from strands_cli.ui.frame.ui_frame import page_response
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.ui.children import Child
+    from strands_cli.ui.children.child_commands import Child
 
 
 def failure(run: str, child: Child) -> Response:

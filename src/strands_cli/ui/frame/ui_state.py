@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.ports import RunStore
-from strands_cli.engine.stored_runs import store_at
+from strands_cli.engine.ports.store_port import RunStore
+from strands_cli.engine.stored_runs.opened_store import store_at
 from strands_cli.store_place import StorePlace
-from strands_cli.ui.children import Children
+from strands_cli.ui.children.child_commands import Children
 from strands_cli.ui.frame.known_pages import KnownPages
-from strands_cli.ui.live import ChangeHub
+from strands_cli.ui.live.change_hub import ChangeHub
 
 if TYPE_CHECKING:
     from starlette.responses import Response

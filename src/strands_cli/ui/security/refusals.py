@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from strands_cli.ui.frame import page_response
+from strands_cli.ui.frame.ui_frame import page_response
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.batch_ids import BATCH
-from strands_cli.engine.stored_runs import journals_of
+from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.pages import run_page_of
 from strands_cli.pages.html_text import escape, isolated, moment
+from strands_cli.pages.run_page import run_page_of
 from strands_cli.phrases import counted
-from strands_cli.ui.frame import Ui, has_address, page_response
+from strands_cli.ui.frame.ui_frame import has_address, page_response
+from strands_cli.ui.frame.ui_state import Ui
 from strands_cli.ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.engine.ports import StoredJournal, StoredRun
+    from strands_cli.engine.ports.store_port import StoredJournal, StoredRun
 
 # The most runs whose questions one page shows.
 SHOWN = 50

@@ -10,19 +10,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from strands_cli.engine.ports import StoredJournal
-from strands_cli.engine.stored_runs import stored_redactor, summary_of
-from strands_cli.pages import effect_html, markdown_html, redacted_effect, run_body, run_page_of
+from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.stored_runs.run_summary import summary_of
+from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.pages.effect_parts import effect_html
 from strands_cli.pages.html_text import escape
-from strands_cli.run_views.effects import effect_of
-from strands_cli.ui.frame import Ui, form, page_response
+from strands_cli.pages.run_page import redacted_effect, run_page_of
+from strands_cli.pages.run_parts import run_body
+from strands_cli.pages.safe_markdown import markdown_html
+from strands_cli.run_views.effects.whole_effect import effect_of
+from strands_cli.ui.frame.ui_forms import form
+from strands_cli.ui.frame.ui_frame import page_response
+from strands_cli.ui.frame.ui_state import Ui
 from strands_cli.ui.views.latest_effects import short_tree
 from strands_cli.ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.pages import RunPage
+    from strands_cli.pages.run_page import RunPage
 
 # The most effects that the page lists; the first load stays under 100 kB.
 EFFECTS = 24

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.pages.html_text import anchor_of, escape, isolated, preformatted
-from strands_cli.ui.frame import choice, form, section
+from strands_cli.ui.frame.ui_forms import choice, form, section
 
 if TYPE_CHECKING:
-    from strands_cli.pages import RunPage
+    from strands_cli.pages.run_page import RunPage
 
 
 def question_forms(page: RunPage, request: Any) -> str:

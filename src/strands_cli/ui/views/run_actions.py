@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.batch_ids import BATCH
-from strands_cli.engine.decisions import chosen_question
+from strands_cli.engine.decisions.questions import chosen_question
 from strands_cli.errors import ExitCode, UsageError
-from strands_cli.run_views import questions_of, with_run
-from strands_cli.ui.frame import Ui, failure, go_to, store_words
-from strands_cli.ui.security import form_of
+from strands_cli.run_views.open_questions import questions_of, with_run
+from strands_cli.ui.frame.ui_outcomes import failure, go_to
+from strands_cli.ui.frame.ui_state import Ui, store_words
+from strands_cli.ui.security.request_guard import form_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.ui.children import Child
+    from strands_cli.ui.children.child_commands import Child
 
 # How long a page waits for a command line that does not run a workflow, in seconds.
 PATIENCE_S = 60.0

@@ -11,12 +11,14 @@ from strands_cli.batch_ids import without_rows
 from strands_cli.events import RunStatus
 from strands_cli.pages.html_text import badge, escape, moment
 from strands_cli.phrases import counted, duration
-from strands_cli.ui.frame import Ui, has_address, option, page_response
+from strands_cli.ui.frame.ui_forms import option
+from strands_cli.ui.frame.ui_frame import has_address, page_response
+from strands_cli.ui.frame.ui_state import Ui
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.engine.stored_runs import StoredRun
+    from strands_cli.engine.ports.store_port import StoredRun
 
 PER_PAGE = 50
 

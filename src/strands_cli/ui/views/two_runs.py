@@ -6,13 +6,15 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import UsageError
-from strands_cli.pages import comparison_body, run_page_of
-from strands_cli.ui.frame import Ui, page_response
+from strands_cli.pages.comparison import comparison_body
+from strands_cli.pages.run_page import run_page_of
+from strands_cli.ui.frame.ui_frame import page_response
+from strands_cli.ui.frame.ui_state import Ui
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.pages import RunPage
+    from strands_cli.pages.run_page import RunPage
 
 
 def show_comparison(ui: Ui, request: Any) -> Response:

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.canonical_json import digest_of
-from strands_cli.engine.run_start import stored_request
+from strands_cli.engine.run_start.run_facts import stored_request
 from strands_cli.errors import RunRecordError
-from strands_cli.lock.format import lock_file
-from strands_cli.planning.data_flow import Trust
-from strands_cli.workflow import load_spec
-from strands_cli.workflow.yaml import FileSnapshot, read_document
+from strands_cli.lock.format.lock_model import lock_file
+from strands_cli.planning.data_flow.workflow_trust import Trust
+from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.workflow.yaml.file_source import FileSnapshot
 
 if TYPE_CHECKING:
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.workflow import Loaded
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.loaded import Loaded
 
 
 class Facts(Protocol):

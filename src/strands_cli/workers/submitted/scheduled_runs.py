@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import RunRecordError
-from strands_cli.queues import Ticket
+from strands_cli.queues.queue_port import Ticket
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
     from strands_cli.events import RunStatus
 
 SCHEDULED: RunStatus = "scheduled"

@@ -10,25 +10,28 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.engine.journal import FORMAT
-from strands_cli.engine.ports import SystemClock
-from strands_cli.engine.run_start import create_journal, new_run_id
+from strands_cli.engine.journal.empty_journal import FORMAT
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.run_start.new_journal import create_journal
+from strands_cli.engine.run_start.run_facts import new_run_id
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
-from strands_cli.outputs import ARTIFACT_EXISTS
-from strands_cli.planning import MISSING_MOUNT, UNKNOWN_PRICE, require_runnable
-from strands_cli.planning.data_flow import MISSING_SECRET, NO_EXPORTER
+from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
+from strands_cli.planning.checks.run_checks import MISSING_MOUNT, UNKNOWN_PRICE
+from strands_cli.planning.data_flow.secret_values import MISSING_SECRET
+from strands_cli.planning.data_flow.telemetry_destination import NO_EXPORTER
+from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA
-from strands_cli.queues import Schedule, Ticket
+from strands_cli.queues.queue_port import Schedule, Ticket
 from strands_cli.workers.submitted.id_of_run import require_id
 from strands_cli.workers.submitted.relocation import facts_to_move, moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.events import RunStatus
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.queues import RunQueue
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.queues.queue_port import RunQueue
 
 # What the machine that submits may lack: the one that works must have it. Secrets do not travel.
 OF_THE_WORKER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSING_MOUNT, NO_EXPORTER, UNKNOWN_PRICE})

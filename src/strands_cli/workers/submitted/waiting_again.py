@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli import app
-from strands_cli.engine.run_start import raised_budgets
+from strands_cli.engine.run_start.run_facts import raised_budgets
 from strands_cli.errors import NotEquipped
-from strands_cli.queues import Ticket, queue_at
+from strands_cli.queues.engine_choice import queue_at
+from strands_cli.queues.queue_port import Ticket
 from strands_cli.workers.submitted.relocation import moved_request, moved_workflow
 from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoredJournal
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 
 
 def is_submitted(journal: StoredJournal) -> bool:

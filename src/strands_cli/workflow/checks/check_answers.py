@@ -12,7 +12,9 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_scope import BESIDE, Output, Text, answer_in, spoken_path
-from strands_cli.workflow.templates import Path, Read, Templates
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import Path
+from strands_cli.workflow.templates.template_facts import Read
 
 # Keywords with which the properties of a schema are not all that an answer may have.
 _MORE = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"})

@@ -12,7 +12,7 @@ from strands_cli.workflow.meaning import format_number
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_scope import is_result, spoken_path
-from strands_cli.workflow.templates import Templates
+from strands_cli.workflow.templates.template import Templates
 
 UNKNOWN_STATUS = Code(
     "unknown-status",

@@ -13,9 +13,9 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.orchestrator_inputs import unread_inputs
 from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.steps import AgentStep, GateStep
-from strands_cli.workflow.templates import SlowPattern, fullmatch
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.steps.step_models import AgentStep, GateStep
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
+from strands_cli.workflow.yaml.document import escape
 
 UNUSED_AGENT = Code("unused-agent", "An agent that no step uses.", "Use it or remove it.")
 UNREAD_INPUTS = Code(

@@ -11,7 +11,8 @@ from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.templates import SlowPattern, require_linear
+from strands_cli.workflow.templates.bounded_regex import SlowPattern
+from strands_cli.workflow.templates.regex_steps import require_linear
 
 GRPC_PORT = Code(
     "grpc-port",

@@ -11,7 +11,7 @@ from strands_cli.errors import Code, Finding
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.meaning import format_number, is_unknown
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.steps import AgentStep
+from strands_cli.workflow.steps.step_models import AgentStep
 
 EARLIER_FILE = Code(
     "earlier-file",

@@ -16,12 +16,14 @@ from strands_cli.workflow.earlier_prompts import is_sent_as_text
 from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.patterns import reserved_names
+from strands_cli.workflow.patterns.pattern_models import reserved_names
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import YIELDING, Scope, problem_of, spoken_path
-from strands_cli.workflow.templates import Path, TemplateError, Templates, explain_syntax, is_prompt_template
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.templates.syntax_help import explain_syntax
+from strands_cli.workflow.templates.template import Templates, is_prompt_template
+from strands_cli.workflow.templates.template_errors import Path, TemplateError
+from strands_cli.workflow.yaml.document import escape
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.

@@ -15,8 +15,10 @@ from strands_cli.workflow.agent_sections import Skill
 from strands_cli.workflow.files.project_files import ENTRY as ENTRY
 from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT
-from strands_cli.workflow.packaged import PACKAGE
-from strands_cli.workflow.yaml import FILE_NOT_READ, NO_SNAPSHOT, Document, FileSnapshot, described_in
+from strands_cli.workflow.packaged.packaged_source import PACKAGE
+from strands_cli.workflow.yaml.document import Document
+from strands_cli.workflow.yaml.file_source import FILE_NOT_READ, NO_SNAPSHOT, FileSnapshot
+from strands_cli.workflow.yaml.front_matter import described_in
 
 MISSING_SKILL = Code(
     "missing-skill",

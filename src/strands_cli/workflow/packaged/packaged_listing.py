@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.files import read_start
-from strands_cli.catalog.packaged import BAD_PACKAGED, SKILL, PackagedFile, PackagedKind, files_in, scan_packaged
+from strands_cli.catalog.files.module_files import read_start
+from strands_cli.catalog.packaged.packaged_files import SKILL, PackagedFile, files_in
+from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED, PackagedKind, scan_packaged
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError, Where
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.yaml import described_in, read_document
+from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.workflow.yaml.front_matter import described_in
 
 # The front matter begins the file.
 _MAX_SKILL = 128 * 1024

@@ -15,7 +15,7 @@ from strands_cli.phrases import joined
 from strands_cli.workflow.agent_sections import AgentSpec
 from strands_cli.workflow.base_model import Identifier
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.packaged import located
+from strands_cli.workflow.packaged.packaged_source import located
 from strands_cli.workflow.parts.agent_tests import (
     BAD_TEST,
     TESTS_FILE,
@@ -27,7 +27,8 @@ from strands_cli.workflow.parts.agent_tests import (
     too_many_tests,
 )
 from strands_cli.workflow.validation_errors import first_findings_of
-from strands_cli.workflow.yaml import SUFFIXES, Document, read_document
+from strands_cli.workflow.yaml.document import Document
+from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
 
 REF_NOT_ONE_AGENT = Code(
     "ref-not-one-agent", "A `$ref` to a file that does not define exactly one agent.", "Name a file with one agent."

@@ -12,7 +12,8 @@ from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope
-from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, agent_step
+from strands_cli.workflow.steps.approvals import APPROVALS
+from strands_cli.workflow.steps.step_models import AgentStep, GateStep, agent_step
 from strands_cli.workflow.template_scope import ANY, Answered, Items, Scope, Text, scope_of
 
 if TYPE_CHECKING:

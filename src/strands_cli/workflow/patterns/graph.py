@@ -15,9 +15,9 @@ from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.patterns.graph_branches import Branches
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, result_of, text_of
-from strands_cli.workflow.steps import AgentStep, GateStep, Step
+from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, Scope, Text, scope_of
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.yaml.document import escape
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator

@@ -11,7 +11,8 @@ from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, optional_step, text_of
-from strands_cli.workflow.steps import AgentStep, GateStep, Step, ToolEntry, agent_step
+from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step, agent_step
+from strands_cli.workflow.steps.tool_entries import ToolEntry
 from strands_cli.workflow.template_scope import ANY, Items, Scope, Text, answered_by, scope_of
 
 if TYPE_CHECKING:

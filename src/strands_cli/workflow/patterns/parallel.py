@@ -19,7 +19,7 @@ from strands_cli.workflow.placed_steps import (
     steps_in_order,
     text_of,
 )
-from strands_cli.workflow.steps import AgentStep, Step
+from strands_cli.workflow.steps.step_models import AgentStep, Step
 from strands_cli.workflow.template_scope import STEP, Items, Scope, Text, scope_of
 
 if TYPE_CHECKING:

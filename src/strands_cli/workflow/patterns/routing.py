@@ -12,9 +12,10 @@ from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import unknown
 from strands_cli.workflow.pattern_model import PatternModel, StepEdge, in_order
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, steps_in_order
-from strands_cli.workflow.steps import APPROVALS, AgentStep, GateStep, Step, meant_word
+from strands_cli.workflow.steps.approvals import APPROVALS, meant_word
+from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import STEP, Items, Scope, Text
-from strands_cli.workflow.yaml import escape
+from strands_cli.workflow.yaml.document import escape
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

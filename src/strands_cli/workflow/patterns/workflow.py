@@ -14,9 +14,9 @@ from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.findings import UNKNOWN_NAME, duplicates, no_effect, unknown
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, result_of, text_of
-from strands_cli.workflow.steps import AgentStep, CallStep, GateStep, step_form
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep, step_form
 from strands_cli.workflow.template_scope import Scope, Text
-from strands_cli.workflow.templates import Templates
+from strands_cli.workflow.templates.template import Templates
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.templates import is_prompt_template
+from strands_cli.workflow.templates.template import is_prompt_template
 
 
 class AgentStep(FormatModel):

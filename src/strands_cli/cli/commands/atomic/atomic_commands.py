@@ -16,20 +16,16 @@ from strands_cli.cli.commands.atomic.atomic_test import run_tests
 from strands_cli.cli.commands.command_options import JSON, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.file_check import Format, check_agent_file, report_checked
 from strands_cli.cli.commands.help_group import group
-from strands_cli.cli.commands.running import (
-    execute,
-    json_on_failure,
-    print_outcome,
-    result_document,
-)
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.commands.running.run_execution import execute, json_on_failure, print_outcome, result_document
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError
-from strands_cli.workflow.yaml import SUFFIXES
+from strands_cli.workflow.yaml.document_reader import SUFFIXES
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.parts import Atomic
+    from strands_cli.workflow.parts.agent_file import Atomic
 
 FILE = Annotated[
     Path,
@@ -65,8 +61,8 @@ def list_agents(
 
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
-    from strands_cli.workflow.parts import is_agent_file, is_single_step, read_atomic
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.parts.agent_file import is_agent_file, is_single_step, read_atomic
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     found: list[Atomic] = []
     findings: list[Finding] = []
@@ -112,7 +108,7 @@ def describe(file: FILE, as_json: JSON = False) -> None:
 
     Example: strands atomic describe agents/summary.yaml
     """
-    from strands_cli.agent_files import load_valid
+    from strands_cli.agent_files.agent_checks import load_valid
 
     atomic = _read(file)
     spec, agent = load_valid(atomic)
@@ -169,7 +165,7 @@ def validate(
 
 
 def _read(file: Path, *, with_tests: bool = True) -> Atomic:
-    from strands_cli.workflow.parts import open_atomic
+    from strands_cli.workflow.parts.agent_file import open_atomic
 
     return open_atomic(file, with_tests=with_tests)
 
@@ -194,7 +190,7 @@ def run(
     Example: strands atomic run agents/summary.yaml --input @report.txt
     """
     from strands_cli import app
-    from strands_cli.agent_files import plan_atomic
+    from strands_cli.agent_files.agent_runs import plan_atomic
 
     known: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
@@ -257,7 +253,7 @@ def new(
     """
     import shlex
 
-    from strands_cli.plugins.scaffold import make_agent
+    from strands_cli.plugins.scaffold.new_agent import make_agent
 
     if path.suffix not in ("", ".yaml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")

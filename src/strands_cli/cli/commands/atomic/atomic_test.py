@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
-from strands_cli.cli.commands.running import json_on_failure, require_trust
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.commands.running.run_execution import json_on_failure
+from strands_cli.cli.commands.running.trust_command import require_trust
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Answer, Question
-    from strands_cli.outputs import Outcome
-    from strands_cli.planning import RunRequest
-    from strands_cli.workflow.parts import Atomic
+    from strands_cli.engine.journal.journal_rows import Answer, Question
+    from strands_cli.outputs.junit import Outcome
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.parts.agent_file import Atomic
 
 
 class Refusing:
@@ -27,7 +29,7 @@ class Refusing:
 
     async def ask(self, question: Question) -> Answer:
         """Return the refusal of a call; other questions have no answer."""
-        from strands_cli.engine.journal import Answer, unanswered
+        from strands_cli.engine.journal.journal_rows import Answer, unanswered
 
         refusal = Answer("answered", "no", by="the test")
         return refusal if question.kind == "approval" else unanswered(question)
@@ -49,7 +51,7 @@ def run_tests(
 
     Example: strands atomic test agents/*.yaml --junit agents.xml
     """
-    from strands_cli.workflow.parts import is_tests_file
+    from strands_cli.workflow.parts.agent_tests import is_tests_file
 
     with json_on_failure({"tests": []} if as_json else None):
         request = chosen.request()
@@ -86,8 +88,8 @@ def _require_tests(atomics: Sequence[Atomic]) -> None:
 
 
 def _read_valid(path: Path) -> Atomic:
-    from strands_cli.agent_files import check_atomic
-    from strands_cli.workflow.parts import open_atomic
+    from strands_cli.agent_files.agent_checks import check_atomic
+    from strands_cli.workflow.parts.agent_file import open_atomic
 
     atomic = open_atomic(path)
     findings = check_atomic(atomic)
@@ -102,10 +104,10 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     import dataclasses
 
     from strands_cli import app
-    from strands_cli.agent_files import run_test
+    from strands_cli.agent_files.agent_runs import run_test
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.cli.process import run_to_end
-    from strands_cli.planning.folders import agent_workflow_of
+    from strands_cli.planning.folders.agent_workflow import agent_workflow_of
 
     for atomic in (one for one in atomics if one.tests):
         require_trust(app.plan(agent_workflow_of(atomic).load(), request))
@@ -137,8 +139,8 @@ def _report(outcome: Outcome) -> None:
 def _write_junit(path: Path, outcomes: Sequence[Outcome], at: float) -> None:
     import platform
 
-    from strands_cli.outputs import junit_text
-    from strands_cli.secrets import redact_output
+    from strands_cli.outputs.junit import junit_text
+    from strands_cli.secrets.process_streams import redact_output
 
     text = redact_output(junit_text(outcomes, at=at, host=platform.node() or "localhost"))
     try:

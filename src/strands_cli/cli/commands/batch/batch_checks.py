@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
 
 
 def for_workers(planned: Plan, request: RunRequest) -> Plan:
@@ -18,8 +18,8 @@ def for_workers(planned: Plan, request: RunRequest) -> Plan:
     Raises:
         StrandsCliError: It cannot run anywhere, or its store has no queues.
     """
-    from strands_cli.queues import queue_at
-    from strands_cli.workers.submitted import submittable
+    from strands_cli.queues.engine_choice import queue_at
+    from strands_cli.workers.submitted.submission import submittable
 
     queue_at(planned.store).close()
     return submittable(planned, request)
@@ -31,6 +31,6 @@ def require_runnable_choices(planned: Plan, findings: Sequence[Finding]) -> None
     Raises:
         StrandsCliError: There are errors among the findings.
     """
-    from strands_cli.planning import require_runnable
+    from strands_cli.planning.plan_builder import require_runnable
 
     require_runnable(dataclasses.replace(planned, findings=tuple(findings)))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.commands.batch.batch_progress import BatchProgress, row_line
 from strands_cli.cli.commands.batch.batch_report import larger_limits, next_lines, summary_lines, tally_document
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
-from strands_cli.cli.output import OutputClosed, json_text, print_json, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import OutputClosed, json_text, print_json
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import (
     ExitCode,
@@ -25,17 +26,20 @@ from strands_cli.errors import (
     UsageError,
 )
 from strands_cli.phrases import counted
-from strands_cli.run_views import command
+from strands_cli.run_views.open_questions import command
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchChoices, BatchJournal, BatchRow
-    from strands_cli.batch.reading import CheckedRows
-    from strands_cli.batch.work import BatchSession, BatchTally, OpenEngine
+    from strands_cli.batch.journal.batch_choices import BatchChoices
+    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow
+    from strands_cli.batch.reading.checked_rows import CheckedRows
+    from strands_cli.batch.work.batch_session import BatchSession
+    from strands_cli.batch.work.batch_tally import BatchTally
+    from strands_cli.batch.work.row_engine import OpenEngine
     from strands_cli.cli.commands.batch.batch_options import BatchFlags
-    from strands_cli.cli.terminal import View
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
+    from strands_cli.cli.terminal.run_view import View
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
 
 # Open files of the process itself, and of one run: its journal, its lock, and connections to a model and a tool.
@@ -84,9 +88,10 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     Raises:
         StrandsCliError: The batch has stopped before all of its rows had ended.
     """
-    from strands_cli.batch.work import BatchTally
+    from strands_cli.batch.work.batch_tally import BatchTally
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.terminal import is_interactive, open_view
+    from strands_cli.cli.terminal.progress import open_view
+    from strands_cli.cli.terminal.terminal_human import is_interactive
 
     tally, batch = BatchTally(), work.batch
     is_lost = False  # it goes on in this process
@@ -141,8 +146,8 @@ def until_reachable(begin: Callable[[], int], place: StorePlace, *, quiet: bool)
     Raises:
         RunRecordError: The store was not reached for a while.
     """
-    from strands_cli.engine.stored_runs import store_at
-    from strands_cli.workers import reached
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.workers.patience import reached
 
     def tell(line: str) -> None:
         if not quiet:
@@ -181,7 +186,10 @@ def require_open_files(concurrency: int) -> None:
 
 
 def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, stdout: Any) -> BatchSession:
-    from strands_cli.batch.work import BatchSession, ResultFile, has_failed, is_unfinished, queued_rows
+    from strands_cli.batch.work.batch_run import has_failed, is_unfinished
+    from strands_cli.batch.work.batch_session import BatchSession
+    from strands_cli.batch.work.result_file import ResultFile
+    from strands_cli.batch.work.rows_in_queue import queued_rows
 
     place = work.store.place
     session = BatchSession(

@@ -100,8 +100,8 @@ class RowChoices:
         Raises:
             UsageError: A rate or a budget is not one, or a queue cannot have this name.
         """
-        from strands_cli.batch.journal import budget_of
-        from strands_cli.queues import require_queue_name
+        from strands_cli.batch.journal.batch_choices import budget_of
+        from strands_cli.queues.queue_words import require_queue_name
         from strands_cli.rates import Rate
 
         if self.rate is not None:

@@ -11,8 +11,8 @@ from strands_cli.phrases import counted, duration, plain
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchRow
-    from strands_cli.batch.work import BatchTally
+    from strands_cli.batch.journal.batch_journal import BatchRow
+    from strands_cli.batch.work.batch_tally import BatchTally
 
 # In a pipe, a line comes with each tenth of the rows, not more often than after some seconds, and then at the latest.
 STEPS, SHORTEST_S, LONGEST_S = 10, 2.0, 60.0

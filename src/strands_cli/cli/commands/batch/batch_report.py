@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import ExitCode, RunRecordError
 from strands_cli.phrases import counted, shortened, twice
-from strands_cli.run_views import command
+from strands_cli.run_views.open_questions import command
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchChoices
-    from strands_cli.batch.work import BatchTally
+    from strands_cli.batch.journal.batch_choices import BatchChoices
+    from strands_cli.batch.work.batch_tally import BatchTally
     from strands_cli.store_place import StorePlace
 
 _MOST_MESSAGE = 300
@@ -132,8 +132,9 @@ def next_lines(
 
 def _allowing(tally: BatchTally, place: StorePlace) -> list[str]:
     """Return the options that allow the calls without which rows have failed."""
-    from strands_cli.engine.stored_runs import journals_of, store_at
-    from strands_cli.engine.waiting import tools_to_allow
+    from strands_cli.engine.stored_runs.many_journals import journals_of
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.waiting.denied_calls import tools_to_allow
 
     if ExitCode.DENIED not in tally.exit_codes:
         return []

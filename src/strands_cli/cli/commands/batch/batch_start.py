@@ -13,16 +13,17 @@ import typer
 from strands_cli.cli.commands.batch.batch_checks import for_workers, require_runnable_choices
 from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags, RowChoices, RowsFormat
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
-from strands_cli.cli.output import say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.phrases import counted
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchChoices, BatchJournal
-    from strands_cli.batch.reading import CheckedRows
-    from strands_cli.batch.stored import PlannedBatch
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.planning import RunRequest
+    from strands_cli.batch.journal.batch_choices import BatchChoices
+    from strands_cli.batch.journal.batch_journal import BatchJournal
+    from strands_cli.batch.reading.checked_rows import CheckedRows
+    from strands_cli.batch.stored.batch_identity import PlannedBatch
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.planning.run_request import RunRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,11 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 
     Example: strands batch run reviews.yaml reviews.csv -o results.jsonl --concurrency 8
     """
-    from strands_cli.batch.journal import BatchChoices
+    from strands_cli.batch.journal.batch_choices import BatchChoices
     from strands_cli.cli.commands.batch.batch_execution import until_reachable
     from strands_cli.cli.commands.batch.batch_verbs import continue_batch
-    from strands_cli.cli.commands.running import json_on_failure
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.cli.commands.running.run_execution import json_on_failure
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     typed = _Typed(rows, BatchChoices().changed(how.changes()), new, flags)
     with json_on_failure(typed.known if flags.as_json else None):
@@ -77,10 +78,12 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     """Check a workflow with its rows, and work on them."""
     from strands_cli import app
-    from strands_cli.batch.reading import RowsFile, read_rows
-    from strands_cli.batch.stored import check_choices, plan_batch
-    from strands_cli.cli.commands.running import require_trust, warn_of_questions
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
+    from strands_cli.batch.stored.batch_identity import plan_batch
+    from strands_cli.batch.stored.batch_opening import check_choices
+    from strands_cli.cli.commands.running.run_execution import warn_of_questions
+    from strands_cli.cli.commands.running.trust_command import require_trust
+    from strands_cli.engine.stored_runs.opened_store import store_at
 
     new, quiet = typed.new, typed.flags.quiet
     found = plan_batch(app.load(spec), request, new.name)
@@ -113,8 +116,8 @@ class _Typed:
 
 def _begin(found: PlannedBatch, read: CheckedRows, store: RunStore, typed: _Typed) -> int:
     """Open the journal of the batch, or make it, and work on it."""
-    from strands_cli.batch.stored import open_batch
-    from strands_cli.batch.work import ResultFile
+    from strands_cli.batch.stored.batch_opening import open_batch
+    from strands_cli.batch.work.result_file import ResultFile
     from strands_cli.cli.commands.batch.batch_execution import BatchWork, work_on
 
     rows, choices, quiet = typed.rows, typed.choices, typed.flags.quiet
@@ -134,7 +137,7 @@ def _begin(found: PlannedBatch, read: CheckedRows, store: RunStore, typed: _Type
 
 def _named(found: PlannedBatch, store: RunStore, new: NewBatch, *, quiet: bool) -> tuple[PlannedBatch, list[str]]:
     """Return the batch with the name that it gets, and the earlier ones of that name."""
-    from strands_cli.batch.stored import batches_in, name_of, unused_name
+    from strands_cli.batch.stored.batch_identity import batches_in, name_of, unused_name
 
     batches = batches_in(store)
     if new.again:

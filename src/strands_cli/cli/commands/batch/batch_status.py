@@ -12,20 +12,20 @@ from strands_cli.cli.commands.batch.batch_report import (
     tally_document,
     waiting_lines,
 )
-from strands_cli.cli.commands.run_lines import run_document
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.commands.run_lines.run_report import run_document
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.phrases import duration
 
 if TYPE_CHECKING:
-    from strands_cli.batch.stored import BatchView
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.batch.stored.batch_view import BatchView
+    from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.store_place import StorePlace
 
 
 def print_status(store: RunStore, batch: str, *, as_json: bool) -> None:
     """Print what a batch has come to."""
-    from strands_cli.batch.stored import view_of
+    from strands_cli.batch.stored.batch_view import view_of
 
     found = view_of(store, batch)
     if as_json:

@@ -13,13 +13,14 @@ from strands_cli.cli.commands.batch.batch_execution import BatchWork, until_reac
 from strands_cli.cli.commands.batch.batch_options import BATCH, NO_DECISIONS, BatchFlags, CutOffRows, RowChoices
 from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.output import print_json, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json
 from strands_cli.errors import UsageError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal import BatchJournal
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.batch.journal.batch_journal import BatchJournal
+    from strands_cli.engine.ports.store_port import RunStore
 
 AGAIN = ("allow", "yes", "deny", "fail_on_denied", "force", "runs_dir", "store", "policy", "no_plugins", "trace_hooks")
 
@@ -30,7 +31,7 @@ def show_status(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSON
 
     Example: strands batch status reviews
     """
-    from strands_cli.batch.stored import find_batch
+    from strands_cli.batch.stored.batch_identity import find_batch
     from strands_cli.cli.commands.batch.batch_status import print_status
 
     with where.opened() as store:
@@ -59,7 +60,7 @@ def retry_batch(
 
     Example: strands batch retry reviews --failed
     """
-    from strands_cli.cli.commands.running import json_on_failure
+    from strands_cli.cli.commands.running.run_execution import json_on_failure
 
     with json_on_failure({"batch": batch, "status": "failed"} if flags.as_json and not failed else None):
         if not failed:
@@ -77,11 +78,11 @@ def continue_batch(
     again: bool = False,
 ) -> int:
     """Run those rows of a stored batch that have not ended, or `again` have failed."""
-    from strands_cli.batch.rows import decide_rows
-    from strands_cli.batch.stored import find_batch
-    from strands_cli.cli.commands.running import json_on_failure
-    from strands_cli.engine.stored_runs import store_at
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.batch.rows.row_decisions import decide_rows
+    from strands_cli.batch.stored.batch_identity import find_batch
+    from strands_cli.cli.commands.running.run_execution import json_on_failure
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     changes, typed = chosen.changes(), how.changes()
     changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is
@@ -111,7 +112,7 @@ def continue_batch(
 
 def _undecided(batch: BatchJournal, store: RunStore) -> list[str]:
     """Return the runs of rows that wait for a decision about calls that were cut off."""
-    from strands_cli.batch.work import current
+    from strands_cli.batch.work.row_collection import current
 
     rows = (now for _, now in current((batch.row(digest) for digest in batch.order().distinct()), store))
     return [row.run_id for row in rows if row.outcome is not None and row.outcome.status == "needs-decision"]
@@ -122,11 +123,11 @@ def _planned(
     store: RunStore, name: str, how: dict[str, Any], changes: dict[str, Any], *, quiet: bool
 ) -> Iterator[BatchWork]:
     """Open a stored batch and plan its workflow, in the directory where it was started."""
-    from strands_cli.batch.stored import check_choices, open_stored, plan_stored
-    from strands_cli.batch.work import ResultFile
+    from strands_cli.batch.stored.batch_opening import check_choices, open_stored, plan_stored
+    from strands_cli.batch.work.result_file import ResultFile
     from strands_cli.cli.commands.batch.batch_checks import for_workers, require_runnable_choices
-    from strands_cli.cli.commands.running import in_directory_of
-    from strands_cli.engine.waiting import store_permissions
+    from strands_cli.cli.commands.running.continuation import in_directory_of
+    from strands_cli.engine.waiting.allowed_calls import store_permissions
 
     batch = open_stored(store, name)
     with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
@@ -148,7 +149,8 @@ def cancel_batch(batch: BATCH, where: StoreOptions = DEFAULT_STORE, as_json: JSO
 
     Example: strands batch cancel reviews
     """
-    from strands_cli.batch.stored import cancel, find_batch
+    from strands_cli.batch.stored.batch_identity import find_batch
+    from strands_cli.batch.stored.batch_view import cancel
 
     with where.opened() as store:
         name = find_batch(store, batch)

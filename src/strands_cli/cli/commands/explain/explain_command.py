@@ -12,15 +12,16 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import POLICY
 from strands_cli.cli.commands.explain_pages import PAGES, page_text
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output.messages import say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import Code, StrandsCliError, UsageError, suggest
 from strands_cli.phrases import joined
 
 if TYPE_CHECKING:
-    from strands_cli.planning import Explanation
-    from strands_cli.policy import Decision
-    from strands_cli.policy.rules import Rule
+    from strands_cli.planning.policy_explanation import Explanation
+    from strands_cli.policy.decision import Decision
+    from strands_cli.policy.rules.rule import Rule
 
 POLICY_TOPIC = "policy"
 # Before a number they are no name of a code.
@@ -145,11 +146,13 @@ def policy_document(
         StrandsCliError: The reference or the workflow is invalid.
     """
     from strands_cli import app
-    from strands_cli.cli.commands.tools import read_arguments, read_this_installation
-    from strands_cli.planning import RunRequest, explain_policy
-    from strands_cli.planning.machine import load_policy, policy_places
-    from strands_cli.tools.calls import as_called
-    from strands_cli.workflow.packaged import located
+    from strands_cli.cli.commands.tools.tool_list import read_this_installation
+    from strands_cli.cli.commands.tools.tools_run import read_arguments
+    from strands_cli.planning.machine.policy_files import load_policy, policy_places
+    from strands_cli.planning.policy_explanation import explain_policy
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.tools.calls.call_arguments import as_called
+    from strands_cli.workflow.packaged.packaged_source import located
 
     installation = read_this_installation()
     arguments = read_arguments(call_input) if call_input is not None else None

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.plan_command import bound_words, model_words, parts_of, step_tools
-from strands_cli.cli.output import error_document, print_json, print_result
-from strands_cli.cli.terminal import about_document
+from strands_cli.cli.output.messages import error_document
+from strands_cli.cli.output.results import print_json, print_result
+from strands_cli.cli.terminal.workflow_summary import about_document
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
-from strands_cli.workflow.yaml import SUFFIXES
+from strands_cli.workflow.yaml.document_reader import SUFFIXES
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Authority
-    from strands_cli.planning.plan import Plan, PlannedAgent, PlannedStep, PlannedTool
+    from strands_cli.planning.data_flow.planned_authority import Authority
+    from strands_cli.planning.plan.plan_values import Plan, PlannedAgent, PlannedStep, PlannedTool
 
 _BUDGETS = {
     "max_tokens": "at most {:,} tokens",
@@ -41,7 +42,7 @@ _TEXT = 160
 
 def is_spec(what: str) -> bool:
     """Return whether an argument names a workflow: by its suffix, as a file, as `DIST/NAME`, or standard input."""
-    from strands_cli.catalog.packaged import is_packaged_name
+    from strands_cli.catalog.packaged.packaged_files import is_packaged_name
 
     return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file() or is_packaged_name(what)
 
@@ -53,7 +54,7 @@ def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
         StrandsCliError: The workflow is invalid.
     """
     from strands_cli import app
-    from strands_cli.planning import RunRequest
+    from strands_cli.planning.run_request import RunRequest
 
     try:
         planned = app.plan(spec, RunRequest(policy=policy))
@@ -73,7 +74,7 @@ def explain_spec(spec: str, policy: Path | None, *, as_json: bool) -> None:
 
 
 def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
-    from strands_cli.planning.data_flow import authority_of
+    from strands_cli.planning.data_flow.planned_authority import authority_of
 
     return {
         "workflow": planned.spec.name,
@@ -87,8 +88,8 @@ def _document(planned: Plan, sections: dict[str, list[str]]) -> dict[str, Any]:
 
 def sections_of(planned: Plan) -> dict[str, list[str]]:
     """Return the sentences about a plan by the title of their section."""
-    from strands_cli.planning.data_flow import authority_of
-    from strands_cli.planning.sentences import authority_sections
+    from strands_cli.planning.data_flow.planned_authority import authority_of
+    from strands_cli.planning.sentences.authority_sentences import authority_sections
 
     authority = authority_of(planned)
     found = {
@@ -145,7 +146,7 @@ def _agent_tools(agent: PlannedAgent) -> Iterator[str]:
 
 def _tool(tool: PlannedTool) -> Iterator[str]:
     """Yield a tool's permissions, and below it those of the tools that it is made of."""
-    from strands_cli.planning.planned_tools import McpTool
+    from strands_cli.planning.planned_tools.planned_tool import McpTool
 
     where = f"MCP server {tool.server.id}" if isinstance(tool, McpTool) else tool.describe()
     permissions = {
@@ -189,9 +190,9 @@ def _event(step: PlannedStep, waits: str) -> str:
 
 
 def _questions(planned: Plan) -> Iterator[str]:
-    from strands_cli.planning.workflow_tools import with_parts
-    from strands_cli.policy import is_managed
-    from strands_cli.workflow.steps import GateStep
+    from strands_cli.planning.workflow_tools.tool_parts import with_parts
+    from strands_cli.policy.decision import is_managed
+    from strands_cli.workflow.steps.step_models import GateStep
 
     for placed in planned.spec.pattern.placed:
         if isinstance(step := placed.step, GateStep):

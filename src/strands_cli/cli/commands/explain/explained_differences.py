@@ -11,7 +11,7 @@ from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import Where
 
 if TYPE_CHECKING:
-    from strands_cli.workflow import Loaded
+    from strands_cli.workflow.loaded import Loaded
 
 _PAGE = "migrate"
 _HEAD = "| what | version 0 | version 1 | findings |"

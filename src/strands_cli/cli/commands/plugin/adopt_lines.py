@@ -9,7 +9,7 @@ from strands_cli.phrases import counted, first_of
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.plugins.adopt import Candidate, Survey
+    from strands_cli.plugins.adopt.candidates import Candidate, Survey
 
 _WIDTH = 100
 _MOST = 12
@@ -32,8 +32,8 @@ def candidate_lines(found: Survey, denied: Mapping[str, str], named: Sequence[st
         denied: The rules of policy that deny some, by entry.
         named: What a person asked for; with it only these are shown.
     """
-    from strands_cli.planning.sentences import describe_permissions
-    from strands_cli.plugins.adopt import Choice
+    from strands_cli.planning.sentences.permission_phrases import describe_permissions
+    from strands_cli.plugins.adopt.choice import Choice
 
     words = {Choice.parse(text).named for text in named}
     shown = [one for one in found.candidates if not words or words & {one.name, one.called, one.entry}]

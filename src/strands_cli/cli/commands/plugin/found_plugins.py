@@ -6,14 +6,16 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, Finding, StrandsCliError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog, ToolRecord
-    from strands_cli.indexes import Place
-    from strands_cli.indexes.searching import SearchLine
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.indexes.index_places import Place
+    from strands_cli.indexes.searching.search_file import SearchLine
 
 MOST_TOOLS = 8
 MAX_TEXT = 100
@@ -27,9 +29,10 @@ def search_plugins(words: Sequence[str], indexes: Sequence[str], *, as_json: boo
         words: Whatever their case; without any, all plugins are listed.
         indexes: Folders and addresses; without any, those of the config file.
     """
-    from strands_cli.catalog import discover_catalog
+    from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.indexes import configured_places, parse_places, require_places
+    from strands_cli.indexes.index_places import configured_places, parse_places
+    from strands_cli.indexes.releases import require_places
 
     places = parse_places(indexes) if indexes else configured_places(load_settings().user_config)
     require_places(places if indexes else ())
@@ -72,9 +75,9 @@ def _nothing(words: Sequence[str], places: Sequence[Place], unread: Sequence[Pla
 
 
 def _in_index(place: Place, words: Sequence[str], catalog: Catalog, remarks: list[str]) -> Iterator[dict[str, Any]]:
-    from strands_cli.indexes import read_part
-    from strands_cli.indexes.formats import SEARCHED
-    from strands_cli.indexes.searching import find_lines
+    from strands_cli.indexes.formats.site_files import SEARCHED
+    from strands_cli.indexes.index_copies import read_part
+    from strands_cli.indexes.searching.search_file import find_lines
 
     if place.url is None and place.folder is None:  # the index of pip, which has no manifests
         return
@@ -103,7 +106,7 @@ def _of_line(line: SearchLine, place: Place, catalog: Catalog) -> dict[str, Any]
 
 def _installed_only(words: Sequence[str], catalog: Catalog, listed: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the distributions of this machine that have the words and are in no index that has them."""
-    from strands_cli.catalog.distributions import read_header
+    from strands_cli.catalog.distributions.entry_points import read_header
 
     owners: dict[str, list[ToolRecord]] = {}
     for record in catalog.tools:
@@ -123,7 +126,8 @@ def _installed_only(words: Sequence[str], catalog: Catalog, listed: set[str]) ->
 
 def _packaged_here() -> dict[str, dict[str, list[str]]]:
     """Return the names of installed workflows, agents and skills, by distribution and group."""
-    from strands_cli.catalog.packaged import files_in, scan_packaged
+    from strands_cli.catalog.packaged.packaged_files import files_in
+    from strands_cli.catalog.packaged.packaged_folders import scan_packaged
 
     found: dict[str, dict[str, list[str]]] = {}
     for folder in scan_packaged()[0]:
@@ -136,7 +140,7 @@ def _packaged_here() -> dict[str, dict[str, list[str]]]:
 def _of_records(
     name: str, records: Sequence[ToolRecord], packaged: Mapping[str, list[str]], summary: str, catalog: Catalog
 ) -> dict[str, Any]:
-    from strands_cli.planning.sentences import describe_permissions
+    from strands_cli.planning.sentences.permission_phrases import describe_permissions
 
     version = catalog.version_of(name)
     tools = [

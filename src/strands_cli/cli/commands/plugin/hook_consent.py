@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import say, write_error
+from strands_cli.cli.output.messages import say, write_error
 
 ENABLE = Annotated[
     bool | None,
@@ -32,13 +32,13 @@ def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) ->
     """
     if not enable and not (known["changed"] and known["hooks"]):
         return
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.cli.commands.plugin.plugin_switch import hook_files
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine import load_policy
-    from strands_cli.plugins.install import require_allowed
-    from strands_cli.plugins.installed import enable_hooks, is_switched_on
+    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.plugins.install.preview import require_allowed
+    from strands_cli.plugins.installed.switching import enable_hooks, is_switched_on
 
     name, files = normalise(known["distribution"]), hook_files()
     known["hooks_on"] = is_switched_on(name, files)
@@ -51,7 +51,7 @@ def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) ->
 
 
 def _agrees(name: str, enable: bool | None, *, yes: bool) -> bool:
-    from strands_cli.cli.terminal import is_interactive
+    from strands_cli.cli.terminal.terminal_human import is_interactive
 
     if enable is not None or yes or not is_interactive():
         return bool(enable)

@@ -13,8 +13,9 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import INDEX, JSON, with_run_options
 from strands_cli.cli.commands.plugin.adopt_lines import as_json_object, candidate_lines, heading, left_out_lines
-from strands_cli.cli.commands.running import json_on_failure
-from strands_cli.cli.output import print_json, print_result, say, say_findings, write_error
+from strands_cli.cli.commands.running.run_execution import json_on_failure
+from strands_cli.cli.output.messages import say, say_findings, write_error
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import (
     Code,
     Denied,
@@ -31,9 +32,9 @@ from strands_cli.phrases import counted, first_of
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog
-    from strands_cli.catalog.adopted import AdoptedTool
-    from strands_cli.plugins.adopt import Candidate, Survey
+    from strands_cli.catalog.adopted.adopted_file import AdoptedTool
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.plugins.adopt.candidates import Candidate, Survey
 
 NOTHING_TO_ADOPT = Code(
     "nothing-to-adopt",
@@ -107,9 +108,13 @@ def adopt(
 
 def _adopt(named: str, options: AdoptOptions, known: dict[str, Any]) -> str:
     """Adopt, note in `known` what is found out of it, and return what was done."""
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.adopt import Choice, Imports, choose, names_of_others, read_for_change, survey, write_patch
-    from strands_cli.plugins.adopt import adopt as write_adoption
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.plugins.adopt.adoption import adopt as write_adoption
+    from strands_cli.plugins.adopt.adoption import read_for_change
+    from strands_cli.plugins.adopt.adoption_policy import names_of_others
+    from strands_cli.plugins.adopt.candidates import Imports, survey
+    from strands_cli.plugins.adopt.choice import Choice, choose
+    from strands_cli.plugins.adopt.upstream_patch import write_patch
 
     path, tools = adoption_file(project=options.project), options.tools or []
     distribution, catalog = _installed(named, discover_catalog(), options)
@@ -156,7 +161,7 @@ def adoption_file(*, project: bool) -> Path:
     Raises:
         NotEquipped: There is no home directory.
     """
-    from strands_cli.catalog.adopted import adopted_path
+    from strands_cli.catalog.adopted.adopted_file import adopted_path
     from strands_cli.config import ADOPTED_FILE, load_settings
 
     if project:
@@ -173,9 +178,9 @@ def _installed(named: str, catalog: Catalog, options: AdoptOptions) -> tuple[str
     Raises:
         InvalidInput: It is not installed, or declares tools.
     """
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.catalog.distributions import normalise
-    from strands_cli.plugins.install import parse_install_target
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.catalog.distributions.entry_points import normalise
+    from strands_cli.plugins.install.requirement import parse_install_target
 
     target = parse_install_target(named)
     name = normalise(target.name) if target.name else ""
@@ -203,9 +208,9 @@ def _install(named: str, indexes: list[str] | None, *, yes: bool) -> None:
 
 
 def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
-    from strands_cli.catalog.adoptable import adoptable_distributions
+    from strands_cli.catalog.adoptable.owner_search import adoptable_distributions
     from strands_cli.config import load_settings
-    from strands_cli.indexes import with_indexes
+    from strands_cli.indexes.known_names import with_indexes
 
     message = f"the distribution '{name}' is not installed"
     # Any person can register a name in an index, so that only the names of the person's own indexes are proposed.
@@ -216,7 +221,8 @@ def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
 
 def _require_tools(found: Survey) -> None:
     if not found.candidates:
-        from strands_cli.catalog.adoptable import TOO_MUCH_TO_ADOPT, makers_of_tools
+        from strands_cli.catalog.adoptable.adoptable_tools import TOO_MUCH_TO_ADOPT
+        from strands_cli.catalog.adoptable.tool_makers import makers_of_tools
 
         distribution, fix = found.found.distribution, "see what is installed: strands plugin list"
         message = f"'{distribution}' has no Strands tools in its source"
@@ -234,9 +240,9 @@ def _require_tools(found: Survey) -> None:
 def _denied(found: Survey, catalog: Catalog) -> dict[str, str]:
     """Return the rule that denies a tool, by the tool's entry."""
     from strands_cli.config import load_settings
-    from strands_cli.hooks import open_hooks
-    from strands_cli.planning.machine import load_policy
-    from strands_cli.plugins.adopt import denying_rules
+    from strands_cli.hooks.hook_plugins import open_hooks
+    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.plugins.adopt.adoption_policy import denying_rules
 
     policy = load_policy(load_settings(), Path.cwd())
     hooks = open_hooks(policy.hooks)
@@ -273,7 +279,7 @@ def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> li
         UsageError: There is no terminal to ask on.
         Interrupted: None was chosen.
     """
-    from strands_cli.cli.terminal import is_interactive
+    from strands_cli.cli.terminal.terminal_human import is_interactive
 
     if not proposed:
         return []
@@ -340,8 +346,8 @@ def unadopt(
 
     Example: strands plugin unadopt strands-hubspot
     """
-    from strands_cli.plugins.adopt import read_for_change
-    from strands_cli.plugins.adopt import unadopt as take_out
+    from strands_cli.plugins.adopt.adoption import read_for_change
+    from strands_cli.plugins.adopt.adoption import unadopt as take_out
 
     known: dict[str, Any] = {"file": None, "removed": {}}
     with json_on_failure(known if as_json else None):

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output.messages import say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, InvalidInput
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.plugins.check import PluginCheck, PluginProject
+    from strands_cli.plugins.check.plugin_checks import PluginCheck
+    from strands_cli.plugins.check.project import PluginProject
 
 
 def check(
@@ -34,7 +36,7 @@ def check(
 
     Example: strands plugin check packages/strands-tool-yours --import
     """
-    from strands_cli.plugins.check import check_plugin  # `--help` needs none of it
+    from strands_cli.plugins.check.plugin_checks import check_plugin  # `--help` needs none of it
 
     try:
         done = check_plugin(find_plugin(plugin), seconds if load else None, tests=tests)
@@ -59,7 +61,7 @@ def find_plugin(plugin: str) -> PluginProject:
     Raises:
         InvalidInput: Neither exists.
     """
-    from strands_cli.plugins.check import find_installed, read_project
+    from strands_cli.plugins.check.project import find_installed, read_project
 
     directory = Path(plugin)
     named = "/" not in plugin and "\\" not in plugin and plugin not in (".", "..")

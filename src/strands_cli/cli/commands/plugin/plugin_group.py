@@ -18,7 +18,8 @@ from strands_cli.cli.commands.plugin.plugin_new import new
 from strands_cli.cli.commands.plugin.plugin_search import search
 from strands_cli.cli.commands.plugin.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin.plugin_verify import verify
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output.messages import say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, UsageError
 
 
@@ -36,7 +37,8 @@ def manifest(
 
     Example: strands plugin manifest --check packages/strands-tool-yours
     """
-    from strands_cli.plugins.check import check_manifests, make_manifests, read_project, render, write_manifests
+    from strands_cli.plugins.check.manifest_writer import check_manifests, make_manifests, render, write_manifests
+    from strands_cli.plugins.check.project import read_project
 
     if write and check:
         raise UsageError("--write and --check cannot be combined", fix="check after writing, in a second command")

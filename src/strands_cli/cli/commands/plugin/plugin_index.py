@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands.help_group import group
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output.messages import say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, has_errors
 
 
@@ -25,8 +26,8 @@ def build(
 
     Example: strands plugin index build wheels -o site
     """
-    from strands_cli.pages.catalogue import index_pages
-    from strands_cli.plugins.index import build_site, summary_lines
+    from strands_cli.pages.catalogue.plugin_pages import index_pages
+    from strands_cli.plugins.index.site import build_site, summary_lines
 
     built = build_site(wheelhouse.absolute(), site.absolute(), index_pages)
     if as_json:

@@ -14,8 +14,9 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import INDEX, JSON
 from strands_cli.cli.commands.plugin.hook_consent import ENABLE, answers_yes, switch_on_hooks
 from strands_cli.cli.commands.plugin.publisher_lines import keep_installed, publisher_lines, publisher_of_fetched
-from strands_cli.cli.commands.running import json_on_failure
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.commands.running.run_execution import json_on_failure
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import (
     Code,
     Denied,
@@ -28,12 +29,14 @@ from strands_cli.errors import (
     suggest,
 )
 from strands_cli.phrases import counted, joined
-from strands_cli.plugins.install import PLUGIN_REPLACES
+from strands_cli.plugins.install.collisions import PLUGIN_REPLACES
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog
-    from strands_cli.plugins.install import Installer, InstallTarget, Proposal
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.plugins.install.installer import Installer
+    from strands_cli.plugins.install.preview import Proposal
+    from strands_cli.plugins.install.requirement import InstallTarget
 
 PLUGIN_EMPTY = Code(
     "plugin-empty",
@@ -91,7 +94,7 @@ def upgrade(
 
 def _carry_out(what: str, chosen: Chosen, *, is_upgrade: bool, as_json: bool) -> int:
     """Install or upgrade, and print the result; what was found out is part of the JSON of a failure too."""
-    from strands_cli.plugins.install import parse_install_target
+    from strands_cli.plugins.install.requirement import parse_install_target
 
     lists = (
         "tools",
@@ -124,20 +127,15 @@ def _carry_out(what: str, chosen: Chosen, *, is_upgrade: bool, as_json: bool) ->
 
 def _install(target: InstallTarget, chosen: Chosen, known: dict[str, Any], *, is_upgrade: bool) -> str:
     """Install a distribution, note in `known` what is found out of it, and return what was done."""
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.config import load_settings
-    from strands_cli.hooks import open_hooks
-    from strands_cli.planning.machine import load_policy
-    from strands_cli.plugins.install import (
-        fetch_target,
-        find_installer,
-        install_fetched,
-        propose,
-        release_for,
-        require_allowed,
-        require_same,
-    )
+    from strands_cli.hooks.hook_plugins import open_hooks
+    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.plugins.install.download import install_fetched, require_same
+    from strands_cli.plugins.install.from_index import fetch_target, release_for
+    from strands_cli.plugins.install.installer import find_installer
+    from strands_cli.plugins.install.preview import propose, require_allowed
 
     settings, catalog = load_settings(), discover_catalog()
     if target.name is not None:
@@ -186,7 +184,7 @@ def _install(target: InstallTarget, chosen: Chosen, known: dict[str, Any], *, is
 
 def _proposed(proposal: Proposal) -> dict[str, Any]:
     """Return what a proposal adds to the JSON of an installation."""
-    from strands_cli.planning.sentences import describe_permissions
+    from strands_cli.planning.sentences.permission_phrases import describe_permissions
 
     tools = [
         {
@@ -211,7 +209,7 @@ def _proposed(proposal: Proposal) -> dict[str, Any]:
 
 
 def _require_fit(proposal: Proposal, chosen: Chosen) -> None:
-    from strands_cli.plugins.install import require_one_allowed
+    from strands_cli.plugins.install.preview import require_one_allowed
 
     name = proposal.fetched.name
     if name == OURS:
@@ -229,7 +227,7 @@ def _require_fit(proposal: Proposal, chosen: Chosen) -> None:
 
 def _way_without_entry_points(proposal: Proposal, indexes: Sequence[str]) -> str:
     """Return how to use a distribution that declares nothing: adopt its tools, if it has any, else as a library."""
-    from strands_cli.plugins.install import find_plain_tools
+    from strands_cli.plugins.install.plain_tools import find_plain_tools
 
     fetched = proposal.fetched
     if not find_plain_tools(fetched.tree):
@@ -249,7 +247,7 @@ def _require_installed(name: str, catalog: Catalog) -> None:
 
 def _proposal_lines(proposal: Proposal) -> Iterator[str]:
     """Yield the lines that describe a proposal; foreign text is one line each, so that it cannot look like ours."""
-    from strands_cli.planning.sentences import describe_permissions
+    from strands_cli.planning.sentences.permission_phrases import describe_permissions
 
     fetched = proposal.fetched
     before = f" (installed: {proposal.installed})" if proposal.installed else ""
@@ -293,7 +291,7 @@ def _line(text: str, width: int = _DESCRIPTION) -> str:
 
 def _may_build(reason: str, *, yes: bool) -> bool:
     """Return whether a wheel may be built, which runs code that has not been shown."""
-    from strands_cli.cli.terminal import is_interactive
+    from strands_cli.cli.terminal.terminal_human import is_interactive
 
     if not yes and is_interactive():
         say(reason)
@@ -303,7 +301,7 @@ def _may_build(reason: str, *, yes: bool) -> bool:
 
 def _confirm(question: str, *, yes: bool) -> None:
     """Ask for confirmation, unless `yes`."""
-    from strands_cli.cli.terminal import is_interactive
+    from strands_cli.cli.terminal.terminal_human import is_interactive
 
     if yes:
         return
@@ -316,7 +314,7 @@ def _confirm(question: str, *, yes: bool) -> None:
 
 
 def _print_next_steps(name: str, *, hooks_are_off: bool) -> None:
-    from strands_cli.plugins.install import owned_by_a_program
+    from strands_cli.plugins.install.installer import owned_by_a_program
 
     if Path("strands.lock").exists():
         say(f"there is a lock: review the change (strands lock --diff), then: strands lock --update {name}")
@@ -350,11 +348,13 @@ def uninstall(
 
 def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
     """Uninstall a plugin, and note in `known` what is found out of it."""
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.config import load_settings
-    from strands_cli.plugins.install import find_installer, parse_install_target
-    from strands_cli.plugins.installed import list_plugins, workflows_naming
+    from strands_cli.plugins.install.installer import find_installer
+    from strands_cli.plugins.install.requirement import parse_install_target
+    from strands_cli.plugins.installed.listing import list_plugins
+    from strands_cli.plugins.installed.usage import workflows_naming
 
     target = parse_install_target(name)
     if target.name is None or target.specifier or target.extras:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output.messages import say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.hooks import Hooks
-    from strands_cli.plugins.installed import Plugin
-    from strands_cli.policy import Policy
+    from strands_cli.hooks.manager import Hooks
+    from strands_cli.plugins.installed.listing import Plugin
+    from strands_cli.policy.policy import Policy
 
 
 def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False) -> None:
@@ -25,8 +26,9 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
 
     Example: strands plugin list --json
     """
-    from strands_cli.hooks import HookContext, open_hooks
-    from strands_cli.plugins.installed import list_plugins
+    from strands_cli.hooks.hook_plugins import open_hooks
+    from strands_cli.hooks.hook_values import HookContext
+    from strands_cli.plugins.installed.listing import list_plugins
 
     policy, findings = _policy()
     hooks = open_hooks(policy.hooks)
@@ -47,8 +49,8 @@ _NOTHING: dict[str, list[str]] = {"providers": [], "commands": []}
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine import load_policy
-    from strands_cli.policy import Policy
+    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.policy.policy import Policy
 
     try:
         return load_policy(load_settings(), Path.cwd()), ()

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from strands_cli.cli.commands.command_options import JSON
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 
 
 class Form(enum.StrEnum):
@@ -44,8 +45,10 @@ def new(
         return
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.check import check_installed, check_twins, read_project
-    from strands_cli.plugins.scaffold import SAMPLE, NewPlugin, make_plugin, name_plugin
+    from strands_cli.plugins.check.plugin_checks import check_installed, check_twins
+    from strands_cli.plugins.check.project import read_project
+    from strands_cli.plugins.scaffold.new_plugin import SAMPLE, NewPlugin, make_plugin
+    from strands_cli.plugins.scaffold.plugin_name import name_plugin
 
     wanted = NewPlugin(name_plugin(name), form.value, author, description)
     made = make_plugin(wanted, directory)
@@ -74,7 +77,7 @@ def _new_flow(name: str, directory: Path, author: str | None, description: str |
     """Make the package of a workflow."""
     import shlex
 
-    from strands_cli.plugins.scaffold import NewFlow, make_flow, name_flow
+    from strands_cli.plugins.scaffold.new_flow import NewFlow, make_flow, name_flow
 
     wanted = NewFlow(name_flow(name), author, description)
     made = make_flow(wanted, directory)

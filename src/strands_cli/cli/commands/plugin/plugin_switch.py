@@ -9,11 +9,11 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.plugins.installed import HookFiles, Switched
+    from strands_cli.plugins.installed.switching import HookFiles, Switched
 
 Name = Annotated[
     str,
@@ -37,8 +37,8 @@ def enable(
 
     Example: strands plugin enable strands-hooks-yours
     """
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.installed import enable_hooks
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.plugins.installed.switching import enable_hooks
 
     may_allow, catalog = may == "allow", discover_catalog()
     _report(enable_hooks(name, hook_files(), catalog, may_allow=may_allow, required=required), as_json=as_json)
@@ -49,8 +49,8 @@ def disable(name: Name, as_json: JSON = False) -> None:
 
     Example: strands plugin disable strands-hooks-yours
     """
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.installed import disable_hooks, require_known
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.plugins.installed.switching import disable_hooks, require_known
 
     files = hook_files()
     require_known(name, files, discover_catalog())
@@ -64,8 +64,8 @@ def hook_files() -> HookFiles:
         UsageError: There is no home for a file of the user.
     """
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine import load_policy
-    from strands_cli.plugins.installed import HookFiles
+    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.plugins.installed.switching import HookFiles
 
     settings = load_settings()
     if settings.user_policy is None:

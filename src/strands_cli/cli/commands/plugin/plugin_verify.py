@@ -9,14 +9,15 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.plugin.publisher_lines import publisher_words, wrong_publisher
-from strands_cli.cli.output import print_json, print_result, say_findings
+from strands_cli.cli.output.messages import say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, Finding, InvalidInput, suggest
-from strands_cli.plugins.check import UNKNOWN_DISTRIBUTION
+from strands_cli.plugins.check.project import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog
-    from strands_cli.plugins.installed import Verified
-    from strands_cli.plugins.publisher import Attested
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.plugins.installed.verify import Verified
+    from strands_cli.plugins.publisher.attested import Attested
 
 
 def verify(
@@ -40,8 +41,8 @@ def verify(
 
     Example: strands plugin verify strands-tool-calculator
     """
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.installed import verify_distribution
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.plugins.installed.verify import verify_distribution
 
     catalog = discover_catalog()
     wanted = [_installed(name, catalog) for name in names] or _plugins_and_required(catalog)
@@ -75,12 +76,13 @@ def verify(
 
 def _publishers(done: Sequence[Verified], catalog: Catalog, *, ask: bool) -> dict[str, Attested]:
     """Return the publisher of each distribution; what is installed otherwise than RECORD states has none."""
-    from strands_cli.plugins.publisher import check_installed, stored_publisher, unverified
+    from strands_cli.plugins.publisher.attested import unverified
+    from strands_cli.plugins.publisher.publisher_check import check_installed, stored_publisher
 
     changed = unverified("its files are not as they were installed")
     if not ask:
         return {one.name: stored_publisher(one.name, catalog.seen) if one.ok else changed for one in done}
-    from strands_cli.plugins.install import find_installer
+    from strands_cli.plugins.install.installer import find_installer
 
     installer = find_installer()
     return {one.name: check_installed(one.name, catalog.seen, installer) if one.ok else changed for one in done}
@@ -92,8 +94,8 @@ def _present(finding: Finding | None) -> tuple[Finding, ...]:
 
 def _plugins_and_required(catalog: Catalog) -> list[str]:
     """Return the distributions of all plugins, then those that they require, whose code runs with theirs."""
-    from strands_cli.catalog import required_distributions
-    from strands_cli.plugins.installed import list_plugins
+    from strands_cli.catalog.dependencies import required_distributions
+    from strands_cli.plugins.installed.listing import list_plugins
 
     plugins = [plugin.name for plugin in list_plugins(catalog)]
     required = required_distributions(plugins, catalog.seen)
@@ -102,7 +104,7 @@ def _plugins_and_required(catalog: Catalog) -> list[str]:
 
 def _installed(name: str, catalog: Catalog) -> str:
     """Return the normalised name of an installed distribution, with or without tools."""
-    from strands_cli.catalog.distributions import normalise
+    from strands_cli.catalog.distributions.entry_points import normalise
 
     plain = normalise(name)
     if plain not in catalog.seen.records:

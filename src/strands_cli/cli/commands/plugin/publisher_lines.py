@@ -9,9 +9,10 @@ from strands_cli.errors import Denied, Finding
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog
-    from strands_cli.plugins.install import Fetched, Installer
-    from strands_cli.plugins.publisher import Attested
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.plugins.install.download import Fetched
+    from strands_cli.plugins.install.installer import Installer
+    from strands_cli.plugins.publisher.attested import Attested
 
 _REPORT = "pip install --upgrade sigstore, and try again; if it stays wrong, report it to its author and to the index"
 
@@ -22,7 +23,7 @@ def publisher_of_fetched(fetched: Fetched, installer: Installer, known: dict[str
     Raises:
         Denied: What is offered proves that something is wrong.
     """
-    from strands_cli.plugins.publisher import check_fetched
+    from strands_cli.plugins.publisher.publisher_check import check_fetched
 
     attested = check_fetched(fetched, installer)
     known["publisher"] = attested.as_dict()
@@ -34,7 +35,7 @@ def publisher_of_fetched(fetched: Fetched, installer: Installer, known: dict[str
 
 def wrong_publisher(name: str, attested: Attested) -> Finding:
     """Return the finding about a publisher that is not proved by what is offered."""
-    from strands_cli.plugins.publisher import PUBLISHER_WRONG
+    from strands_cli.plugins.publisher.publisher_check import PUBLISHER_WRONG
 
     message = f"the publisher of '{name}' is not proved: {_plain(attested.reason)}"
     return Finding(PUBLISHER_WRONG, message, None, _REPORT)
@@ -42,7 +43,7 @@ def wrong_publisher(name: str, attested: Attested) -> Finding:
 
 def publisher_lines(name: str, attested: Attested, installed: Catalog) -> Iterator[str]:
     """Yield the lines of a preview about the publisher, and about that of the version that is installed."""
-    from strands_cli.catalog.published import publisher_of
+    from strands_cli.catalog.published.publisher_records import publisher_of
 
     yield f"  {publisher_words(attested)}"
     before = publisher_of(name, installed.seen)
@@ -59,8 +60,8 @@ def publisher_words(attested: Attested) -> str:
 
 def keep_installed(fetched: Fetched, attested: Attested) -> None:
     """Keep the publisher of what has just been installed, for policy and lock."""
-    from strands_cli.catalog import discover_catalog
-    from strands_cli.plugins.publisher import keep_publisher
+    from strands_cli.catalog.catalog import discover_catalog
+    from strands_cli.plugins.publisher.publisher_check import keep_publisher
 
     if attested.publisher is not None:
         keep_publisher(fetched, attested, discover_catalog().seen)

@@ -13,7 +13,7 @@ from strands_cli.store_place import StorePlace
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strands_cli.engine.ports import DevStoreOpener
+    from strands_cli.engine.ports.store_port import DevStoreOpener
 
 FOLDER = "dev-server"
 _INSTALL = "pip install 'strands-cli[dev-server]'"
@@ -28,8 +28,8 @@ def dev_store() -> Iterator[StorePlace]:
         RunRecordError: The server cannot be started.
     """
     from strands_cli.config import user_data_dir
-    from strands_cli.engine.stored_runs import opener_of
-    from strands_cli.queues import installed_engine
+    from strands_cli.engine.stored_runs.opened_store import opener_of
+    from strands_cli.queues.engine_choice import installed_engine
 
     if installed_engine("postgresql") is None:
         raise NotEquipped("no engine for queues is installed", fix=_INSTALL)
@@ -48,8 +48,8 @@ def _make_ready(folder: Path, place: StorePlace) -> None:
     """Make the tables of journals and queues; of workers that begin at once, one does it."""
     from filelock import FileLock
 
-    from strands_cli.engine.stored_runs import opener_of
-    from strands_cli.queues import engine_of
+    from strands_cli.engine.stored_runs.opened_store import opener_of
+    from strands_cli.queues.engine_choice import engine_of
 
     opener, address = opener_of(place)
     engine, _ = engine_of(place)

@@ -11,7 +11,8 @@ import typer
 from strands_cli.cli.commands.command_options import JSON, STORE, with_run_options
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.queued.queue_names import require_queue
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
@@ -19,7 +20,7 @@ from strands_cli.phrases import counted, duration
 from strands_cli.rates import written_rate
 
 if TYPE_CHECKING:
-    from strands_cli.queues import QueueLimits, QueueState, RunQueue, Schedule
+    from strands_cli.queues.queue_port import QueueLimits, QueueState, RunQueue, Schedule
 
 MOST_REFUSED = 20
 NAME = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
@@ -28,8 +29,8 @@ _NOTHING = "none"
 
 @contextmanager
 def _opened(store: str | None) -> Iterator[RunQueue]:
-    from strands_cli.planning.stores import chosen_place
-    from strands_cli.queues import queue_at
+    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.queues.engine_choice import queue_at
 
     with closing(queue_at(chosen_place(None, store))) as queue:
         yield queue
@@ -81,7 +82,8 @@ def limit_queue(
     """
     from dataclasses import replace
 
-    from strands_cli.queues import QueueLimits, require_queue_name
+    from strands_cli.queues.queue_port import QueueLimits
+    from strands_cli.queues.queue_words import require_queue_name
     from strands_cli.rates import Rate
 
     if concurrency is None and rate is None:
@@ -114,10 +116,11 @@ def cancel_schedule(
 
     Example: strands queue cancel daily-report
     """
-    from strands_cli.engine.ports import SystemClock
-    from strands_cli.engine.stored_runs import cancel_run, store_at
-    from strands_cli.planning.stores import chosen_place
-    from strands_cli.workers.submitted import SCHEDULED
+    from strands_cli.engine.ports.clock import SystemClock
+    from strands_cli.engine.stored_runs.cancelled_run import cancel_run
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
     with _opened(store) as queue, closing(store_at(chosen_place(None, store))) as runs:
         known = [one.name for one in queue.schedules()]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from strands_cli.errors import UsageError, did_you_mean
 from strands_cli.phrases import first_of
-from strands_cli.queues import DEFAULT_QUEUE
+from strands_cli.queues.queue_port import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
-    from strands_cli.queues import RunQueue
+    from strands_cli.queues.queue_port import RunQueue
 
 MOST_LISTED = 20
 

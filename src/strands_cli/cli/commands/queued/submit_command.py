@@ -12,16 +12,18 @@ import typer
 
 from strands_cli.cli.commands.command_options import JSON, SPEC, Chosen, with_run_options
 from strands_cli.cli.commands.queued.queue_names import note_on_new_queue
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
-from strands_cli.queues import DEFAULT_PRIORITY, DEFAULT_QUEUE, require_queue_name
+from strands_cli.queues.queue_port import DEFAULT_PRIORITY, DEFAULT_QUEUE
+from strands_cli.queues.queue_words import require_queue_name
 
 if TYPE_CHECKING:
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
-    from strands_cli.queues import Ticket
-    from strands_cli.workers.submitted import Submitted
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.queues.queue_port import Ticket
+    from strands_cli.workers.submitted.submission import Submitted
 
 
 UTC = "UTC"
@@ -53,7 +55,7 @@ class Waiting:
         Raises:
             UsageError: The time is not one, or there are two; or a zone is of no schedule.
         """
-        from strands_cli.queues import Ticket
+        from strands_cli.queues.queue_port import Ticket
 
         if self.timezone != UTC and self.every is None:
             raise UsageError(
@@ -83,9 +85,9 @@ def submit(
     Example: strands submit report.yaml --var topic=bees --store postgresql://strands@db/strands
     """
     from strands_cli import app
-    from strands_cli.cli.commands.running import require_trust
-    from strands_cli.run_views import command
-    from strands_cli.workers.submitted import submittable, what_stays_here
+    from strands_cli.cli.commands.running.trust_command import require_trust
+    from strands_cli.run_views.open_questions import command
+    from strands_cli.workers.submitted.submission import submittable, what_stays_here
 
     ticket, request = waiting.ticket(), chosen.request()
     planned = submittable(app.plan(app.load(spec), request), request)
@@ -111,9 +113,10 @@ def submit(
 def _submitted(planned: Plan, request: RunRequest, ticket: Ticket, waiting: Waiting, *, quiet: bool) -> Submitted:
     from contextlib import closing
 
-    from strands_cli.engine.stored_runs import store_at
-    from strands_cli.queues import Schedule, queue_at
-    from strands_cli.workers.submitted import Submission
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.queues.engine_choice import queue_at
+    from strands_cli.queues.queue_port import Schedule
+    from strands_cli.workers.submitted.submission import Submission
 
     with closing(queue_at(planned.store)) as queue, closing(store_at(planned.store)) as store:
         submission = Submission(store, queue, request)

@@ -12,16 +12,19 @@ import typer
 from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import JSON, POLICY, STORE, Log, with_run_options
 from strands_cli.cli.commands.queued.queue_names import note_on_new_queue
-from strands_cli.cli.output import logs_json, print_json, print_result, say, write_log
+from strands_cli.cli.output.messages import logs_json, say, write_log
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError
-from strands_cli.queues import DEFAULT_QUEUE, require_queue_name
+from strands_cli.queues.queue_port import DEFAULT_QUEUE
+from strands_cli.queues.queue_words import require_queue_name
 
 if TYPE_CHECKING:
-    from strands_cli.queues import WorkerState
+    from strands_cli.queues.queue_port import WorkerState
     from strands_cli.store_place import StorePlace
-    from strands_cli.workers import WorkerChoices, WorkerEvent
+    from strands_cli.workers.worker import WorkerChoices
+    from strands_cli.workers.worker_events import WorkerEvent
 
 _WARNINGS = ("warning", "refused", "returned", "recovered", "lost")
 
@@ -71,7 +74,7 @@ class WorkerOptions:
             UsageError: The workspace is not a directory, the time is not one, a queue cannot have its name, or the
                 health file cannot be written.
         """
-        from strands_cli.workers import WorkerChoices, default_name
+        from strands_cli.workers.worker import WorkerChoices, default_name
 
         return WorkerChoices(
             name=self.name or default_name(),
@@ -106,8 +109,8 @@ def worker(
     from contextlib import nullcontext
 
     from strands_cli.cli.commands.queued.dev_store import dev_store
-    from strands_cli.cli.terminal import json_stderr
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.cli.terminal.log_view import json_stderr
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     if dev and store is not None:
         raise UsageError("--dev starts a store, and --store names one", fix="omit one of them")
@@ -135,7 +138,7 @@ def _workspace(folder: Path | None) -> Any:
     import os
 
     from strands_cli.config import user_data_dir
-    from strands_cli.workers import Workspace
+    from strands_cli.workers.planned_runs import Workspace
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--workspace {folder} is not a directory", fix="make it first, or omit it")
@@ -165,7 +168,7 @@ def _require_policy(named: Path | None) -> None:
         Denied: One cannot be read, or is wrong.
     """
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine import load_policy
+    from strands_cli.planning.machine.policy_files import load_policy
 
     load_policy(load_settings(), None, named)
 
@@ -176,9 +179,11 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
 
     from strands_cli.cli.commands.end_notice import notice_of
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.engine.stored_runs import store_at
-    from strands_cli.queues import engine_of
-    from strands_cli.workers import WorkerEvent, WorkPlace, reached, work
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.queues.engine_choice import engine_of
+    from strands_cli.workers.patience import reached
+    from strands_cli.workers.worker import WorkPlace, work
+    from strands_cli.workers.worker_events import WorkerEvent
 
     engine, address = engine_of(place)
 
@@ -233,8 +238,8 @@ def workers(store: STORE = None, as_json: JSON = False) -> None:
     """
     from contextlib import closing
 
-    from strands_cli.planning.stores import chosen_place
-    from strands_cli.queues import queue_at
+    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.queues.engine_choice import queue_at
 
     with closing(queue_at(chosen_place(None, store))) as queue:
         found = queue.workers()

@@ -12,7 +12,7 @@ from strands_cli.cli.text_layout import one_line
 from strands_cli.phrases import duration, joined
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.effects import Asked, WholeEffect
+    from strands_cli.run_views.effects.whole_effect import Asked, WholeEffect
 
 # Facts that are the same word in the text and in `WholeEffect`; what a run does not have is left out.
 _FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "error_code", "damage")

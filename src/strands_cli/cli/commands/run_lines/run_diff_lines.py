@@ -12,7 +12,7 @@ from strands_cli.cli.text_layout import one_line
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.run_views import Change, Pair, RunDiff, RunSide
+    from strands_cli.run_views.run_diff import Change, Pair, RunDiff, RunSide
 
 # What a terminal can show at once; `--json` has everything.
 MOST_EFFECTS = 40

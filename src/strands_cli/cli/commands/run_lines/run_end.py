@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from strands_cli.cli.commands.next_commands import waiting_lines
 from strands_cli.cli.commands.run_lines.run_report import answer_lines
 from strands_cli.cli.commands.run_lines.run_tree_lines import MOST
-from strands_cli.run_views import answer_commands, command, questions_of
+from strands_cli.run_views.open_questions import answer_commands, command, questions_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.engine.stored_runs import RunSummary
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
 
 
 def end_lines(summary: RunSummary, journal: StoredJournal, *, full: bool) -> list[str]:

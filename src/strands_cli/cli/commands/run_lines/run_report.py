@@ -15,8 +15,10 @@ from strands_cli.phrases import counted, duration, short_json, shortened, tool_c
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs import EffectSummary, RunSummary, StoredRun
-    from strands_cli.run_views import Branch
+    from strands_cli.engine.ports.store_port import StoredRun
+    from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.run_views.run_tree import Branch
 
 # A longer text is cut unless everything is asked for.
 SHORT = 2000
@@ -39,7 +41,7 @@ def run_document(run: StoredRun) -> dict[str, Any]:
 
 def summary_document(summary: RunSummary, *, full: bool) -> dict[str, Any]:
     """Return what a run did as JSON; `full` has what models were asked, and all answers."""
-    from strands_cli.run_views import tree_of
+    from strands_cli.run_views.run_tree import tree_of
 
     spent = summary.spent
     branches = {branch.key: branch for top in tree_of(summary) for branch in top.walk()}
@@ -115,7 +117,7 @@ def fact_lines(summary: RunSummary) -> Iterator[str]:
 
 def effects_lines(summary: RunSummary, *, columns: int | None, full: bool) -> Iterator[str]:
     """Yield the lines of the effects as a tree, what failed, and with `full` what each was asked and answered."""
-    from strands_cli.run_views import tree_of
+    from strands_cli.run_views.run_tree import tree_of
 
     if summary.effects:
         yield from ["", *tree_lines(tree_of(summary), columns=columns, full=full)]

@@ -14,8 +14,8 @@ from strands_cli.phrases import duration
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs import EffectSummary
-    from strands_cli.run_views import Branch
+    from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+    from strands_cli.run_views.run_tree import Branch
 
 # A tree of more effects is cut: its first and its last lines stay, and those that a person has to know of.
 MOST, FIRST, LAST, NOTED = 200, 120, 40, 40

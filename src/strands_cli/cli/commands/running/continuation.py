@@ -16,12 +16,13 @@ from strands_cli.cli.commands.running.run_execution import (
     print_outcome,
 )
 from strands_cli.cli.commands.running.waiting_elsewhere import answered_elsewhere
-from strands_cli.cli.output import print_json, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json
 from strands_cli.errors import ExitCode, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import Chosen, RunFlags
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
 # How long another command may hold a run that waits: to store an answer, it plans the run first.
@@ -91,8 +92,8 @@ def _left_there(
     journal: StoredJournal, changes: Mapping[str, Any], known: Mapping[str, Any], flags: RunFlags
 ) -> ExitCode:
     """Store what a run may do that does not continue now, and say how it does."""
-    from strands_cli.engine.run_start import stored_request
-    from strands_cli.engine.waiting import store_permissions
+    from strands_cli.engine.run_start.run_facts import stored_request
+    from strands_cli.engine.waiting.allowed_calls import store_permissions
 
     store_permissions(journal, stored_request(journal, changes))
     if not flags.quiet:
@@ -127,7 +128,7 @@ def _held(run: str, place: StorePlace) -> StoredJournal:
 
 def _say_next(journal: StoredJournal) -> None:
     """Say how a run goes on whose answer is only stored."""
-    from strands_cli.run_views import answer_commands, command
+    from strands_cli.run_views.open_questions import answer_commands, command
 
     if journal.get("status") != "waiting":
         return
@@ -141,7 +142,7 @@ def _say_next(journal: StoredJournal) -> None:
 
 def place_of(changes: Mapping[str, Any]) -> StorePlace:
     """Return where the runs are that a command is about."""
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     return chosen_place(changes["runs_dir"], changes["store"])
 
@@ -154,8 +155,8 @@ def require_unanswered(run: str, key: str, place: StorePlace) -> None:
         RunRecordError: There is no such run.
     """
     from strands_cli import app
-    from strands_cli.engine.decisions import chosen_question
-    from strands_cli.run_views import with_run
+    from strands_cli.engine.decisions.questions import chosen_question
+    from strands_cli.run_views.open_questions import with_run
 
     with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
         try:
@@ -203,7 +204,7 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
     import asyncio  # `--help` needs none of it
 
     from strands_cli.cli.commands.next_commands import explain_ending
-    from strands_cli.run_views import with_run
+    from strands_cli.run_views.open_questions import with_run
 
     try:
         asyncio.run(act(journal))
@@ -219,8 +220,8 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
 def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> RunRecordError:
     """Return the error for a run whose directory cannot be entered, with the ways that are left."""
     from strands_cli.cli.commands.running.queued_continuation import is_of_workers
-    from strands_cli.engine.work_place import worked_on
-    from strands_cli.run_views import answer_commands, command
+    from strands_cli.engine.work_place.last_place import worked_on
+    from strands_cli.run_views.open_questions import answer_commands, command
 
     where, resume = worked_on(journal), command("resume", journal.run_id, store=journal.place)
     here = f"mkdir -p {shlex.quote(str(directory))}, with the files that it reads"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.running.trust_command import require_trust
-from strands_cli.cli.output import say
+from strands_cli.cli.output.messages import say
 from strands_cli.cli.text_layout import one_line
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import StoredJournal
-    from strands_cli.engine.run_start import Correction
+    from strands_cli.engine.ports.store_port import StoredJournal
+    from strands_cli.engine.run_start.corrected_workflow import Correction
 
 
 def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *, quiet: bool) -> None:
@@ -24,8 +24,8 @@ def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *
     import asyncio
 
     from strands_cli import app
-    from strands_cli.engine import require_rehearsed
-    from strands_cli.engine.run_start import read_correction
+    from strands_cli.engine.correction_trial import require_rehearsed
+    from strands_cli.engine.run_start.corrected_workflow import read_correction
 
     found = app.plan_correction(journal, read_correction(journal, file), changes)
     if not quiet:
@@ -38,7 +38,7 @@ def correct_run(journal: StoredJournal, file: str, changes: Mapping[str, Any], *
 
 def _require_trust(found: Correction, *, may_ask: bool) -> None:
     """Ask about what the corrected workflow starts and opens, unless that is what the run began with."""
-    from strands_cli.planning.data_flow import Trust
+    from strands_cli.planning.data_flow.workflow_trust import Trust
 
     before, after = Trust.of(found.before), Trust.of(found.after)
     if (before.authority.digest, before.authority.places) != (after.authority.digest, after.authority.places):

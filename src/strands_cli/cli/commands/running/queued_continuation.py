@@ -6,20 +6,21 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.output import print_json, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json
 from strands_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.commands.running.run_change import Change
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.ports.store_port import StoredJournal
 
 
 def is_of_workers(journal: StoredJournal) -> bool:
     """Return whether workers continue a run; those of a directory never do."""
     if journal.place.directory is not None or journal.get("ticket") is None:
         return False
-    from strands_cli.workers.submitted import is_submitted
+    from strands_cli.workers.submitted.waiting_again import is_submitted
 
     return is_submitted(journal)
 
@@ -43,10 +44,10 @@ def wait_for_worker(
         UsageError: The run is given what only this machine has.
         StrandsCliError: It cannot be given what it is given.
     """
-    from strands_cli.engine.run_start import stored_request
-    from strands_cli.engine.waiting import store_permissions
-    from strands_cli.queues import queue_at
-    from strands_cli.workers.submitted import raise_limits, wait_again
+    from strands_cli.engine.run_start.run_facts import stored_request
+    from strands_cli.engine.waiting.allowed_calls import store_permissions
+    from strands_cli.queues.engine_choice import queue_at
+    from strands_cli.workers.submitted.waiting_again import raise_limits, wait_again
 
     _require_for_workers(changes, change)
     if change.budgets:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.cli.output import say
+from strands_cli.cli.output.messages import say
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ArtifactError, StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
 
 
 def require_report_place(place: Path, *, force: bool, others: Iterable[Path] = ()) -> None:
@@ -29,7 +29,7 @@ def require_report_place(place: Path, *, force: bool, others: Iterable[Path] = (
     Raises:
         ArtifactError: It cannot.
     """
-    from strands_cli.outputs import obstacle
+    from strands_cli.outputs.artifacts import obstacle
 
     if any(place.resolve() == other.resolve() for other in others):
         raise ArtifactError(f"the report {place} is a file of the run too", fix="give the report another name")
@@ -52,7 +52,7 @@ def _require_free(place: Path, *, force: bool) -> None:
 
 
 def _is_report(place: Path) -> bool:
-    from strands_cli.pages import MARK
+    from strands_cli.pages.page_frame import MARK
 
     if place.is_symlink() or not place.is_file():  # a device may never end
         return False
@@ -85,8 +85,10 @@ def report_of(store: RunStore, run: str, other: str | None = None) -> str:
     Raises:
         RunRecordError: Its journal cannot be read.
     """
-    from strands_cli.pages import comparison_html, run_html, run_page_of
-    from strands_cli.run_views import command
+    from strands_cli.pages.comparison import comparison_html
+    from strands_cli.pages.run_page import run_page_of
+    from strands_cli.pages.run_parts import run_html
+    from strands_cli.run_views.open_questions import command
 
     with _no_collection(), contextlib.closing(store.open(run, hold=False)) as journal:
         if other is None:
@@ -130,7 +132,7 @@ def leave_report(flags: RunFlags, run_id: str | None, planned: Plan, request: Ru
     """Write the report of a run, also of a failed one; a failure to write it does not fail the run."""
     if flags.report is None or run_id is None:
         return
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.engine.stored_runs.opened_store import store_at
 
     try:
         with contextlib.closing(store_at(planned.store)) as store:

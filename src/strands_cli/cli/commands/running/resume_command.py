@@ -20,8 +20,8 @@ from strands_cli.cli.commands.running.waiting_elsewhere import say_answer
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Answer, Row
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.journal.journal_rows import Answer, Row
+    from strands_cli.engine.ports.store_port import StoredJournal
 
 KEY = Annotated[
     str | None,
@@ -92,8 +92,8 @@ def resume(
     """
 
     async def decide(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions import cut_off_call, give_up, redo_call, skip_call
-        from strands_cli.engine.ports import SystemClock
+        from strands_cli.engine.decisions.cut_off_calls import cut_off_call, give_up, redo_call, skip_call
+        from strands_cli.engine.ports.clock import SystemClock
 
         again = [cut_off_call(journal, key) for key in calls.redo]
         skipped = [cut_off_call(journal, key) for key in calls.skip]
@@ -153,8 +153,8 @@ def reject(
     why = given_text("--reason", reason)
 
     async def refusal(journal: StoredJournal) -> tuple[Row, Answer]:
-        from strands_cli.engine.decisions import chosen_question
-        from strands_cli.engine.journal import Answer
+        from strands_cli.engine.decisions.questions import chosen_question
+        from strands_cli.engine.journal.journal_rows import Answer
 
         question = chosen_question(journal, key)
         return question, Answer("answered", "no" if question.detail.get("kind") == "approval" else "", reason=why)
@@ -192,8 +192,8 @@ def approval(key: str | None, answer: str | None) -> Decide:
     """Return what finds out the answer that `approve` gives."""
 
     async def decide(journal: StoredJournal) -> tuple[Row, Answer]:
-        from strands_cli.engine.decisions import approving_text, chosen_question
-        from strands_cli.engine.journal import Answer
+        from strands_cli.engine.decisions.questions import approving_text, chosen_question
+        from strands_cli.engine.journal.journal_rows import Answer
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)
@@ -211,8 +211,8 @@ def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
     """
 
     async def act(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions import give_answer
-        from strands_cli.engine.ports import SystemClock
+        from strands_cli.engine.decisions.questions import give_answer
+        from strands_cli.engine.ports.clock import SystemClock
 
         question, answer = await decide(journal)
         await give_answer(journal, SystemClock(), question, answer.text, answer.reason, typed=answer)
@@ -225,7 +225,7 @@ def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
 
 
 def _require_all_answered(journal: StoredJournal) -> None:
-    from strands_cli.engine.decisions import open_questions
+    from strands_cli.engine.decisions.questions import open_questions
 
     if waiting := open_questions(journal):
         listed = ", ".join(row.key for row in waiting)
@@ -239,9 +239,9 @@ async def typed_answer(question: Row, text: str) -> Answer | None:
         Denied: There is no terminal, and a managed policy file asks.
         WaitingForPerson: The answer is not a yes, so the question waits still.
     """
-    from strands_cli.cli.terminal import TerminalHuman, is_interactive
-    from strands_cli.engine.journal import Question
-    from strands_cli.policy import PermissionQuestion
+    from strands_cli.cli.terminal.terminal_human import TerminalHuman, is_interactive
+    from strands_cli.engine.journal.journal_rows import Question
+    from strands_cli.policy.permission_question import PermissionQuestion
 
     if not is_interactive():
         if (question.detail.get("call") or {}).get("needs_terminal"):  # a managed policy file asks

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal import Answer, Row
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.journal.journal_rows import Answer, Row
+    from strands_cli.engine.ports.store_port import StoredJournal
 
 # Finds out which question of a run a command answers, and with what.
 Decide = Callable[["StoredJournal"], Coroutine[Any, Any, tuple["Row", "Answer"]]]

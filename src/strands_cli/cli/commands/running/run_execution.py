@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
 from strands_cli.cli.commands.running.report_file import leave_report, require_report_of_run
 from strands_cli.cli.commands.running.trust_command import require_trust
-from strands_cli.cli.output import error_document, print_json, print_response, say, say_findings
+from strands_cli.cli.output.messages import error_document, say, say_findings
+from strands_cli.cli.output.results import print_json, print_response
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import BudgetExceeded, CallDenied, HoldLost, StrandsCliError
 from strands_cli.phrases import counted, with_fix
@@ -19,12 +20,13 @@ from strands_cli.phrases import counted, with_fix
 if TYPE_CHECKING:
     from strands_cli.cli.answer_stream import AnswerStream
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.terminal import TerminalHuman, View
-    from strands_cli.engine import RunResult
+    from strands_cli.cli.terminal.run_view import View
+    from strands_cli.cli.terminal.terminal_human import TerminalHuman
+    from strands_cli.engine.plan_execution import RunResult
     from strands_cli.events import RunFinished, RunStarted, RunWarning
-    from strands_cli.outputs import RunTrace
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.plan import Plan, PlannedTool
+    from strands_cli.outputs.trace import RunTrace
+    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
 
 # Takes the person, the listener, and the id of a new run.
@@ -89,9 +91,12 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
         StrandsCliError: The run did not complete.
     """
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.terminal import Keyboard, choose_human, event_writer, open_view
-    from strands_cli.outputs import RunTrace
-    from strands_cli.planning import require_runnable
+    from strands_cli.cli.terminal.event_file import event_writer
+    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.cli.terminal.progress import open_view
+    from strands_cli.cli.terminal.terminal_human import choose_human
+    from strands_cli.outputs.trace import RunTrace
+    from strands_cli.planning.plan_builder import require_runnable
 
     require_runnable(planned)
     require_report_of_run(planned, request, flags)
@@ -149,8 +154,8 @@ def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> R
 
 def first_event(planned: Plan, run_id: str | None) -> RunStarted:
     """Return what the first line of a run says; a new run gets its id here, before anything is loaded."""
-    from strands_cli.engine.ports import SystemClock
-    from strands_cli.engine.run_start import new_run_id
+    from strands_cli.engine.ports.clock import SystemClock
+    from strands_cli.engine.run_start.run_facts import new_run_id
     from strands_cli.events import RunStarted
 
     clock, spec = SystemClock(), planned.spec
@@ -159,7 +164,8 @@ def first_event(planned: Plan, run_id: str | None) -> RunStarted:
 
 def leave_trace(trace: RunTrace, request: RunRequest, flags: RunFlags) -> None:
     """Write the trace of a run, also of a failed one; a failure to write it does not fail the run."""
-    from strands_cli.outputs import require_own_folder, write_trace
+    from strands_cli.outputs.output_folder import require_own_folder
+    from strands_cli.outputs.trace import write_trace
 
     try:
         path = write_trace(trace, require_own_folder(request.out_dir, request.beside))
@@ -180,7 +186,7 @@ def explain_stop(
         is_stored,
         waiting_lines,
     )
-    from strands_cli.run_views import with_run
+    from strands_cli.run_views.open_questions import with_run
 
     if view.run_id is None and is_stored(begun, place):  # it was stopped before its first event
         view.run_id = begun
@@ -210,9 +216,9 @@ def explain_stop(
 
 def warn_of_questions(planned: Plan, request: RunRequest) -> None:
     """Warn before the first call of the tools that would ask when no person can be asked: calls wait, or are denied."""
-    from strands_cli.planning.planned_tools import McpTool, PythonTool
-    from strands_cli.planning.resolve import tools_in_lock
-    from strands_cli.policy import is_managed
+    from strands_cli.planning.planned_tools.planned_tool import McpTool, PythonTool
+    from strands_cli.planning.resolve.mcp_servers import tools_in_lock
+    from strands_cli.policy.decision import is_managed
 
     asking: dict[str, PlannedTool] = {}
     for tool in planned.called():

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
-from strands_cli.planning.sentences import file_to_trust, trust_refusal
+from strands_cli.planning.sentences.unanswered_trust import file_to_trust, trust_refusal
 
 if TYPE_CHECKING:
-    from strands_cli.planning.data_flow import Trust
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.data_flow.workflow_trust import Trust
+    from strands_cli.planning.plan.plan_values import Plan
 
 
 def trust(
@@ -25,9 +26,9 @@ def trust(
 
     Example: strands trust report.yaml
     """
-    from strands_cli.cli.terminal import is_interactive
-    from strands_cli.planning.data_flow import Trust
-    from strands_cli.planning.sentences import python_lines, use_lines
+    from strands_cli.cli.terminal.terminal_human import is_interactive
+    from strands_cli.planning.data_flow.workflow_trust import Trust
+    from strands_cli.planning.sentences.authority_sentences import python_lines, use_lines
 
     found = Trust.of(_planned(spec), whole=True)
     asked, file, own = found.authority.asked, found.plan.packaged or found.plan.file, python_lines(found)
@@ -52,10 +53,13 @@ def _planned(spec: str) -> Plan:
     import dataclasses
 
     from strands_cli import app
-    from strands_cli.planning.folders import agent_workflow_of, call_workflow, is_workflow
-    from strands_cli.workflow.packaged import located
-    from strands_cli.workflow.parts import has_client_servers, is_agent_file, read_atomic
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.planning.folders.agent_workflow import agent_workflow_of
+    from strands_cli.planning.folders.single_call import call_workflow
+    from strands_cli.planning.folders.workflow_folder import is_workflow
+    from strands_cli.workflow.packaged.packaged_source import located
+    from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
+    from strands_cli.workflow.parts.client_servers import has_client_servers
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     source, snapshot = located(spec, "workflow", "agent")
     document = read_document(source)
@@ -77,8 +81,8 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
     Raises:
         Denied: The person does not agree, a rule denies it, or no person can be asked.
     """
-    from strands_cli.cli.terminal import is_interactive
-    from strands_cli.planning.data_flow import Trust
+    from strands_cli.cli.terminal.terminal_human import is_interactive
+    from strands_cli.planning.data_flow.workflow_trust import Trust
 
     found, may_ask = Trust.of(plan, whole=whole), may_ask and is_interactive()
     if found.standing == "allowed" and not (may_ask and found.unconfirmed_python):
@@ -99,8 +103,8 @@ def require_trust_in(spec: str) -> None:
 
 def _agreed(found: Trust) -> bool:
     """Show everything that the workflow uses and sends, and return whether the person agrees."""
-    from strands_cli.cli.terminal import Keyboard
-    from strands_cli.planning.sentences import authority_sections, python_lines
+    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.planning.sentences.authority_sentences import authority_sections, python_lines
 
     plan, keyboard = found.plan, Keyboard()
     say(one_line(f"? May {file_to_trust(plan)} do this? You are asked once, and again when it changes."))

@@ -7,15 +7,16 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.output import print_json, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json
 from strands_cli.cli.question_layout import question_lines
 from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
     from strands_cli.cli.commands.running.run_change import Change
-    from strands_cli.engine.journal import Answer, Row
-    from strands_cli.engine.ports import StoredJournal
+    from strands_cli.engine.journal.journal_rows import Answer, Row
+    from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
 
 # How long the process that waits may take to use an answer; it looks several times a second.
@@ -30,10 +31,10 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[
         RunRecordError: The store cannot pass the answer on, or the process does not take it.
     """
     from strands_cli import app
-    from strands_cli.engine.decisions import chosen_question, open_questions
-    from strands_cli.engine.stored_runs import stored_redactor
-    from strands_cli.engine.waiting import offer_answer, stays_until
-    from strands_cli.run_views import with_run
+    from strands_cli.engine.decisions.questions import chosen_question, open_questions
+    from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+    from strands_cli.engine.waiting.offered_answers import offer_answer, stays_until
+    from strands_cli.run_views.open_questions import with_run
 
     with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
         awaited = [row.key for row in open_questions(journal) if stays_until(row) is not None]
@@ -61,7 +62,7 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[
 
 def say_answer(question: Row, answer: Answer) -> None:
     """Say which question has which answer; who typed it has read the question."""
-    from strands_cli.engine.decisions import unknown_answer
+    from strands_cli.engine.decisions.questions import unknown_answer
 
     if answer.reason is not None:
         say(f"{question.key}: rejected")
@@ -83,8 +84,8 @@ def _taker(journal: StoredJournal, key: str) -> str | None:
 
 
 def _not_passed_on(journal: StoredJournal, question: Row) -> RunRecordError:
-    from strands_cli.engine.waiting import stays_until
-    from strands_cli.run_views import command
+    from strands_cli.engine.waiting.offered_answers import stays_until
+    from strands_cli.run_views.open_questions import command
 
     when = time.strftime("%H:%M:%S", time.localtime(stays_until(question)))
     default = question.detail.get("default")

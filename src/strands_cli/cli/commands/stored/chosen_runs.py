@@ -10,7 +10,7 @@ import typer
 from strands_cli.cli.commands.ages import age_in_seconds
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoredRun
+    from strands_cli.engine.ports.store_port import RunStore, StoredRun
 
 SINCE = Annotated[
     str | None, typer.Option("--since", metavar="AGE", help="Only runs that began within this time: 12h, 7d, 4w.")

@@ -11,7 +11,7 @@ from strands_cli.errors import RunRecordError
 from strands_cli.phrases import short_json, shortened
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoredJournal, StoredRun
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun
 
 # The journals of so many runs are opened for a list; a list of more has no inputs of the older ones.
 MOST_RUNS = 40
@@ -22,7 +22,7 @@ _HIDING = ("secrets", "pii_redaction")
 
 def inputs_of(store: RunStore, runs: Sequence[StoredRun]) -> dict[str, str]:
     """Return the inputs of the first runs by the id of the run, of each workflow that hides nothing."""
-    from strands_cli.engine.stored_runs import journals_of
+    from strands_cli.engine.stored_runs.many_journals import journals_of
 
     first = [run.id for run in runs[:MOST_RUNS]]
     found: dict[str, str] = {}

@@ -7,27 +7,21 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.run_lines import (
-    effect_document,
-    end_lines,
-    fact_lines,
-    moment,
-    money,
-    result_columns,
-    summary_document,
-    text_of,
-)
-from strands_cli.cli.output import json_text, print_result
+from strands_cli.cli.commands.run_lines.run_end import end_lines
+from strands_cli.cli.commands.run_lines.run_report import effect_document, fact_lines, moment, summary_document
+from strands_cli.cli.commands.run_lines.run_tree_lines import money, result_columns, text_of
+from strands_cli.cli.output.results import json_text, print_result
 from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import RunRecordError
 from strands_cli.phrases import duration
-from strands_cli.run_views import questions_of, tree_of
+from strands_cli.run_views.open_questions import questions_of
+from strands_cli.run_views.run_tree import tree_of
 from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore, StoredJournal
-    from strands_cli.engine.stored_runs import RunSummary
-    from strands_cli.run_views import Branch
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.run_views.run_tree import Branch
 
 # How often is looked, and how much longer than a look took is waited, so that the run itself has the machine.
 LOOK_S, SHARE = 0.2, 10
@@ -50,7 +44,7 @@ class Follower:
 
     def look(self) -> bool:
         """Print what is new, and return whether the run goes on."""
-        from strands_cli.engine.stored_runs import summary_of
+        from strands_cli.engine.stored_runs.run_summary import summary_of
 
         with contextlib.closing(self._store.open(self._run, hold=False)) as journal:
             summary = summary_of(journal)

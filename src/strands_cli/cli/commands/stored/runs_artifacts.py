@@ -14,14 +14,15 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import JSON, RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.artifact_lines import artifact_cells, artifact_document
-from strands_cli.cli.output import print_json, print_response, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_response, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.run_views.files import RunArtifacts
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.run_views.files.fetched_artifacts import RunArtifacts
 
 
 @with_run_options()
@@ -50,7 +51,7 @@ def fetch_artifacts(
     Example: strands runs artifacts last -o fetched
     """
     from strands_cli.batch_ids import is_batch
-    from strands_cli.run_views.files import artifacts_of
+    from strands_cli.run_views.files.fetched_artifacts import artifacts_of
 
     if force and out is None:
         raise UsageError("--force is about files that are written", fix="name where: --out DIR, or omit --force")
@@ -74,7 +75,7 @@ def fetch_artifacts(
 
 def _of_rows(store: RunStore, batch: str, path: str | None, out: Path | None, *, force: bool, as_json: bool) -> None:
     from strands_cli.cli.commands.stored.batch_files import list_files_of_rows, write_files_of_rows
-    from strands_cli.run_views import command
+    from strands_cli.run_views.open_questions import command
 
     if path is not None:
         fix = f"name the row that wrote it: {command('runs', 'list', '--rows', batch, store=store.place)}"
@@ -86,7 +87,7 @@ def _of_rows(store: RunStore, batch: str, path: str | None, out: Path | None, *,
 
 
 def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:
-    from strands_cli.run_views.files import write_artifacts
+    from strands_cli.run_views.files.fetched_artifacts import write_artifacts
 
     written = write_artifacts(found.chosen([path] if path is not None else []), out, force=force)
     if as_json:

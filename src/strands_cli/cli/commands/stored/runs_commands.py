@@ -13,7 +13,8 @@ from strands_cli.cli.commands.ages import age_in_seconds
 from strands_cli.cli.commands.command_options import JSON, with_run_options
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.commands.run_lines import result_columns, run_document, run_lines
+from strands_cli.cli.commands.run_lines.run_report import run_document, run_lines
+from strands_cli.cli.commands.run_lines.run_tree_lines import result_columns
 from strands_cli.cli.commands.stored.listed_inputs import inputs_of
 from strands_cli.cli.commands.stored.runs_artifacts import fetch_artifacts
 from strands_cli.cli.commands.stored.runs_diff import diff_runs
@@ -21,7 +22,8 @@ from strands_cli.cli.commands.stored.runs_report import report_run
 from strands_cli.cli.commands.stored.runs_search import search_runs
 from strands_cli.cli.commands.stored.runs_show import show_run
 from strands_cli.cli.commands.stored.runs_stats import show_stats
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.phrases import counted
@@ -29,7 +31,7 @@ from strands_cli.phrases import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from strands_cli.engine.ports import RunStore, StoredRun
+    from strands_cli.engine.ports.store_port import RunStore, StoredRun
 
 RUNS = Annotated[
     list[str],
@@ -95,10 +97,10 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
-    from strands_cli.batch.stored import cancel
+    from strands_cli.batch.stored.batch_view import cancel
     from strands_cli.batch_ids import BATCH
-    from strands_cli.engine.ports import SystemClock
-    from strands_cli.engine.stored_runs import cancel_run
+    from strands_cli.engine.ports.clock import SystemClock
+    from strands_cli.engine.stored_runs.cancelled_run import cancel_run
 
     with where.opened() as opened:
         names = [opened.find(run) for run in runs]
@@ -117,7 +119,7 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 def _leave_queue(store: RunStore, run_id: str) -> None:
     """Take a run out of its queue; one of a directory is in none."""
     if store.place.directory is None:
-        from strands_cli.workers.submitted import leave_queue
+        from strands_cli.workers.submitted.waiting_again import leave_queue
 
         leave_queue(store, run_id)
 
@@ -183,7 +185,7 @@ def _listed(store: RunStore, statuses: Sequence[str], batch: str | None) -> tupl
 
     chosen, own, problems = _chosen(store, statuses)
     if batch is not None:
-        from strands_cli.batch.stored import find_batch
+        from strands_cli.batch.stored.batch_identity import find_batch
 
         name = find_batch(store, batch)
         return [run for run in chosen if batch_of(run.id) == name], problems, 0
@@ -193,7 +195,7 @@ def _listed(store: RunStore, statuses: Sequence[str], batch: str | None) -> tupl
 
 def _delete(store: RunStore, run: str) -> str:
     """Delete a run, or a batch with its rows; return what went with it, in words."""
-    from strands_cli.batch.stored import delete
+    from strands_cli.batch.stored.batch_view import delete
     from strands_cli.batch_ids import BATCH
 
     try:

@@ -10,14 +10,15 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.commands.run_lines import diff_lines
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.commands.run_lines.run_diff_lines import diff_lines
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
-    from strands_cli.engine.stored_runs import EffectSummary, RunSummary
-    from strands_cli.run_views import Change, Pair, RunDiff, RunSide
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.run_views.run_diff import Change, Pair, RunDiff, RunSide
 
 HELP = "A run: its id, the start of it, or `last`."
 BEFORE = Annotated[str, typer.Argument(metavar="BEFORE", help=HELP, autocompletion=completions.runs)]
@@ -38,7 +39,7 @@ def diff_runs(
 
     Example: strands runs diff 20261121-033012-a1b2c3 last
     """
-    from strands_cli.run_views import diff_of
+    from strands_cli.run_views.run_diff import diff_of
 
     with contextlib.ExitStack() as stack:
         runs = stack.enter_context(where.opened())
@@ -52,7 +53,7 @@ def diff_runs(
 
 
 def _summary(store: RunStore, run: str, stack: contextlib.ExitStack) -> RunSummary:
-    from strands_cli.engine.stored_runs import summary_of
+    from strands_cli.engine.stored_runs.run_summary import summary_of
 
     journal = store.open(run, hold=False)
     stack.callback(journal.close)
@@ -73,7 +74,7 @@ def diff_document(found: RunDiff) -> dict[str, Any]:
 
 
 def _side_document(side: RunSide) -> dict[str, Any]:
-    from strands_cli.cli.commands.run_lines import moment
+    from strands_cli.cli.commands.run_lines.run_report import moment
 
     return {
         "run": side.id,

@@ -10,7 +10,8 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.output import print_json, print_response, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_response
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
 
@@ -36,7 +37,7 @@ def report_run(
 
     Example: strands runs report last -o run.html
     """
-    from strands_cli.cli.commands.running import report_of, require_report_place, write_report
+    from strands_cli.cli.commands.running.report_file import report_of, require_report_place, write_report
 
     if as_json and out == "-":
         raise UsageError("--json and -o - both want stdout", fix="write the report to a file")

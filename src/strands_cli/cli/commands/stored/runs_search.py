@@ -10,15 +10,16 @@ import typer
 from strands_cli.cli.commands.command_options import with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.chosen_runs import SINCE, runs_since
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from strands_cli.engine.ports import RunStore, StoredRun
-    from strands_cli.run_views.many_runs import Hit
+    from strands_cli.engine.ports.store_port import RunStore, StoredRun
+    from strands_cli.run_views.many_runs.run_search import Hit
 
 
 @with_run_options()
@@ -59,7 +60,7 @@ def _hits(
     show: Callable[[str], None] | None,
 ) -> tuple[list[Hit], bool]:
     """Return the first places that have the text, and whether there are more; show each when it is found."""
-    from strands_cli.run_views.many_runs import UnreadRun, search
+    from strands_cli.run_views.many_runs.run_search import UnreadRun, search
 
     hits: list[Hit] = []
     lines: dict[str, list[str]] = {}  # by run, those that are shown: an answer is in a request, a step and a result too

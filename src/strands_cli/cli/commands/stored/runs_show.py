@@ -11,11 +11,11 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports import RunStore
+    from strands_cli.engine.ports.store_port import RunStore
 
 KEY = Annotated[
     str | None,
@@ -64,24 +64,20 @@ def show_run(
 
 def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     from strands_cli.batch_ids import is_batch
-    from strands_cli.cli.commands.run_lines import (
-        effects_lines,
-        end_lines,
-        fact_lines,
-        result_columns,
-        summary_document,
-    )
-    from strands_cli.engine.stored_runs import summary_of
+    from strands_cli.cli.commands.run_lines.run_end import end_lines
+    from strands_cli.cli.commands.run_lines.run_report import effects_lines, fact_lines, summary_document
+    from strands_cli.cli.commands.run_lines.run_tree_lines import result_columns
+    from strands_cli.engine.stored_runs.run_summary import summary_of
 
     with contextlib.closing(store.open(run, hold=False)) as journal:
         if is_batch(journal):
-            from strands_cli.cli.commands.batch import print_status
+            from strands_cli.cli.commands.batch.batch_status import print_status
 
             print_status(store, run, as_json=as_json)
             return
         summary = summary_of(journal)
         if as_json:
-            from strands_cli.run_views import questions_of
+            from strands_cli.run_views.open_questions import questions_of
 
             print_json({**summary_document(summary, full=full), "questions": questions_of(journal)})
             return
@@ -91,9 +87,9 @@ def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
 
 
 def _show_effect(store: RunStore, run: str, key: str, *, as_json: bool) -> None:
-    from strands_cli.cli.commands.run_lines import effect_lines, whole_effect_document
-    from strands_cli.run_views import answer_commands
-    from strands_cli.run_views.effects import effect_of
+    from strands_cli.cli.commands.run_lines.one_effect_lines import effect_lines, whole_effect_document
+    from strands_cli.run_views.effects.whole_effect import effect_of
+    from strands_cli.run_views.open_questions import answer_commands
 
     with contextlib.closing(store.open(run, hold=False)) as journal:
         effect = effect_of(journal, key)

@@ -11,12 +11,13 @@ import typer
 from strands_cli.cli.commands.command_options import with_run_options
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.stored.chosen_runs import SINCE, runs_since
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.phrases import duration
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.many_runs import RunStats, Stats
+    from strands_cli.run_views.many_runs.run_stats import RunStats, Stats
 
 
 class By(StrEnum):
@@ -44,7 +45,7 @@ def show_stats(
 
     Example: strands runs stats --by model --since 7d
     """
-    from strands_cli.run_views.many_runs import stats_of
+    from strands_cli.run_views.many_runs.run_stats import stats_of
 
     with where.opened() as opened:
         runs, problems = runs_since(opened, since)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
 from strands_cli.cli.commands.help_group import group
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import RunRecordError
 from strands_cli.phrases import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strands_cli.engine.ports import StoreOpener
+    from strands_cli.engine.ports.store_port import StoreOpener
     from strands_cli.store_place import StorePlace
 
     Step = Callable[[StorePlace, str], list[str]]
@@ -49,8 +49,8 @@ def _print(
     runs_dir: Path | None, store: str | None, name: str, step_of: Callable[[StoreOpener], Step], *, as_json: bool
 ) -> None:
     """Do one step with the store that the options name, and print what it returns."""
-    from strands_cli.engine.stored_runs import opener_of
-    from strands_cli.planning.stores import chosen_place
+    from strands_cli.engine.stored_runs.opened_store import opener_of
+    from strands_cli.planning.stores.store_choice import chosen_place
 
     place = chosen_place(runs_dir, store)
     if place.directory is not None:
@@ -66,7 +66,7 @@ def _print(
 
 def _queue_lines(place: StorePlace, address: str, *, looks: bool) -> list[str]:
     """Do the same with the queues of the store, where an engine for them is installed."""
-    from strands_cli.queues import installed_engine
+    from strands_cli.queues.engine_choice import installed_engine
 
     engine = installed_engine(place.scheme)
     if engine is None:
@@ -80,7 +80,7 @@ def _queue_lines(place: StorePlace, address: str, *, looks: bool) -> list[str]:
 
 
 def _directory_facts(place: StorePlace) -> list[str]:
-    from strands_cli.engine.stored_runs import store_at
+    from strands_cli.engine.stored_runs.opened_store import store_at
 
     with closing(store_at(place)) as opened:
         runs, problems = opened.runs()

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.output import print_json, print_result, say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
 from strands_cli.publishers import Publisher
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog, ToolRecord
-    from strands_cli.planning.machine import Installation
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.planning.machine.installation import Installation
 
 MAX_LINE = 100
 # A page on one tool has room for what differs since it was adopted.
@@ -63,9 +65,9 @@ def list_installed(
 
 def read_this_installation(*, no_plugins: bool = False, trace_hooks: bool = False) -> Installation:
     """Read this installation; an invalid policy file is reported, and counts as absent."""
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.machine import Installation
-    from strands_cli.policy import Policy
+    from strands_cli.planning.machine.installation import Installation
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.policy.policy import Policy
 
     request = RunRequest(no_plugins=no_plugins, trace_hooks=trace_hooks, tell=say)
     try:
@@ -88,7 +90,7 @@ def _listed(record: ToolRecord, catalog: Catalog, with_source: bool) -> dict[str
 
 def tool_source(record: ToolRecord, catalog: Catalog) -> dict[str, Any]:
     """Return where a tool comes from, as JSON."""
-    from strands_cli.catalog import find_provenance  # reads more files than a plain listing does
+    from strands_cli.catalog.provenance import find_provenance  # reads more files than a plain listing does
 
     return {**record.source, **find_provenance(record, catalog).as_dict()}
 

@@ -22,10 +22,11 @@ from strands_cli.cli.commands.tools.tool_list import (
 )
 from strands_cli.cli.commands.tools.tools_mcp import import_servers, list_server_tools
 from strands_cli.cli.commands.tools.tools_run import run_tool
-from strands_cli.cli.output import print_json, print_result
+from strands_cli.cli.output.results import print_json, print_result
 
 if TYPE_CHECKING:
-    from strands_cli.catalog import Catalog, ToolRecord
+    from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.tool_record import ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def show_tool(
 
 def _family(catalog: Catalog, name: str) -> Sequence[ToolRecord]:
     """Return the tools of a family; none if the name is another one."""
-    from strands_cli.planning.resolve import require_family
+    from strands_cli.planning.resolve.tool_families import require_family
     from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
     try:
@@ -107,7 +108,7 @@ def _family(catalog: Catalog, name: str) -> Sequence[ToolRecord]:
 
 
 def _named(catalog: Catalog, name: str) -> list[ToolRecord]:
-    from strands_cli.catalog import ToolRecord
+    from strands_cli.catalog.tool_record import ToolRecord
 
     found = catalog.lookup(catalog.typed(name))
     if isinstance(found, ToolRecord):

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.running import require_trust_in
+from strands_cli.cli.commands.running.trust_command import require_trust_in
 from strands_cli.cli.commands.tools.tool_list import flat_line
-from strands_cli.cli.output import print_json, print_result, say
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan import Plan
+    from strands_cli.planning.plan.plan_values import Plan
 
 
 def list_server_tools(spec: str, *, as_json: bool = False) -> None:
@@ -25,13 +26,13 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
         StrandsCliError: A server cannot be started, or must not be.
     """
     from strands_cli import app
-    from strands_cli.agents import ask_servers
+    from strands_cli.agents.mcp_definitions import ask_servers
     from strands_cli.cli.foreign_output import captured_logs
     from strands_cli.cli.process import run_to_end
-    from strands_cli.planning import RunRequest
-    from strands_cli.planning.folders import call_workflow
-    from strands_cli.workflow.parts import has_client_servers
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.planning.folders.single_call import call_workflow
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.parts.client_servers import has_client_servers
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     is_client_file = has_client_servers(read_document(spec))
     require_trust_in(spec)
@@ -51,8 +52,8 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
 
 
 def _rows(plan: Plan, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
-    from strands_cli.planning.planned_tools import reached_by
-    from strands_cli.planning.resolve import is_offered, model_name
+    from strands_cli.planning.planned_tools.tool_config import reached_by
+    from strands_cli.planning.resolve.mcp_servers import is_offered, model_name
 
     for server in plan.spec.tools.mcp:
         for name, definition in found[server.id].items():
@@ -89,8 +90,8 @@ def import_servers(
     """
     import yaml
 
-    from strands_cli.workflow.parts import has_client_servers, imported_servers
-    from strands_cli.workflow.yaml import read_document
+    from strands_cli.workflow.parts.client_servers import has_client_servers, imported_servers
+    from strands_cli.workflow.yaml.document_reader import read_document
 
     document = read_document(file)
     if not has_client_servers(document):

@@ -15,15 +15,16 @@ import typer
 from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
-from strands_cli.cli.output import json_text, print_json, print_response, say, say_findings
+from strands_cli.cli.output.messages import say, say_findings
+from strands_cli.cli.output.results import json_text, print_json, print_response
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, Where, did_you_mean, has_errors
 from strands_cli.events import Event, RunWarning, ToolCallDecided, ToolProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from strands_cli.cli.terminal import TerminalHuman
-    from strands_cli.planning import RunRequest
+    from strands_cli.cli.terminal.terminal_human import TerminalHuman
+    from strands_cli.planning.run_request import RunRequest
 
 _STEP_INPUT = "/pattern/config/steps/0/input"
 _EXAMPLE = 'write --input \'{"name": "value"}\''
@@ -77,7 +78,7 @@ def run_tool(
 
     Example: strands tools run calculator --input '{"expression": "6 * 7"}'
     """
-    from strands_cli.cli.commands.running import is_to_watch, watch_tool
+    from strands_cli.cli.commands.running.watch import is_to_watch, watch_tool
 
     if watch and is_to_watch(as_json=as_json):
         if not declared.is_empty():
@@ -113,7 +114,7 @@ def call(name: str, typed: str, request: RunRequest, declared: Declared | None =
         return _call_declared(name, arguments, request, declared)
     from strands_cli import app
     from strands_cli.cli.process import run_to_end
-    from strands_cli.planning.machine import read_installation
+    from strands_cli.planning.machine.installation import read_installation
 
     installation = read_installation(request, Path.cwd())
     say_findings(installation.warnings())
@@ -135,9 +136,9 @@ def _call_declared(
     """Make the call with settings, or with what a file declares."""
     settings = read_arguments(declared.config, "--config") if declared.config is not None else None
     from strands_cli import app
-    from strands_cli.cli.commands.running import require_trust_in
+    from strands_cli.cli.commands.running.trust_command import require_trust_in
     from strands_cli.cli.process import run_to_end
-    from strands_cli.planning.folders import call_workflow
+    from strands_cli.planning.folders.single_call import call_workflow
 
     if declared.declared_in is not None:
         require_trust_in(declared.declared_in)
@@ -147,7 +148,7 @@ def _call_declared(
     planned = replace(planned, findings=tuple(_in_file(one, declared.declared_in) for one in findings))
     if not has_errors(planned.findings):  # with errors, all of them are part of the error
         say_findings(planned.findings)
-    from strands_cli.agents import call_declared
+    from strands_cli.agents.typed_calls import call_declared
 
     progress = Progress()
     with typed_call() as person:
@@ -173,7 +174,7 @@ class Progress:
 
     def __call__(self, event: Event) -> None:
         """Take one event of the call."""
-        from strands_cli.cli.terminal import View
+        from strands_cli.cli.terminal.run_view import View
 
         self.is_decided |= isinstance(event, ToolCallDecided)
         if isinstance(event, (ToolProgress, RunWarning)):
@@ -208,7 +209,8 @@ def _require_fit(
 def typed_call() -> Iterator[TerminalHuman]:
     """Reserve stdin and stdout from the tool, and give the person who can be asked."""
     from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.terminal import Keyboard, choose_human
+    from strands_cli.cli.terminal.keyboard import Keyboard
+    from strands_cli.cli.terminal.terminal_human import choose_human
 
     person = choose_human()
     with reserved_streams(lambda line: say(f"  | {line}")) as streams:

@@ -1,9 +1,0 @@
-from strands_cli.batch.journal.batch_choices import BatchChoices as BatchChoices
-from strands_cli.batch.journal.batch_choices import Order as Order
-from strands_cli.batch.journal.batch_choices import budget_of as budget_of
-from strands_cli.batch.journal.batch_choices import budgets_section as budgets_section
-from strands_cli.batch.journal.batch_choices import providers_of as providers_of
-from strands_cli.batch.journal.batch_journal import SOURCE as SOURCE
-from strands_cli.batch.journal.batch_journal import BatchJournal as BatchJournal
-from strands_cli.batch.journal.batch_journal import BatchRow as BatchRow
-from strands_cli.batch.journal.batch_journal import RowOrder as RowOrder

@@ -1,7 +1,0 @@
-from strands_cli.catalog.published.publisher_records import Published as Published
-from strands_cli.catalog.published.publisher_records import publisher_of as publisher_of
-from strands_cli.catalog.published.publisher_records import read_published as read_published
-from strands_cli.catalog.published.publisher_records import record_digest as record_digest
-from strands_cli.catalog.published.publisher_records import record_digest_of_wheel as record_digest_of_wheel
-from strands_cli.catalog.published.publisher_records import remove_published as remove_published
-from strands_cli.catalog.published.publisher_records import write_published as write_published

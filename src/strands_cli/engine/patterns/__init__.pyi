@@ -1,1 +1,0 @@
-from strands_cli.engine.patterns.pattern_functions import PATTERNS as PATTERNS

@@ -1,7 +1,0 @@
-from strands_cli.planning.sentences.authority_sentences import authority_sections as authority_sections
-from strands_cli.planning.sentences.authority_sentences import python_lines as python_lines
-from strands_cli.planning.sentences.authority_sentences import use_lines as use_lines
-from strands_cli.planning.sentences.permission_phrases import describe_permissions as describe_permissions
-from strands_cli.planning.sentences.unanswered_trust import file_to_trust as file_to_trust
-from strands_cli.planning.sentences.unanswered_trust import require_trust_in_package as require_trust_in_package
-from strands_cli.planning.sentences.unanswered_trust import trust_refusal as trust_refusal

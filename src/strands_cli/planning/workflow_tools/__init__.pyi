@@ -1,8 +1,0 @@
-from strands_cli.planning.workflow_tools.input_schemas import workflow_input_schema as workflow_input_schema
-from strands_cli.planning.workflow_tools.tool_parts import agents_in as agents_in
-from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in as all_workflows_in
-from strands_cli.planning.workflow_tools.tool_parts import definitions_in as definitions_in
-from strands_cli.planning.workflow_tools.tool_parts import with_parts as with_parts
-from strands_cli.planning.workflow_tools.tool_parts import workflows_in as workflows_in
-from strands_cli.planning.workflow_tools.tool_records import annotations_of as annotations_of
-from strands_cli.planning.workflow_tools.tool_records import workflow_record as workflow_record
