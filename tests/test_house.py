@@ -165,6 +165,18 @@ def test_public_names_are_pinned() -> None:
     check_golden("public-names.txt", "".join(lines))
 
 
+def test_a_package_has_names_only_where_documents_promise_them() -> None:
+    """All other imports name the module that defines: programs that read imports see the real way."""
+    promised = {*PUBLIC_MODULES, "strands_cli.hooks", "strands_cli.cli"}  # the last is where the program begins
+    with_names = {
+        ".".join(path.parent.relative_to(SOURCE.parent).parts)
+        for path in SOURCE.rglob("__init__.py")
+        if len(tree_of(path).body) > 1
+    }
+    assert with_names <= promised
+    assert [name_of(stub) for stub in SOURCE.rglob("__init__.pyi")] == []
+
+
 def test_other_distributions_import_public_names_of_the_core() -> None:
     names = (CLONE / "tests" / "golden" / "public-names.txt").read_text(encoding="utf-8").split()
     errors = (
