@@ -340,7 +340,7 @@ def _build_models() -> None:
 
 def _build_commands() -> None:
     """Build the commands with what reads their options, and the table of prices: a tenth of most commands."""
-    from strands_cli.cli.commands.command_table import COMMANDS
+    from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE as COMMANDS
     from strands_cli.prices import load_prices
 
     load_prices({})

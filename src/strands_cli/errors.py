@@ -282,6 +282,12 @@ class NotEquipped(StrandsCliError):
     exit_code = ExitCode.NOT_EQUIPPED
 
 
+class PluginFailed(StrandsCliError):
+    """A command of an installed distribution raised what only a fault of its own explains."""
+
+    exit_code = ExitCode.INTERNAL
+
+
 class WaitingForPerson(StrandsCliError):
     """The run is stored and continues when a person has answered."""
 

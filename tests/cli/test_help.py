@@ -13,8 +13,8 @@ import pytest
 from typer.main import get_command
 
 from strands_cli import __version__
-from strands_cli.cli.commands.command_table import COMMANDS as TABLE
-from strands_cli.cli.commands.command_table import PLACES
+from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE as TABLE
+from strands_cli.cli.commands.command_table import OWN
 from strands_cli.cli.program import program, run_program
 from strands_cli.errors import ExitCode
 from tests.cli.strands import STRANDS, Folder
@@ -114,7 +114,7 @@ def group_at(path: str) -> Any:
 
 
 def test_every_command_of_the_table_has_its_name_and_a_help_page() -> None:
-    assert {name: TABLE[name].name for name in TABLE} == {name: name for name in PLACES}
+    assert {name: TABLE[name].name for name in TABLE} == {name: name for name in OWN}
     assert [name for name in TABLE if not TABLE[name].help] == []
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -434,57 +432,6 @@ def test_what_is_wrong_with_a_provider_of_a_plugin_is_reported(
     assert ran.code == code, ran.err
     assert said in ran.err
     assert not folder.runs.exists()
-
-
-COMMANDS = """
-@hookimpl
-def strands_register_commands():
-    return {"greet": "greetings:main", "plan": "greetings:main", "broken": "greetings:broken", "gone": "nowhere:main"}
-"""
-GREETINGS = """
-def main(arguments):
-    print("hello", *arguments)
-    return len(arguments)
-
-
-def broken(arguments):
-    raise OSError("no voice")
-"""
-
-
-def test_a_command_of_a_plugin_runs_where_none_of_ours_has_its_name(folder: Folder) -> None:
-    hook_plugin(folder, "strands-hooks-greet", COMMANDS)
-    (folder.site / "greetings.py").write_text(GREETINGS)
-    assert folder.strands("greet").code == 2
-    switch_on(folder, "strands-hooks-greet")
-    ran = folder.strands("greet", "--help", "--", "-x", "you")
-    assert (ran.code, ran.out, ran.err) == (4, "hello --help -- -x you\n", "")
-    assert folder.strands("greet").code == 0
-    assert "hello" not in folder.strands("plan", "--help").out
-    typo = folder.strands("gret")
-    assert typo.code == 2
-    assert "'greet'" in typo.err
-    broken = folder.strands("broken")
-    assert broken.code == 10
-    assert re.search(r"'broken' .*\bstrands-hooks-greet .*: OSError: no voice", broken.err)
-    gone = folder.strands("gone")
-    assert gone.code == 18
-    assert "ModuleNotFoundError" in gone.err
-    switch_on(folder, "strands-hooks-greet", {"name": "strands-hooks-missing", "required": True})
-    assert folder.strands("greet").code == 21
-    switch_on(folder, "strands-hooks-greet", "strands-hooks-missing")
-    assert folder.strands("greet").code == 0
-
-
-def test_a_file_of_the_current_directory_is_never_taken_for_a_plugin(folder: Folder) -> None:
-    hook_plugin(folder, "strands-hooks-greet", COMMANDS)
-    (folder.site / "greetings.py").write_text(GREETINGS)
-    switch_on(folder, "strands-hooks-greet")
-    for name in ("greetings.py", "strands_hooks_greet.py"):
-        (folder.work / name).write_text("raise SystemExit('planted')\n")
-    path = os.pathsep.join([".", folder.environment()["PYTHONPATH"]])
-    ran = folder.run([sys.executable, "-m", "strands_cli", "greet"], PYTHONPATH=path)
-    assert (ran.code, ran.out) == (0, "hello\n"), ran.err
 
 
 def test_explain_policy_names_the_plugin_that_is_stricter_than_the_rules(folder: Folder) -> None:

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from strands_cli import provider_table
 from strands_cli.catalog.remedies import first_party
-from strands_cli.planning.machine.named_parts import OURS as OWNERS
+from strands_cli.default_parts import OURS as OWNERS
 
 ROOT = Path(__file__).parents[2]
 NAMES = tomllib.loads((ROOT / "packages" / "names.toml").read_text(encoding="utf-8"))

@@ -270,17 +270,6 @@ def test_a_notification_that_fails_is_reported_and_stops_nothing(site: Path) -> 
     assert result["content"] == [{"text": "a"}]
 
 
-def test_two_plugins_that_give_one_command_give_none(site: Path) -> None:
-    for name in ("a", "b"):
-        body = f"@hookimpl\ndef strands_register_commands():\n    return {{'audit': 'm:main', '{name}': 'm:{name}'}}\n"
-        hook_plugin(site, f"strands-hooks-{name}", body)
-    said: list[str] = []
-    hooks = open_hooks(["strands-hooks-a", "strands-hooks-b"], path=[str(site)], tell=said.append)
-    assert hooks.commands() == {"a": ("m:a", "strands-hooks-a"), "b": ("m:b", "strands-hooks-b")}
-    (line,) = said
-    assert all(part in line for part in ("strands-hooks-a", "strands-hooks-b", "'audit'"))
-
-
 def test_doctor_lines_come_with_their_plugin_and_a_failing_plugin_is_a_failed_line(site: Path) -> None:
     good = "@hookimpl\ndef strands_doctor_checks(context):\n    yield Check('disk', 'ok', 'enough')\n"
     hook_plugin(site, "strands-hooks-good", good)

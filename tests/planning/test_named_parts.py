@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.distributions.group_points import ENGINES, STORES
 from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.default_parts import ENGINES, STORES
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import Denied, NotEquipped
 from strands_cli.lock.format.lock_model import Lock

@@ -10,12 +10,28 @@ MOST_COLUMNS = 100
 UNLIMITED = 10_000
 # A description with fewer columns is below its name, indented by `BELOW`.
 FEWEST_COLUMNS, BELOW = 26, 6
+PLUGIN_HEADING = "Of installed plugins:"
+# The width of the names of the core's commands, and what follows its list.
+_NAMES = 14
+_AFTER_COMMANDS = "\n  Exit codes:"
 
 
 def stored_page() -> str:
-    """Return the page that `scripts/make_reference.py` has stored, fitted to the terminal."""
+    """Return the page that `scripts/make_reference.py` has stored, with the commands of plugins, fitted."""
     with open(os.path.join(os.path.dirname(__file__), "help.txt"), encoding="utf-8") as file:  # noqa: PTH118, PTH120, PTH123 - pathlib is not needed yet
-        return fitted(file.read())
+        page = file.read()
+    commands, mark, codes = page.partition(_AFTER_COMMANDS)
+    return fitted(f"{commands}{plugin_section()}{mark}{codes}")
+
+
+def plugin_section() -> str:
+    """Return the part of the page that has the commands of installed distributions; nothing without any."""
+    from strands_cli.catalog.command_names import installed_commands
+
+    rows = installed_commands()
+    width = max([_NAMES, *(len(row.name) for row in rows)])
+    lines = [f"  {row.name.ljust(width)}  {row.help} ({row.distribution})" for row in rows]
+    return "\n".join(["", PLUGIN_HEADING, *lines, ""]) if lines else ""
 
 
 def fitted(page: str) -> str:

@@ -90,11 +90,6 @@ def strands_register_providers() -> Mapping[str, str]:  # type: ignore[empty-bod
 
 
 @hookspec
-def strands_register_commands() -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Return commands as `name -> "module:attribute"`; the attribute gets the arguments and returns an exit code."""
-
-
-@hookspec
 def strands_doctor_checks(context: HookContext) -> Iterable[Check]:  # type: ignore[empty-body]
     """Return lines for `strands doctor`."""
 

@@ -161,10 +161,6 @@ class Hooks:
         """Return the model providers of plugins: name -> (object reference, plugin)."""
         return self._named("strands_register_providers")
 
-    def commands(self) -> dict[str, tuple[str, str]]:
-        """Return the commands of plugins: name -> (object reference, plugin)."""
-        return self._named("strands_register_commands")
-
     def doctor_checks(self, context: HookContext) -> list[tuple[str, Check]]:
         """Return the plugins' lines for `strands doctor`; a plugin that fails is a failed line."""
         lines: list[tuple[str, Check]] = []

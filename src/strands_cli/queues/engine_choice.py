@@ -18,9 +18,9 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
         UsageError: The runs are in a directory, which one machine has.
         NotEquipped: No engine is installed, it has no queues for such a store, or it fails to load.
     """
-    from strands_cli.catalog.distributions.group_points import ENGINES
+    from strands_cli.default_parts import ENGINES, OURS
     from strands_cli.engine.stored_runs.opened_store import opener_of
-    from strands_cli.planning.machine.named_parts import OURS, parts_of
+    from strands_cli.planning.machine.named_parts import parts_of
 
     if place.directory is not None:
         raise UsageError(
@@ -49,7 +49,7 @@ def installed_engine(scheme: str) -> Engine | None:
         Denied: Two distributions claim it, policy denies its distribution, or it is not as it was locked.
         NotEquipped: It fails to load.
     """
-    from strands_cli.catalog.distributions.group_points import ENGINES
+    from strands_cli.default_parts import ENGINES
     from strands_cli.planning.machine.named_parts import imported_part, part_named
 
     part = part_named(ENGINES, scheme)

@@ -27,6 +27,8 @@ GROUP = "strands_cli.tools"
 MAX_ENTRY_POINTS_BYTES = 1_000_000
 MAX_METADATA_BYTES = 65_536
 
+# What the names of all our groups begin with.
+_PROJECT = b"strands_cli."
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
@@ -67,12 +69,14 @@ class Scan:
         distributions: Those that declare tools; of equal names only the first on the path.
         records: Normalised name -> (directory, record) of every copy; Python imports the first.
         findings: The faults of distributions that declare tools, or may declare them.
+        texts: Record -> the text of its entry points, read once for all groups; empty where it has none of ours.
     """
 
     listings: dict[str, frozenset[str]] = field(default_factory=dict)
     distributions: list[Distribution] = field(default_factory=list)
     records: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)
 
     def version(self, name: str) -> str | None:
         """Return the version of an installed distribution, in any spelling; None if it is absent or unknown."""
@@ -111,6 +115,8 @@ def read_header(record: str, header: str) -> str | None:
 def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) -> tuple[EntryPoint, ...]:
     """Return a group's entry points from a record's `entry_points.txt`; faults go to `seen.findings`."""
     file = f"{record}{os.sep}entry_points.txt"
+    if (text := seen.texts.get(record)) is not None:
+        return parse_entry_points(text, name, file, seen.findings, group) if text else ()
     try:
         raw = read_start(file, MAX_ENTRY_POINTS_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -119,6 +125,7 @@ def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) ->
         message = f"the entry_points.txt of '{name}' cannot be read ({error.strerror})"
         seen.findings.append(Finding(UNREADABLE_DIRECTORY, message, Where(file), severity="warning"))
         return ()
+    seen.texts[record] = raw if _PROJECT in raw.replace(b"\0", b"") else b""
     return parse_entry_points(raw, name, file, seen.findings, group)
 
 

@@ -1,58 +1,26 @@
-"""The program's commands by name; the module of a command is imported when the command is used."""
+"""The core's commands by name; the module of a command is imported when the command is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from importlib import import_module
 from typing import Any
 
+import typer
 from typer.main import get_group
 
-from strands_cli.cli.commands.help_group import App
+from strands_cli.cli.commands.help_group import App, HelpCommand, HelpGroup
+from strands_cli.default_parts import COMMANDS, DEFAULTS
 
-# The commands by the headings of the help, each with its function or group in a module of this package.
+# The names of `default_parts.DEFAULTS` by the headings of the help.
 HEADINGS = {
-    "Workflows": {
-        "run": "running.run_command:run",
-        "batch": "batch.batch_group:batch_app",
-        "new": "new_command:new",
-        "validate": "validate_command:validate",
-        "plan": "plan_command:plan",
-        "explain": "explain.explain_command:explain",
-        "atomic": "atomic.atomic_commands:atomic_app",
-        "trust": "running.trust_command:trust",
-        "schema": "validate_command:schema",
-    },
-    "Stored runs": {
-        "runs": "stored.runs_commands:runs_app",
-        "resume": "running.resume_command:resume",
-        "approve": "running.resume_command:approve",
-        "reject": "running.resume_command:reject",
-        "rerun": "running.resume_command:rerun",
-        "sessions": "stored.sessions_commands:sessions_app",
-        "store": "stored.store_commands:store_app",
-        "ui": "ui_command:ui",
-    },
-    "Beyond one process": {
-        "submit": "queued.submit_command:submit",
-        "worker": "queued.worker_command:worker",
-        "workers": "queued.worker_command:workers",
-        "queue": "queued.queue_commands:queue_app",
-    },
-    "Tools": {
-        "list-workflows": "list_workflows:list_workflows",
-        "list-tools": "tools.tools_commands:list_tools",
-        "tools": "tools.tools_commands:tools_app",
-        "plugin": "plugin.plugin_group:plugin_app",
-        "lock": "lock_command:lock",
-    },
-    "This machine": {
-        "doctor": "doctor_command:doctor",
-        "list-supported": "list_supported:list_supported",
-        "completion": "completion:completion",
-    },
+    "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "atomic", "trust", "schema"),
+    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store", "ui"),
+    "Beyond one process": ("submit", "worker", "workers", "queue"),
+    "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
+    "This machine": ("doctor", "list-supported", "completion"),
 }
-PLACES = {name: place for commands in HEADINGS.values() for name, place in commands.items()}
 
 # Words of other programs, with the command that does here what they do there.
 SYNONYMS = {
@@ -92,34 +60,68 @@ SYNONYMS = {
 }
 
 
+OWN = DEFAULTS[COMMANDS]
+
+
 class CommandTable(Mapping[str, Any]):
-    """Every command of the program by name; a command is built when it is looked up."""
+    """Every command of the core by name; a command is built when it is looked up."""
 
     def __init__(self) -> None:
         self._built: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            self._built[name] = _command(name, PLACES[name])
+            module, _, attribute = OWN[name].partition(":")
+            self._built[name] = built_command(name, getattr(import_module(module), attribute))
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(OWN)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(OWN)
 
 
-def _command(name: str, place: str) -> Any:
-    """Import the module of a command, and return the command or the group."""
-    module, _, attribute = place.partition(":")
-    found = getattr(import_module(f"strands_cli.cli.commands.{module}"), attribute)
+def built_command(name: str, value: Any) -> Any:
+    """Return the command or the group that an entry point of the group `strands_cli.commands` names.
+
+    Args:
+        value: A Typer application, whose only command without a callback is the command itself, or a function.
+
+    Raises:
+        TypeError: It is neither.
+    """
     around = App()
-    if isinstance(found, App):
-        around.add_typer(found, name=name)
+    if isinstance(value, typer.Typer):
+        _fit(value)
+        only = value.registered_commands
+        if len(only) == 1 and not value.registered_groups and value.registered_callback is None:
+            command = copy(only[0])
+            command.name = name
+            around.registered_commands.append(command)
+        else:
+            around.add_typer(value, name=name)
+    elif callable(value) and not isinstance(value, type):
+        around.command(name)(value)
     else:
-        around.command(name)(found)
+        raise TypeError(f"it is {type(value).__name__}, not a Typer application or a function")
     return get_group(around).commands[name]
 
 
-COMMANDS = CommandTable()
+def _fit(app: typer.Typer) -> None:
+    """Give the groups and commands of an application the help of the program's own, unless they have classes."""
+    if isinstance(app, App):
+        return
+    app.rich_markup_mode = None
+    if not isinstance(app.info.cls, type):
+        app.info.cls = HelpGroup
+    if app.registered_callback is None:
+        app.info.no_args_is_help = True
+    for command in app.registered_commands:
+        command.cls = command.cls if isinstance(command.cls, type) else HelpCommand
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _fit(group.typer_instance)
+
+
+COMMANDS_OF_CORE = CommandTable()

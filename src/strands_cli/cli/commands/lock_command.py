@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -60,7 +60,7 @@ def lock(
     with json_on_failure({"file": None} if as_json else None):
         folder, named = _place(spec)
         packaged = spec if spec is not None and _is_packaged(spec) else None
-        now = _lock_now(folder, named, packaged, mcp=mcp, writes=not (check or diff))
+        now = _lock_now(folder, named, packaged, _Asked(mcp, not (check or diff), update or ()))
         if check or diff:
             return _show(folder, now, spec, check=check, as_json=as_json)
         return _write(folder, now, update or (), as_json=as_json)
@@ -99,41 +99,67 @@ def _packaged_here(folder: Path, named: str | None) -> list[str]:
     return sorted({*known, *([named] if named else [])} - {*gone})
 
 
-def _lock_now(folder: Path, named: Path | None, packaged: str | None, *, mcp: bool, writes: bool) -> Lock:
+class _Asked(NamedTuple):
+    """What a person asks of the lock.
+
+    `mcp` starts MCP servers. `writes` writes the lock, which leaves out servers whose tools are unknown. `update` has
+    the names to lock again.
+    """
+
+    mcp: bool
+    writes: bool
+    update: Sequence[str]
+
+
+def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _Asked) -> Lock:
     """Return the lock as it would be written now; warn of what it does not cover.
 
     Args:
         named: A workflow in it.
         packaged: A workflow of an installed distribution that is run in it.
-        mcp: Whether MCP servers are started.
-        writes: Whether the lock will be written: it then leaves out servers whose tools are unknown.
     """
     from strands_cli.planning.folders.workflow_folder import plan_folder
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
-    from strands_cli.planning.machine.named_parts import parts_in_use
+    from strands_cli.planning.machine.named_parts import distributions_with_parts, parts_in_use
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.planning.stores.store_choice import chosen_place
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()
     say_findings(machine.warnings())
-    planned = plan_folder(folder, machine, named, _packaged_here(folder, packaged))
+    # Commands are of no workflow: they are locked by their distribution's name, and stay locked.
+    commands = distributions_with_parts((*asked.update, *_locked_distributions(folder)), machine.catalog.seen)
+    packages = _packaged_here(folder, packaged)
+    planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
     for line in planned.unread:
         say(f"warning: {line}")
-    if mcp:
+    if asked.mcp:
         from strands_cli.cli.commands.running.trust_command import require_trust
 
         for plan in planned.plans:  # they are planned without policy
             require_trust(dataclasses.replace(plan, rules=machine.policy.rules))
     plugins = [hook.word for hook in machine.policy.hooks]
     plugins += [part.distribution for part in parts_in_use(chosen_place())]
+    plugins += commands
     now = lock_of(planned.plans, machine.catalog, plugins)
     for distribution in now.distributions.values():
         if unknown := [tool.name for tool in distribution.tools.values() if tool.after_load]:
             pinned = "its files are locked, but not its description and schema"
             say(f"warning: {', '.join(unknown)} of {distribution.name} is described only when it is loaded: {pinned}")
-    return now._replace(servers=_servers_now(folder, planned.plans, mcp=mcp, writes=writes))
+    return now._replace(servers=_servers_now(folder, planned.plans, mcp=asked.mcp, writes=asked.writes))
+
+
+def _locked_distributions(folder: Path) -> list[str]:
+    """Return the distributions of the existing lock."""
+    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_reader import read_lock
+
+    try:
+        lock = read_lock(lock_file(folder))
+    except Denied:  # the next reader reports it
+        lock = None
+    return list(lock.distributions) if lock is not None else []
 
 
 def _servers_now(folder: Path, plans: Sequence[Plan], *, mcp: bool, writes: bool) -> dict[str, LockedServer]:

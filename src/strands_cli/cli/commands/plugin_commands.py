@@ -1,99 +1,142 @@
-"""Commands of hook plugins: looked up only for a name that is not one of the program's own commands."""
+"""Commands of installed distributions: listed from their metadata, imported when one is typed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import errno
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from strands_cli.cli.commands.command_table import COMMANDS, HEADINGS, SYNONYMS
+from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, HEADINGS, SYNONYMS, built_command
 from strands_cli.cli.commands.help_group import HelpGroup
-from strands_cli.cli.output.messages import say, say_findings
-from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, did_you_mean
+from strands_cli.cli.help_page import plugin_section
+from strands_cli.default_parts import COMMANDS, OURS
+from strands_cli.errors import NotEquipped, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
+    from strands_cli.planning.machine.named_parts import Part
 
 
 class Commands(HelpGroup):
-    """The program's commands, followed by those of hook plugins."""
+    """The core's commands, followed by those of installed distributions."""
 
     def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": COMMANDS})
+        super().__init__(**{**attributes, "commands": COMMANDS_OF_CORE})
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands without building any of them."""
-        return list(self.commands)
+        return [*self.commands, *help_of_plugins()]
 
     def headings(self) -> Mapping[str, Iterable[str]]:
         """Return the headings of the table."""
         return HEADINGS
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the core's commands below their headings, and those of distributions below one of their own."""
+        super().format_commands(ctx, formatter)
+        formatter.write(plugin_section())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, that of a distribution not yet imported; None for an unknown name.
+
+        Raises:
+            Denied: Two distributions claim the name.
+        """
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        from strands_cli.planning.machine.named_parts import part_named
+
+        part = None if cmd_name.startswith("-") else part_named(COMMANDS, cmd_name)
+        return None if part is None else PluginCommand(part, help_of_plugins().get(cmd_name, ""))
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of a name; the program's own commands always win."""
+        """Return the command of a name.
+
+        Raises:
+            NotEquipped: A distribution of this project that is not installed has it.
+        """
+        name = args[0]
         try:
             return super().resolve_command(ctx, args)
+        except StrandsCliError:
+            raise
         except Exception as unknown:
-            name, *rest = args
-            hooks = None if name.startswith("-") else open_hooks_of_files()
-            if hooks is None:
-                _suggest(unknown, name, self.commands)
-                raise
-            commands = hooks.commands()
-            if name not in commands:
-                say_findings(hooks.findings)
-                _suggest(unknown, name, [*self.commands, *commands])
-                raise
-            reference, plugin = commands[name]
-        # The plugin's command parses its own arguments, `--help` included.
-        return name, TyperCommand(name, callback=lambda: run_plugin_command(hooks, name, reference, plugin, rest)), []
+            if distribution := OURS.get(COMMANDS, {}).get(name):
+                message = f"`{name}` comes with {distribution}, which is not installed"
+                raise NotEquipped(message, fix=f"pip install {distribution}") from None
+            _suggest(unknown, name, self.list_commands(ctx))
+            raise
 
 
-def open_hooks_of_files() -> Hooks | None:
-    """Return the hook plugins that the policy files switch on; None without any, or if a policy file is invalid."""
-    from strands_cli.config import load_settings
-    from strands_cli.planning.machine.policy_files import load_policy
+class PluginCommand(TyperCommand):
+    """The command of a distribution, imported when it is used; help and completion of its name do without."""
 
+    def __init__(self, part: Part, summary: str) -> None:
+        super().__init__(part.name, short_help=summary, callback=lambda: None)
+        self.part = part
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return the context of the imported command, which parses the arguments.
+
+        Raises:
+            Denied: Policy denies its distribution, or it is not as it was locked.
+            NotEquipped: It cannot be imported, or is no command.
+            PluginFailed: It raises what only a fault of its own explains.
+        """
+        command = self._imported()
+        command.invoke = partial(_invoked, command.invoke, self.part)
+        return command.make_context(info_name, args, parent=parent, **extra)
+
+    def _imported(self) -> Any:
+        from strands_cli.planning.machine.named_parts import imported_part
+
+        part = self.part
+        try:
+            return built_command(part.name, imported_part(part))
+        except StrandsCliError:
+            raise
+        except Exception as error:  # a plugin may raise anything when it is imported
+            message = f"{part} of {part.distribution} cannot be used: {part.value}: {type(error).__name__}: {error}"
+            raise NotEquipped(message, fix=f"pip install --upgrade {part.distribution}") from error
+
+
+def _invoked(invoke: Callable[[Any], Any], part: Part, context: Any) -> int:
+    """Run a command of a distribution and return its exit code."""
     try:
-        policy = load_policy(load_settings(), None)
-    except StrandsCliError:
-        return None
-    if not policy.hooks:
-        return None
-    from strands_cli.planning.machine.hook_selection import hooks_in_force
-    from strands_cli.planning.run_request import RunRequest
-
-    return hooks_in_force(policy, RunRequest(tell=say))
-
-
-def run_plugin_command(hooks: Hooks, name: str, reference: str, plugin: str, arguments: list[str]) -> int:
-    """Run a plugin's command and return its exit code.
-
-    Raises:
-        Denied: A hook plugin that is switched on cannot be used.
-        NotEquipped: The command cannot be imported.
-        RunFailed: It raised, or returned something else than an exit code.
-    """
-    from strands_cli.hooks.hook_plugins import import_named
-    from strands_cli.planning.machine.hook_selection import require_hooks
-
-    require_hooks(hooks)
-    who = f"the command '{name}' of the hook plugin {plugin}"
-    try:
-        command = import_named(reference)
+        code = invoke(context)
     except Exception as error:
-        message = f"{who} ({reference}) cannot be imported: {type(error).__name__}: {error}"
-        raise NotEquipped(message, fix=f"upgrade {plugin}") from error
-    try:
-        code = command(list(arguments))
-    except StrandsCliError:
-        raise
-    except Exception as error:
-        raise RunFailed(f"{who} failed: {type(error).__name__}: {error}", fix=f"ask the author of {plugin}") from error
-    if code is not None and not isinstance(code, int):
-        raise RunFailed(f"{who} returned {type(code).__name__}, not an exit code", fix=f"ask the author of {plugin}")
-    return int(code or 0)
+        if _is_expected(error):
+            raise
+        raise _failed(part, error) from error
+    if code is None or isinstance(code, int):
+        return int(code or 0)
+    raise _failed(part, TypeError(f"it returns {type(code).__name__}, not an exit code or None"))
+
+
+def _is_expected(error: Exception) -> bool:
+    """Return whether the command line reports an exception by itself: ours, the parser's, a full disk."""
+    if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EMFILE, errno.ENFILE):
+        return True
+    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    return bool(modules & {"strands_cli", "click", "typer"})
+
+
+def _failed(part: Part, error: Exception) -> PluginFailed:
+    frames = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f" at {frame.filename}:{frame.lineno}" for frame in frames)
+    message = f"{part} of {part.distribution} failed: {type(error).__name__}: {error}{place}"
+    fix = f"STRANDS_DEBUG=1 prints the whole traceback; report it to the authors of {part.distribution}"
+    return PluginFailed(message, fix=fix)
+
+
+def help_of_plugins() -> dict[str, str]:
+    """Return the commands of installed distributions, each with its line of help; nothing is imported."""
+    from strands_cli.catalog.command_names import installed_commands
+
+    return {command.name: command.help for command in installed_commands()}
 
 
 def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:

@@ -26,6 +26,7 @@ from strands_cli.errors import (
     Finding,
     Interrupted,
     NotEquipped,
+    PluginFailed,
     StrandsCliError,
     UsageError,
     WaitingForPerson,
@@ -301,6 +302,8 @@ def _fix(message: str) -> str | None:
 
 def _say_error(error: StrandsCliError) -> None:
     """Print the findings, and the error itself unless it only counts or repeats them; a run that waits has no error."""
+    if isinstance(error, PluginFailed) and os.environ.get("STRANDS_DEBUG"):
+        _write_traceback(error.__cause__ or error)
     say_findings(error.findings)
     errors = [finding for finding in error.findings if finding.severity == "error"]
     if len(errors) != 1 or (error.fix and error.message != errors[0].message):
@@ -321,11 +324,17 @@ def _report_our_fault(error: BaseException) -> None:
     import traceback
 
     if os.environ.get("STRANDS_DEBUG"):
-        write_error("".join(traceback.format_exception(error)))
+        _write_traceback(error)
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
     say(f"error: this is a bug in strands-cli: {type(error).__name__}: {error}{place}")
     say("  fix: run it again with STRANDS_DEBUG=1 for the whole traceback, and report it")
+
+
+def _write_traceback(error: BaseException) -> None:
+    import traceback
+
+    write_error("".join(traceback.format_exception(error)))
 
 
 def error_document(error: BaseException) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
 
 
 def _load_opener(place: StorePlace) -> StoreOpener:
-    from strands_cli.catalog.distributions.group_points import STORES
+    from strands_cli.default_parts import STORES
     from strands_cli.planning.machine.named_parts import imported_part, part_named, parts_of
 
     part = part_named(STORES, place.scheme)
@@ -60,7 +60,7 @@ def _load_opener(place: StorePlace) -> StoreOpener:
 
 
 def _broken(place: StorePlace, error: Exception) -> NotEquipped:
-    from strands_cli.catalog.distributions.group_points import STORES
+    from strands_cli.default_parts import STORES
     from strands_cli.planning.machine.named_parts import owner_of
 
     owner = owner_of(STORES, place.scheme)
@@ -71,8 +71,7 @@ def _broken(place: StorePlace, error: Exception) -> NotEquipped:
 
 
 def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError:
-    from strands_cli.catalog.distributions.group_points import STORES
-    from strands_cli.planning.machine.named_parts import OURS
+    from strands_cli.default_parts import OURS, STORES
 
     distribution = OURS[STORES].get(place.scheme)
     if distribution is not None:

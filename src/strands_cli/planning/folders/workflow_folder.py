@@ -38,7 +38,12 @@ class Planned:
 
 
 def plan_folder(
-    folder: Path, machine: Installation, named: Path | None = None, packaged: Iterable[str] = ()
+    folder: Path,
+    machine: Installation,
+    named: Path | None = None,
+    packaged: Iterable[str] = (),
+    *,
+    may_be_empty: bool = False,
 ) -> Planned:
     """Plan every workflow that lies in a folder, and packaged ones that are run there.
 
@@ -47,6 +52,7 @@ def plan_folder(
         machine: This machine; its policy files are left out.
         named: A file that has to be a workflow, with any suffix.
         packaged: Workflows of installed distributions, as `DIST/NAME`.
+        may_be_empty: Whether a folder without a workflow is an empty result, not an error.
 
     Raises:
         UsageError: there is no workflow, or the folder cannot be read.
@@ -76,7 +82,7 @@ def plan_folder(
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
-    if not plans:
+    if not plans and not may_be_empty:
         raise UsageError(f"there is no workflow in {folder}", fix="name one: strands lock FILE")
     return Planned(tuple(plans), tuple(unread))
 

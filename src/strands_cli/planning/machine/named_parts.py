@@ -6,24 +6,31 @@ rule of policy that denies its distribution, and the lock of the current directo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from strands_cli.catalog.distributions.group_points import ENGINES, STORES, declared_points
+from strands_cli.catalog.distributions.entry_points import Scan, normalise
+from strands_cli.catalog.distributions.group_points import declared_points
+from strands_cli.default_parts import COMMANDS, CORE, DEFAULTS, ENGINES, PART_GROUPS, STORES, owner_by_name
 from strands_cli.errors import Code, Denied, Finding
 
 if TYPE_CHECKING:
     from strands_cli.policy.policy import Policy
     from strands_cli.store_place import StorePlace
 
-# What a part of each group is for a person, before its name.
-NOUNS = {STORES: "the store of addresses", ENGINES: "the engine for queues of"}
-# What it will do, before and after its name.
-ADDS = {STORES: ("opens", "stores"), ENGINES: ("runs the queues of", "stores")}
-# The owners of names that are ours, whatever else is installed.
-OURS = {
-    STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
-    ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
+
+class Kind(NamedTuple):
+    """What a part of a group is for a person, and what it will do; `{}` stands for its name."""
+
+    noun: str
+    adds: str
+
+
+KINDS = {
+    COMMANDS: Kind("the command `{}`", "adds the command `{}`"),
+    STORES: Kind("the store of addresses `{}:`", "opens `{}:` stores"),
+    ENGINES: Kind("the engine for queues of `{}:`", "runs the queues of `{}:` stores"),
 }
 
 PART_TAKEN = Code(
@@ -49,43 +56,70 @@ class Part(NamedTuple):
     value: str
 
     def __str__(self) -> str:
-        return f"{NOUNS[self.group]} `{self.name}:`"
+        return KINDS[self.group].noun.format(self.name)
 
     @property
     def adds(self) -> str:
-        """What it adds to commands, for a person before an installation: "opens `memory:` stores"."""
-        before, after = ADDS[self.group]
-        return f"{before} `{self.name}:` {after}"
+        """What it does, for a person before an installation: "opens `memory:` stores"."""
+        return KINDS[self.group].adds.format(self.name)
 
 
-def parts_of(group: str) -> list[Part]:
+def parts_of(group: str, seen: Scan | None = None) -> list[Part]:
     """Return what installed distributions declare in a group; nothing is imported."""
-    return [Part(group, point.name, distribution, point.value) for distribution, point in declared_points(group)]
+    return [Part(group, point.name, distribution, point.value) for distribution, point in declared_points(group, seen)]
 
 
 def owner_of(group: str, name: str) -> str | None:
     """Return the distribution that a name is of: ours, or that of the installed one that claims it; None for none."""
-    return OURS[group].get(name) or next((part.distribution for part in parts_of(group) if part.name == name), None)
+    return owner_by_name(group, name) or next(
+        (part.distribution for part in parts_of(group) if part.name == name), None
+    )
 
 
 def part_named(group: str, name: str) -> Part | None:
     """Return the part of a name, if its owner is certain; None where nothing declares it.
 
+    A name of the core is the core's, whatever else is installed.
+
     Raises:
         Denied: Two distributions claim it, or one that is not its owner.
     """
+    if name in DEFAULTS.get(group, {}):
+        return Part(group, name, CORE, DEFAULTS[group][name])
     claims = [part for part in parts_of(group) if part.name == name]
-    owner = OURS[group].get(name)
+    fault = _fault(claims)
+    if fault is not None:
+        raise Denied(fault.message, findings=[fault], fix=fault.fix)
+    return claims[0] if claims else None
+
+
+def contested_parts() -> list[Finding]:
+    """Return a finding for each name that two installed distributions claim, or one that is not its owner."""
+    claims: dict[tuple[str, str], list[Part]] = {}
+    for group in PART_GROUPS:
+        for part in parts_of(group):
+            claims.setdefault((group, part.name), []).append(part)
+    return [fault for one in claims.values() if (fault := _fault(one)) is not None]
+
+
+def _fault(claims: list[Part]) -> Finding | None:
+    """Return what is wrong with the claims of one name."""
+    owner = owner_by_name(claims[0].group, claims[0].name) if claims else None
     others = [part for part in claims if owner is not None and part.distribution != owner]
     if not others and len({part.distribution for part in claims}) < 2:
-        return claims[0] if claims else None
-    refused = others or claims[1:]
+        return None
     names = " and ".join(sorted({part.distribution for part in claims}))
     message = f"{names} claim {claims[0]}"
     if len(claims) == 1:
         message = f"{names} claims {claims[0]}, which is that of {owner}"
-    fix = f"uninstall what you do not mean: strands plugin uninstall {refused[0].distribution}"
-    raise Denied(message, findings=[Finding(PART_TAKEN, message, None, fix)], fix=fix)
+    refused = (others or claims[1:])[0].distribution
+    return Finding(PART_TAKEN, message, None, f"uninstall what you do not mean: strands plugin uninstall {refused}")
+
+
+def distributions_with_parts(names: Iterable[str], seen: Scan) -> list[str]:
+    """Return those of these distributions that are installed and have parts of any group, in their normalised names."""
+    wanted = {normalise(name) for name in names}
+    return sorted(wanted & {part.distribution for group in PART_GROUPS for part in parts_of(group, seen)})
 
 
 def parts_in_use(place: StorePlace) -> list[Part]:
@@ -108,6 +142,8 @@ def imported_part(part: Part, policy: Policy | None = None) -> Any:
     from strands_cli.hooks.hook_plugins import import_named
     from strands_cli.planning.machine.policy_files import load_policy
 
+    if part.distribution == CORE:
+        return import_named(part.value)
     in_force = load_policy(load_settings(), Path.cwd()) if policy is None else policy
     _require_allowed(part, in_force)
     _require_locked(part, in_force)
@@ -129,6 +165,7 @@ def _require_allowed(part: Part, policy: Policy) -> None:
 def _require_locked(part: Part, policy: Policy) -> None:
     from strands_cli.planning.machine.plugin_lock import check_locked
 
-    faults = check_locked([part.distribution], Path.cwd(), policy.lock_required_by(asked=False))
+    required_by = policy.lock_required_by(asked=False)
+    faults = check_locked([part.distribution], Path.cwd(), required_by, is_planned=False)
     if faults:
         raise Denied(f"{part} is of {part.distribution}, which is not as it was locked", findings=faults)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points
-from strands_cli.catalog.distributions.group_points import ENGINES, STORES
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.config import use_private_bytecode
+from strands_cli.default_parts import PART_GROUPS
 from strands_cli.errors import Denied, Finding, Where
 from strands_cli.hooks.hookspecs import GROUP
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from strands_cli.lock.format.lock_model import LockedDistribution
 
 
-def check_locked(words: Iterable[str], folder: Path, required_by: str | None) -> list[Finding]:
+def check_locked(
+    words: Iterable[str], folder: Path, required_by: str | None, *, is_planned: bool = True
+) -> list[Finding]:
     """Return why plugins may not be imported by the lock of a folder.
 
     A lock belongs to a folder, and plugins that no workflow names to a person or a machine. So one that the lock does
@@ -27,8 +29,9 @@ def check_locked(words: Iterable[str], folder: Path, required_by: str | None) ->
     Args:
         folder: Where the lock may be.
         required_by: Who asks for a lock (`--locked`, or the line of a policy file).
+        is_planned: Whether a plan follows, which reports that the lock is missing.
     """
-    from strands_cli.lock.format.lock_model import lock_file
+    from strands_cli.lock.format.lock_model import Lock, lock_file
     from strands_cli.lock.format.lock_reader import read_lock
 
     names = sorted({normalise(word) for word in words})
@@ -36,8 +39,10 @@ def check_locked(words: Iterable[str], folder: Path, required_by: str | None) ->
         lock = read_lock(lock_file(folder)) if names else None
     except Denied as error:
         return list(error.findings)
-    if lock is None:  # that it is missing is reported with the plan
-        return []
+    if lock is None:
+        if is_planned or not required_by:
+            return []
+        lock = Lock()
     use_private_bytecode()
     from strands_cli.lock.compare import Difference, compare_distribution
 
@@ -68,7 +73,7 @@ def lock_plugins(
     modules = {
         name: {
             "".join(point.value.split()).partition(":")[0]
-            for group in (GROUP, STORES, ENGINES)
+            for group in (GROUP, *PART_GROUPS)
             for point in read_entry_points(seen.records[name][0][1], name, seen, group)
         }
         for name in names
@@ -90,4 +95,4 @@ def place_in_lock(file: Path, owner: str) -> Where:
     """Return the place of a distribution or a reference in the lock."""
     from strands_cli.lock.format.lock_writer import line_of
 
-    return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")))
+    return Where(str(file), line_of(owner, file.read_text(encoding="utf-8")) if file.exists() else None)

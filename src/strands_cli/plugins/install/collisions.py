@@ -13,11 +13,11 @@ from pathlib import Path
 
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.entry_points import GROUP
-from strands_cli.catalog.distributions.group_points import ENGINES, STORES
 from strands_cli.catalog.files.dist_info import open_distribution, read_record
 from strands_cli.catalog.files.module_files import find_package
 from strands_cli.catalog.import_files import files_to_import, modules_of
 from strands_cli.catalog.packaged.packaged_folders import GROUPS as PACKAGED
+from strands_cli.default_parts import PART_GROUPS
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.planning.machine.named_parts import Part, owner_of
@@ -77,14 +77,14 @@ def hidden_program(name: str) -> str | None:
 def other_entry_points(fetched: Fetched) -> list[str]:
     """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
     points = open_distribution(str(fetched.dist_info)).entry_points
-    ours = (*_PROGRAMS, GROUP, HOOKS, STORES, ENGINES, *PACKAGED)  # what is packaged is data
+    ours = (*_PROGRAMS, GROUP, HOOKS, *PART_GROUPS, *PACKAGED)  # what is packaged is data
     return sorted({f"{point.group}: {point.name}" for point in points if point.group not in ours})
 
 
 def parts_in(fetched: Fetched) -> list[Part]:
-    """Return the stores and engines that a distribution would bring."""
+    """Return the commands, stores and engines that a distribution would bring."""
     points = open_distribution(str(fetched.dist_info)).entry_points
-    named = [point for point in points if point.group in (STORES, ENGINES)]
+    named = [point for point in points if point.group in PART_GROUPS]
     return sorted(Part(point.group, point.name, fetched.name, point.value) for point in named)
 
 

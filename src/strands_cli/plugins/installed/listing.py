@@ -1,4 +1,4 @@
-"""The installed plugins: every distribution that provides tools, hooks or workflows."""
+"""The installed plugins: every distribution that provides tools, hooks, workflows, commands or stores."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from strands_cli.catalog.packaged.packaged_folders import scan_packaged
 from strands_cli.catalog.provenance import find_sources
 from strands_cli.catalog.published.publisher_records import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.default_parts import PART_GROUPS, owner_by_name
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
+from strands_cli.planning.machine.named_parts import Part, parts_of
 from strands_cli.policy.policy import SwitchedOn
 from strands_cli.publishers import Publisher
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An installed distribution of tools, hooks or workflows.
+    """An installed distribution of tools, hooks, workflows, or parts that a person names, such as commands.
 
     `sources` is how and where it was installed; `hooks` names its hook plugins, `hooks_on` the file that enables them,
     None if none does; `hooks_may` is `allow` if that file lets them allow. `packaged` are its workflows, agents and
@@ -35,6 +37,7 @@ class Plugin:
     hooks_may: str | None = None
     packaged: tuple[str, ...] = ()
     publisher: Publisher | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def tool_count(self) -> int:
@@ -59,6 +62,7 @@ class Plugin:
             "tools": [{"name": one.ref_name, "status": one.status, "reason": one.reason} for one in self.tools],
             "hooks": list(self.hooks),
             "packaged": list(self.packaged),
+            "parts": [{"group": one.group, "name": one.name} for one in self.parts],
             "hooks_on": self.hooks_on,
             "hooks_may": self.hooks_may,
             "publisher": self.publisher.as_dict() if self.publisher is not None else None,
@@ -67,7 +71,7 @@ class Plugin:
 
 
 def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> list[Plugin]:
-    """Return every installed distribution that provides tools, hooks or workflows, sorted by name, importing none."""
+    """Return every installed distribution that provides any of them, sorted by name, importing none."""
     tools: dict[str, list[ToolRecord]] = {}
     for record in catalog.tools:
         tools.setdefault(record.distribution, []).append(record)
@@ -80,9 +84,17 @@ def list_plugins(catalog: Catalog, switched_on: Iterable[SwitchedOn] = ()) -> li
     packaged: dict[str, list[str]] = {}
     for folder in scan_packaged(list(catalog.seen.listings))[0]:
         packaged.setdefault(folder.distribution, []).append(f"{folder.kind} {folder.name}")
+    parts: dict[str, list[Part]] = {}
+    for part in (part for group in PART_GROUPS for part in parts_of(group, catalog.seen)):
+        if owner_by_name(part.group, part.name) in (None, part.distribution):
+            parts.setdefault(part.distribution, []).append(part)
     return [
-        replace(_plugin(name, catalog, tools.get(name, []), hooks, on), packaged=tuple(packaged.get(name, ())))
-        for name in sorted({*tools, *hooks, *packaged})
+        replace(
+            _plugin(name, catalog, tools.get(name, []), hooks, on),
+            packaged=tuple(packaged.get(name, ())),
+            parts=tuple(sorted(parts.get(name, ()))),
+        )
+        for name in sorted({*tools, *hooks, *packaged, *parts})
     ]
 
 

@@ -1,4 +1,4 @@
-"""The command `plugin list`: list the installed distributions that provide tools or hooks."""
+"""The command `plugin list`: list the installed distributions that provide tools, hooks, commands or stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False) -> None:
-    """List the distributions that provide tools or hooks: version, source, tools, and whether their hooks are on.
+    """List the installed plugins: version, source, tools, whether their hooks are on, and what else they bring.
 
     Tools are not imported; hook plugins that are switched on are.
 
@@ -28,6 +28,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     """
     from strands_cli.hooks.hook_plugins import open_hooks
     from strands_cli.hooks.hook_values import HookContext
+    from strands_cli.planning.machine.named_parts import contested_parts
     from strands_cli.plugins.installed.listing import list_plugins
 
     policy, findings = _policy()
@@ -35,6 +36,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     catalog = hooks.discover(HookContext(rules=policy.rules), Path.cwd())
     plugins = list_plugins(catalog, policy.hooks)
     contributed = _contributions(hooks)
+    findings = (*findings, *contested_parts())
     if as_json:
         found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
         listed = [{**plugin.as_dict(), **contributed.get(plugin.name, _NOTHING)} for plugin in plugins]
@@ -44,7 +46,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     print_result("\n".join(_table(plugins, contributed)) if plugins else "no plugin is installed")
 
 
-_NOTHING: dict[str, list[str]] = {"providers": [], "commands": []}
+_NOTHING: dict[str, list[str]] = {"providers": []}
 
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
@@ -59,11 +61,10 @@ def _policy() -> tuple[Policy, tuple[Any, ...]]:
 
 
 def _contributions(hooks: Hooks) -> dict[str, dict[str, list[str]]]:
-    """Return the providers and commands that each distribution's hook plugins contribute."""
+    """Return the providers that each distribution's hook plugins contribute."""
     found: dict[str, dict[str, list[str]]] = {}
-    for kind, named in (("providers", hooks.providers()), ("commands", hooks.commands())):
-        for name, (_, plugin) in sorted(named.items()):
-            found.setdefault(plugin.partition(":")[0], {"providers": [], "commands": []})[kind].append(name)
+    for name, (_, plugin) in sorted(hooks.providers().items()):
+        found.setdefault(plugin.partition(":")[0], {"providers": []})["providers"].append(name)
     return found
 
 
@@ -76,6 +77,7 @@ def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
     lines = table(rows)
     lines += [f"{one.name} provides the {', '.join(one.packaged)}" for one in plugins if one.packaged]
+    lines += [f"{one.name} {', '.join(part.adds for part in one.parts)}" for one in plugins if one.parts]
     lines += [f"{one.name} is published by {one.publisher}" for one in plugins if one.publisher is not None]
     for name, parts in contributed.items():
         lines += [f"{name} provides the {kind} {', '.join(names)}" for kind, names in parts.items() if names]

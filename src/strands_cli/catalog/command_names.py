@@ -1,0 +1,69 @@
+"""The commands that installed distributions declare, each with one line of help, found without an import."""
+
+# os.path: a help page does without pathlib.
+# ruff: noqa: PTH118
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import NamedTuple
+
+from strands_cli.catalog.distributions.entry_points import Scan, read_entry_points, read_header
+from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.catalog.files.module_files import find_package, read_start
+from strands_cli.default_parts import COMMANDS, owner_by_name
+from strands_cli.unicode_safety import printable
+
+# A distribution with several commands has a line for each in this file of its package: `{"name": "One line."}`.
+FILE_NAME = "strands_commands.json"
+MAX_BYTES = 65_536
+MOST_CHARACTERS = 160
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+
+
+class CommandName(NamedTuple):
+    """One command of an installed distribution, and its line of help."""
+
+    name: str
+    distribution: str
+    help: str
+
+
+def installed_commands() -> list[CommandName]:
+    """Return the commands of installed distributions, sorted by name.
+
+    A command of the core or of another distribution of this project is not in it for a distribution that claims its
+    name; a name that two others claim is there for each.
+    """
+    seen = scan_installed()
+    found = []
+    for distribution, copies in seen.records.items():
+        directory, record = copies[0]
+        points = read_entry_points(record, distribution, seen, COMMANDS)
+        named = [point for point in points if owner_by_name(COMMANDS, point.name) in (None, distribution)]
+        lines = _lines(named[0].value, directory, seen) if named else {}
+        for point in named:
+            if _NAME.fullmatch(point.name):
+                about = lines.get(point.name) or read_header(record, "Summary") or ""
+                found.append(CommandName(point.name, distribution, _one_line(about)))
+    return sorted(found)
+
+
+def _lines(value: str, directory: str, seen: Scan) -> dict[str, str]:
+    """Return the lines of help that a distribution's package has for its commands; nothing for a faulty file."""
+    package = find_package(value.strip().partition(":")[0].partition(".")[0], seen.listings, directory)
+    if package is None or package.directory is None:
+        return {}
+    try:
+        document = json.loads(read_start(os.path.join(package.directory, FILE_NAME), MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    return {name: line for name, line in document.items() if isinstance(line, str)}
+
+
+def _one_line(text: str) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"

@@ -1,0 +1,61 @@
+"""What the core registers itself, by entry-point group: the same rows as the entry points of an installed distribution.
+
+A name of the core or of a distribution of this project has one owner, whatever else is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CORE = "strands-cli"
+COMMANDS = "strands_cli.commands"
+STORES = "strands_cli.stores"
+ENGINES = "strands_cli.engines"
+# The groups whose parts a person names: through them the core imports what policy and the lock admit.
+PART_GROUPS = (COMMANDS, STORES, ENGINES)
+
+# Name -> object reference, as in an entry point.
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    COMMANDS: {
+        "run": "strands_cli.cli.commands.running.run_command:run",
+        "batch": "strands_cli.cli.commands.batch.batch_group:batch_app",
+        "new": "strands_cli.cli.commands.new_command:new",
+        "validate": "strands_cli.cli.commands.validate_command:validate",
+        "plan": "strands_cli.cli.commands.plan_command:plan",
+        "explain": "strands_cli.cli.commands.explain.explain_command:explain",
+        "atomic": "strands_cli.cli.commands.atomic.atomic_commands:atomic_app",
+        "trust": "strands_cli.cli.commands.running.trust_command:trust",
+        "schema": "strands_cli.cli.commands.validate_command:schema",
+        "runs": "strands_cli.cli.commands.stored.runs_commands:runs_app",
+        "resume": "strands_cli.cli.commands.running.resume_command:resume",
+        "approve": "strands_cli.cli.commands.running.resume_command:approve",
+        "reject": "strands_cli.cli.commands.running.resume_command:reject",
+        "rerun": "strands_cli.cli.commands.running.resume_command:rerun",
+        "sessions": "strands_cli.cli.commands.stored.sessions_commands:sessions_app",
+        "store": "strands_cli.cli.commands.stored.store_commands:store_app",
+        "ui": "strands_cli.cli.commands.ui_command:ui",
+        "submit": "strands_cli.cli.commands.queued.submit_command:submit",
+        "worker": "strands_cli.cli.commands.queued.worker_command:worker",
+        "workers": "strands_cli.cli.commands.queued.worker_command:workers",
+        "queue": "strands_cli.cli.commands.queued.queue_commands:queue_app",
+        "list-workflows": "strands_cli.cli.commands.list_workflows:list_workflows",
+        "list-tools": "strands_cli.cli.commands.tools.tools_commands:list_tools",
+        "tools": "strands_cli.cli.commands.tools.tools_commands:tools_app",
+        "plugin": "strands_cli.cli.commands.plugin.plugin_group:plugin_app",
+        "lock": "strands_cli.cli.commands.lock_command:lock",
+        "doctor": "strands_cli.cli.commands.doctor_command:doctor",
+        "list-supported": "strands_cli.cli.commands.list_supported:list_supported",
+        "completion": "strands_cli.cli.commands.completion:completion",
+    },
+}
+
+# Names of distributions of this project, so that a fix names what brings them.
+OURS: Mapping[str, Mapping[str, str]] = {
+    STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
+    ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
+}
+
+
+def owner_by_name(group: str, name: str) -> str | None:
+    """Return the core or the distribution of this project that a name of a group is reserved for; None without one."""
+    return CORE if name in DEFAULTS.get(group, {}) else OURS.get(group, {}).get(name)
