@@ -277,14 +277,6 @@ def test_a_run_says_where_it_was_worked_on_if_that_was_not_here(folder: Folder, 
     assert "other-machine, in /srv/runs/1" in page
 
 
-def test_a_run_of_before_was_worked_on_where_its_process_was(folder: Folder) -> None:
-    run_id = stored(folder, {"a.md": "text"}, worked_on=None, host="old-machine", directory="/old")
-
-    shown = folder.strands("runs", "show", run_id, "--json").document
-
-    assert shown["worked_on"] == {"machine": "old-machine", "folder": "/old", "worker": ""}
-
-
 def test_a_run_that_only_looks_complete_again_stays_where_it_was_worked_on(ran: Folder) -> None:
     (directory,) = (one for one in ran.runs.iterdir() if one.is_dir())
     with contextlib.closing(SqliteJournal.open(directory)) as journal:

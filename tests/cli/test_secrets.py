@@ -299,13 +299,3 @@ def test_the_tool_of_an_agent_file_takes_its_variable_since_nothing_can_name_it(
         )
     assert without.code == 18
     assert "missing-secret" in without.codes
-
-
-def test_a_run_that_began_when_it_was_a_warning_goes_on(folder: Folder) -> None:
-    folder.tool("sees", SEES, strands_cli={"capabilities": {"secrets": ["TOKEN?"]}})
-    folder.workflow([{"type": "hitl", "prompt": "Go on?"}, {"tool": "sees", "input": {}}])
-    folder.strands("run", "flow.yaml", "--detach")
-    (run,) = folder.runs.iterdir()
-    folder.tool("sees", SEES, **DECLARES)
-    ran = folder.strands("approve", run.name, "steps.0", TOKEN=SECRET)
-    assert (ran.code, ran.out) == (0, "nothing\n"), ran.err

@@ -46,8 +46,9 @@ def with_secret(
     ],
 )
 def test_a_secret_without_a_value_is_found_where_it_is(
-    tmp_path: Path, secret: str, named: str | None, fix: str | None, wording: Wording
+    tmp_path: Path, secret: str, named: str | None, fix: str | None, wording: Wording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # the tools of this clone bring keyring
     plan = with_secret(secret, tmp_path)
     [finding] = found(plan, "missing-secret")
     assert named is None or named in finding.message

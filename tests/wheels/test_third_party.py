@@ -113,7 +113,7 @@ def test_a_plugin_is_installed_allowed_locked_run_upgraded_and_uninstalled(
     # What policy denies does not run, what it allows does not ask.
     policy.write_text("version: 1\nrules:\n  - {deny: 'native:units.define_unit', reason: no new units}\n")
     assert "no new units" in strands(operator, "run", "trip.yaml", code=21)
-    policy.write_text("version: 1\nrules:\n  - allow: native:units.define_unit\n")
+    policy.write_text("version: 1\nrules:\n  - allow: native:strands-tool-your-units/units.define_unit\n")
     strands(operator, "lock")
     named = ("trip.yaml", "--policy", "strands-policy.yaml")
     waits = strands(operator, "run", "trip.yaml", code=19)

@@ -22,7 +22,7 @@ from strands_cli.engine.run_start.run_facts import (
 from strands_cli.errors import Finding, RunRecordError, UsageError
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.run_inputs import MISSING_INPUT
+from strands_cli.planning.run_inputs import MISSING_INPUT, UNKNOWN_INPUT
 from strands_cli.secrets.redactor import HIDE_NOTHING
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.yaml.document import escape
@@ -122,9 +122,9 @@ def read_correction(journal: Journal, file: str | Path, text: str | None = None)
 def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:
     """Return the plan of a stored run with its errors: warnings were shown when it began.
 
-    Artifacts that exist may be those that the run has begun to write.
+    Artifacts that exist may be those that the run has begun to write, and a corrected workflow may do without an input.
     """
-    known = {ARTIFACT_EXISTS} if journal.row("artifacts") is not None else set()
+    known = {UNKNOWN_INPUT, *([ARTIFACT_EXISTS] if journal.row("artifacts") is not None else [])}
     errors = (finding for finding in plan.findings if finding.severity == "error")
     return replace(plan, findings=tuple(finding for finding in errors if finding.code not in known))
 
