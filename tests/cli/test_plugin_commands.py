@@ -183,7 +183,9 @@ def test_the_traceback_of_a_plugins_bug_is_printed_where_it_is_asked_for(folder:
 @pytest.mark.parametrize(
     ("name", "problem"), [("number", "TypeError: it is int, not a Typer application"), ("gone", "ModuleNotFoundError")]
 )
-def test_what_is_no_command_names_its_distribution(folder: Folder, plugin: Path, name: str, problem: str) -> None:
+def test_a_value_that_cannot_be_a_command_names_its_distribution(
+    folder: Folder, plugin: Path, name: str, problem: str
+) -> None:
     code, _, err = strands(folder, plugin, name)
     assert (code, problem in err, "fix: pip install --upgrade strands-cli-yours" in err) == (18, True, True)
 
@@ -233,7 +235,7 @@ def test_a_file_of_the_current_directory_is_never_a_command(folder: Folder, plug
 
 
 @pytest.mark.parametrize("name", ["UPPER", "--json", "a b", "\x1b[31mred", "-x"])
-def test_a_name_that_no_one_can_type_is_no_command(folder: Folder, name: str) -> None:
+def test_a_name_that_cannot_be_typed_is_left_out(folder: Folder, name: str) -> None:
     make_distribution(folder.site, "strands-cli-odd", "1.0", f"[strands_cli.commands]\n{name} = json:loads\n", {})
     assert "installed plugins" not in folder.strands("--help").out
 
