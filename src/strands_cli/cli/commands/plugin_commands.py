@@ -83,7 +83,7 @@ class PluginCommand(TyperCommand):
 
         Raises:
             Denied: Policy denies its distribution, or it is not as it was locked.
-            NotEquipped: It cannot be imported, or is no command.
+            NotEquipped: It cannot be imported, or is not a command.
             PluginFailed: It raises what only a fault of its own explains.
         """
         command = self._imported()

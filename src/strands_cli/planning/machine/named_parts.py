@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """What a part of a group is for a person, and what it will do; `{}` stands for its name."""
+    """What a part of a group is for a person, and what it will do; `{}` is where its name goes."""
 
     noun: str
     adds: str
