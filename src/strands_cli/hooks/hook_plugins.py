@@ -14,7 +14,7 @@ from strands_cli.catalog.distributions.entry_points import EntryPoint, Scan, nor
 from strands_cli.catalog.distributions.scan import scan_installed, search_path
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
-from strands_cli.hooks.manager import HOOK_FAILED, Hooks, Tell
+from strands_cli.hooks.manager import HOOK_FAILED, ContainingManager, Hooks, Tell
 from strands_cli.policy.policy import SwitchedOn
 
 HOOK_MISSING = Code(
@@ -50,7 +50,7 @@ def open_hooks(
         tell: Takes a line for the person when a plugin fails in a notification.
         trace: Takes a line for each call of a hook, with its time.
     """
-    manager = pluggy.PluginManager(specs.PROJECT)
+    manager = ContainingManager(specs.PROJECT)
     manager.add_hookspecs(specs)
     wanted = [SwitchedOn(one, "command line", "") if isinstance(one, str) else one for one in distributions]
     allowing = [*may_allow, *(one.word for one in wanted if one.may_allow)]
@@ -135,7 +135,7 @@ def import_named(value: str) -> Any:
 
 
 def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
-    """Refuse an object without implementations, a misspelt hook, and a wrapper around other plugins' answers."""
+    """Refuse an object without implementations, a misspelt hook, and a wrapper around answers that decide."""
     found = {name: manager.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
     marked = {(opts.get("specname") or name): opts for name, opts in found.items() if opts is not None}
     if not marked:
@@ -144,8 +144,8 @@ def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:
         if name not in specs.NAMES:
             guess = did_you_mean(name, specs.NAMES)
             raise TypeError(f"there is no hook '{name}'" + (f"; did you mean '{guess}'?" if guess else ""))
-        if opts.get("wrapper") or opts.get("hookwrapper"):
-            raise TypeError(f"{name} is a wrapper, which could change what other plugins answer")
+        if name in specs.DECIDING and (opts.get("wrapper") or opts.get("hookwrapper")):
+            raise TypeError(f"{name} is a wrapper, which could change what other plugins decide")
 
 
 def _trace(manager: pluggy.PluginManager, tell: Tell) -> None:

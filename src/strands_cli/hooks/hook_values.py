@@ -70,6 +70,90 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAgentFacts:
+    """What is planned for one agent: its id, its model, and the tools by their references."""
+
+    id: str
+    provider: str
+    model: str
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """What a run would do, as far as a check of a plugin sees it.
+
+    Attributes:
+        name: The workflow's name.
+        pattern: Its pattern, such as `chain`.
+        agents: The agents with what is resolved for them.
+        tools: The references of every tool that steps call.
+        document: The workflow's file as data: a copy.
+    """
+
+    name: str
+    pattern: str
+    agents: tuple[PlannedAgentFacts, ...]
+    tools: tuple[str, ...]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanProblem:
+    """What a plugin finds in a plan; an error keeps the workflow from running.
+
+    Attributes:
+        pointer: The place in the workflow as a JSON pointer, such as `/agents/writer`; empty for the whole.
+    """
+
+    message: str
+    fix: str | None = None
+    pointer: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run whose first step is about to begin, or that continues.
+
+    Attributes:
+        store: Where it is stored: a directory, or an address without its password.
+        continued: Whether an earlier process has begun it.
+    """
+
+    id: str
+    name: str
+    store: str
+    continued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A run that this process does not work on any more.
+
+    Attributes:
+        status: `completed`, `failed`, `waiting`, `needs-decision` or `interrupted`.
+        store: Where it is stored: a directory, or an address without its password.
+        error: Why it failed or stopped, without secrets and cut; None for a run that completed.
+        seconds: How long this process worked on it.
+        model_calls: Those of the whole run, as are the tokens and the costs.
+        tokens: Those of input and output together.
+        cost_usd: None where a price is unknown.
+    """
+
+    id: str
+    name: str
+    status: str
+    store: str
+    error: str | None = None
+    seconds: float = 0.0
+    model_calls: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingQuestion:
     """What a run waits for; its texts are without secrets, escaped and cut.
 

@@ -8,7 +8,17 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, WaitingQuestion, Wrapper
+from strands_cli.hooks.hook_values import (
+    Check,
+    HookContext,
+    PlanFacts,
+    PlanProblem,
+    RunEnded,
+    RunStarted,
+    ToolCall,
+    WaitingQuestion,
+    Wrapper,
+)
 from strands_cli.policy.decision import Decision
 
 PROJECT = "strands_cli"
@@ -45,6 +55,31 @@ def strands_decide_call(record: ToolRecord | None, call: ToolCall, context: Hook
     The strictest answer applies, and policy's is always one of them. To allow has an effect where only the tool itself
     asks, and the plugin is switched on with `may: allow`. If the answer of a plugin is to ask, a person decides; no
     option of the command line does. An implementation that raises denies.
+    """
+
+
+@hookspec
+def strands_plan_checks(plan: PlanFacts, context: HookContext) -> Iterable[PlanProblem]:  # type: ignore[empty-body]
+    """Return what is wrong with a plan; an error keeps the workflow from running.
+
+    Called by everything that plans: `plan`, `run`, `batch`, `submit`, `resume`. An implementation that raises is an
+    error too.
+    """
+
+
+@hookspec
+def strands_run_started(run: RunStarted, context: HookContext) -> None:
+    """Observe that a run begins, or continues: its journal is there, and no step has begun.
+
+    All plugins together have five seconds.
+    """
+
+
+@hookspec
+def strands_run_ended(run: RunEnded, context: HookContext) -> None:
+    """Observe that this process does not work on a run any more: it completed, failed, waits, or was interrupted.
+
+    A process that is killed cannot call it. All plugins together have five seconds.
     """
 
 
@@ -94,4 +129,6 @@ def strands_doctor_checks(context: HookContext) -> Iterable[Check]:  # type: ign
     """Return lines for `strands doctor`."""
 
 
+# Asked one by one, so that each answer has its plugin and none can change another's; no wrapper is taken for them.
+DECIDING = ("strands_allow_tool", "strands_decide_call")
 NAMES = tuple(name for name in list(globals()) if name.startswith("strands_"))

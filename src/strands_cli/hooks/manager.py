@@ -1,9 +1,10 @@
-"""Ask the plugins of a hook one by one, contain what one raises, and join their answers to the decision of policy."""
+"""Call hooks, contain what a plugin raises, and join the answers of those that decide to the decision of policy."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,17 @@ from strands_cli.catalog.files.module_files import find_package
 from strands_cli.catalog.record_builder import build_record
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Raised
-from strands_cli.hooks.hook_values import Check, HookContext, ToolCall, WaitingQuestion, Wrapper
+from strands_cli.hooks.hook_values import (
+    Check,
+    HookContext,
+    PlanFacts,
+    PlanProblem,
+    RunEnded,
+    RunStarted,
+    ToolCall,
+    WaitingQuestion,
+    Wrapper,
+)
 from strands_cli.policy.decision import Decision, decide, strongest
 from strands_cli.policy.rules.rule import LATE
 
@@ -75,7 +86,7 @@ class Hooks:
         """
         found, seen = scan_tools(self.path, project)
         seen.findings += self.findings
-        for plugin, answer in self._ask("strands_register_tools", context=context):
+        for plugin, answer in self._call("strands_register_tools", context=context):
             found += _records(plugin, answer, seen)
         return join_records(found, seen)
 
@@ -149,7 +160,7 @@ class Hooks:
             Denied: a plugin failed to say, so that what it is there for would not happen.
         """
         found = []
-        for plugin, wrapper in self._ask("strands_wrap_tool", record=record):
+        for plugin, wrapper in self._call("strands_wrap_tool", record=record):
             if isinstance(wrapper, Raised) or not (wrapper is None or callable(wrapper)):
                 message = f"the hook plugin {plugin} failed in strands_wrap_tool: {wrapper}"
                 raise Denied(message, fix=f"upgrade it, or: strands plugin disable {plugin}")
@@ -164,7 +175,7 @@ class Hooks:
     def doctor_checks(self, context: HookContext) -> list[tuple[str, Check]]:
         """Return the plugins' lines for `strands doctor`; a plugin that fails is a failed line."""
         lines: list[tuple[str, Check]] = []
-        for plugin, answer in self._ask("strands_doctor_checks", context=context):
+        for plugin, answer in self._call("strands_doctor_checks", context=context):
             good = _all_of(answer, Check)
             if not isinstance(good, list):
                 problem = good or f"gave {type(answer).__name__}, not checks"
@@ -172,21 +183,60 @@ class Hooks:
             lines += [(plugin, check) for check in good]
         return lines
 
+    def plan_checks(self, plan: PlanFacts, context: HookContext) -> list[tuple[str, PlanProblem]]:
+        """Return what plugins find in a plan; a plugin that fails is a problem too."""
+        found: list[tuple[str, PlanProblem]] = []
+        for plugin, answer in self._call("strands_plan_checks", plan=plan, context=context):
+            good = _all_of(answer, PlanProblem)
+            if not isinstance(good, list):
+                problem = good or f"gave {type(answer).__name__}, not problems"
+                good = [PlanProblem(f"it failed in strands_plan_checks: {problem}", f"upgrade {plugin}")]
+            found += [(plugin, one) for one in good]
+        return found
+
+    def run_started(self, run: RunStarted, context: HookContext) -> None:
+        """Notify that a run begins or continues."""
+        self._notify("strands_run_started", run=run, context=context)
+
+    def run_ended(self, run: RunEnded, context: HookContext) -> None:
+        """Notify that this process does not work on a run any more."""
+        self._notify("strands_run_ended", run=run, context=context)
+
+    def _call(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
+        """Let pluggy call a hook, with its wrappers; return each answer with its plugin.
+
+        What an implementation raises is its answer, and the others are called all the same. An answer that a wrapper
+        has made has the wrappers' names.
+        """
+        caller = getattr(self.manager.hook, hook)
+        answers: list[tuple[str, Any]] = []
+        token = _ANSWERS.set(answers)
+        try:
+            results = caller(**arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a wrapper may raise anything, SystemExit too
+            return [*answers, (_wrappers_of(caller), Raised(error))]
+        finally:
+            _ANSWERS.reset(token)
+        plugins = {id(answer): plugin for plugin, answer in answers}
+        raised = [(plugin, answer) for plugin, answer in answers if isinstance(answer, Raised)]
+        # pluggy asks the last first, and puts each answer behind the others; here they are as they were registered.
+        given = results[::-1] if isinstance(results, list) else [results]
+        return [*((plugins.get(id(one)) or _wrappers_of(caller), one) for one in given), *raised]
+
     def _ask(self, hook: str, **arguments: Any) -> Iterator[tuple[str, Any]]:
-        """Call each plugin's implementation by itself; yield its name and what it answered."""
+        """Call each plugin's implementation of a deciding hook by itself; yield its name and what it answered."""
         implementations = getattr(self.manager.hook, hook).get_hookimpls()
         for implementation in implementations:
             others = [one.plugin for one in implementations if one is not implementation]
-            caller = self.manager.subset_hook_caller(hook, others)
+            answers: list[tuple[str, Any]] = []
+            token = _ANSWERS.set(answers)
             try:
-                answers = caller(**{name: _copied(value) for name, value in arguments.items()})
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
-                yield implementation.plugin_name, Raised(error)
-            else:
-                # pluggy leaves None out of the answers.
-                yield implementation.plugin_name, answers[0] if answers else None
+                self.manager.subset_hook_caller(hook, others)(**arguments)
+            finally:
+                _ANSWERS.reset(token)
+            yield from answers or [(implementation.plugin_name, None)]
 
     def _decide(self, hook: str, context: HookContext, **arguments: Any) -> tuple[Decision, list[Decision]]:
         """Return the strictest of what policy and the plugins answer, and the plugins that allow.
@@ -210,14 +260,14 @@ class Hooks:
         return strongest([*decisions, decide(context.rules, context.request)]), allowing
 
     def _notify(self, hook: str, **arguments: Any) -> None:
-        for plugin, answer in self._ask(hook, **arguments):
+        for plugin, answer in self._call(hook, **arguments):
             if isinstance(answer, Raised):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
 
     def _named(self, hook: str) -> dict[str, tuple[str, str]]:
         """Return names with object references; of two plugins that give one name neither counts."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for plugin, answer in self._ask(hook):
+        for plugin, answer in self._call(hook):
             if not isinstance(answer, Mapping):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
                 continue
@@ -272,12 +322,60 @@ def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) 
     )
 
 
+# The answers of one call of a hook, each with its plugin, in the order in which they are given.
+_ANSWERS: ContextVar[list[tuple[str, Any]] | None] = ContextVar("answers", default=None)
+
+
+class ContainingManager(pluggy.PluginManager):
+    """pluggy's manager; what an implementation raises is its answer, and each gets its own copies of the arguments.
+
+    Wrappers are left as they are: they see what pluggy shows them.
+    """
+
+    def register(self, plugin: object, name: str | None = None) -> str | None:
+        """Register a plugin, and contain its implementations."""
+        registered = super().register(plugin, name)
+        for caller in self.get_hookcallers(plugin) or []:
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin is plugin and not (implementation.wrapper or implementation.hookwrapper):
+                    contained = _contained(implementation.function, implementation.plugin_name)
+                    implementation.function = contained  # type: ignore[misc]
+        return registered
+
+
+def _contained(function: Callable[..., Any], plugin: str) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        answers = _ANSWERS.get()
+        try:
+            answer = function(*map(_copied, arguments))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if answers is None:
+                raise
+            answers.append((plugin, Raised(error)))
+            return None
+        if answers is not None and answer is not None:
+            answers.append((plugin, answer))
+        return answer
+
+    return call
+
+
+def _wrappers_of(caller: Any) -> str:
+    """Return the names of the plugins that wrap a hook."""
+    wrapping = [one.plugin_name for one in caller.get_hookimpls() if one.wrapper or one.hookwrapper]
+    return " or ".join(wrapping) or "a hook plugin"
+
+
 def _copied(value: Any) -> Any:
     """Return a plugin's own copy of what it could change, so that no other plugin and no tool gets that."""
     if isinstance(value, ToolCall):
         return replace(value, arguments=copy.deepcopy(dict(value.arguments)))
     if isinstance(value, HookContext) and value.request is not None and value.request.arguments is not None:
         return replace(value, request=replace(value.request, arguments=copy.deepcopy(dict(value.request.arguments))))
+    if isinstance(value, PlanFacts):
+        return replace(value, document=copy.deepcopy(dict(value.document)))
     return copy.deepcopy(dict(value)) if isinstance(value, Mapping) else value
 
 
