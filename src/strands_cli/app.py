@@ -367,6 +367,7 @@ async def _execute(
     from strands_cli.engine.ports.clock import SystemClock
     from strands_cli.engine.ports.engine_ports import Ports
     from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors
+    from strands_cli.engine.run_hooks import observed_run
     from strands_cli.engine.run_start.new_journal import recorded
     from strands_cli.engine.stored_runs.held_run import while_held
     from strands_cli.engine.waiting.denied_calls import explain_stop
@@ -394,12 +395,14 @@ async def _execute(
             warn(line)
         journal = open_journal(common)
         stack.callback(journal.close)
+        is_continued = journal.get("pid") is not None
         _store_start(journal, request, common.worker)
         journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         of_many = (common.budget, common.provider_limits, journal.place.directory is None, request.fail_on_denied)
         ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
         write = _artifact_writer(planned, request, redactor)
+        await stack.enter_async_context(observed_run(planned, journal, redactor, is_continued=is_continued))
         try:
             with recorded(request, journal, warn):
                 work = execute(planned, ports, journal.run_id, emit, write)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.hooks.hook_values import Check, HookContext, Proceed, ToolCall, WaitingQuestion, Wrapper
+from strands_cli.hooks.hook_values import (
+    Check,
+    HookContext,
+    PlanFacts,
+    PlannedAgentFacts,
+    PlanProblem,
+    Proceed,
+    RunEnded,
+    RunStarted,
+    ToolCall,
+    WaitingQuestion,
+    Wrapper,
+)
 from strands_cli.policy.decision import Decision
 
 if TYPE_CHECKING:
@@ -15,7 +27,12 @@ __all__ = [
     "Check",
     "Decision",
     "HookContext",
+    "PlanFacts",
+    "PlanProblem",
+    "PlannedAgentFacts",
     "Proceed",
+    "RunEnded",
+    "RunStarted",
     "ToolCall",
     "ToolRecord",
     "WaitingQuestion",

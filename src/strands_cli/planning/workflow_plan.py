@@ -40,6 +40,11 @@ def plan_workflow(
     before, faults = [*machine.hook_faults(), *seen], faults_of(built, loaded)
     built = replace(built, findings=tuple(dict.fromkeys((*before, *faults, *built.findings))))
     planned = with_lock(built, machine.catalog, machine.policy.lock_required_by(asked=request.locked))
+    if machine.hooks is not None:
+        from strands_cli.planning.machine.plan_hooks import check_plan
+
+        problems = check_plan(machine.hooks, planned, loaded.document)
+        planned = replace(planned, findings=tuple(dict.fromkeys((*planned.findings, *problems))))
     again = partial(plan_workflow, loaded, machine, faults_of)
     rows = rows or RowPlanner(resolved, request, again, lambda row: faults_of(row, loaded))
     rows.learn(planned, resolved, before, faults)

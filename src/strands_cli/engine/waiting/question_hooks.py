@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.engine.run_hooks import SECONDS, call_in_time
 from strands_cli.engine.waiting.sendable_questions import waiting_questions
 from strands_cli.hooks.hook_values import HookContext
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor
 
 HOOK = "strands_question_waiting"
-# How long all plugins may take together: the run is stored, and its process should end.
-SECONDS = 5.0
 
 
 async def tell_of_questions(
@@ -28,14 +25,8 @@ async def tell_of_questions(
         seconds: How long all of them may take together.
     """
     hooks = planned.hooks
-    if hooks is None or not (plugins := hooks.implementers(HOOK)):
+    if hooks is None or not hooks.implementers(HOOK):
         return
     questions = waiting_questions(journal, redactor.text)
     context = HookContext(planned.file, tuple(planned.rules), run=journal.run_id)
-    calling = asyncio.get_running_loop().run_in_executor(
-        DaemonThreads(), lambda: hooks.question_waiting(questions, context)
-    )
-    try:
-        await asyncio.wait_for(calling, seconds)
-    except TimeoutError:
-        hooks.tell(f"warning: the hook plugin {' or '.join(plugins)} took over {seconds:g} s in {HOOK}")
+    await call_in_time(hooks, HOOK, lambda: hooks.question_waiting(questions, context), seconds)
