@@ -395,8 +395,7 @@ async def _execute(
             warn(line)
         journal = open_journal(common)
         stack.callback(journal.close)
-        is_continued = journal.get("pid") is not None
-        _store_start(journal, request, common.worker)
+        is_continued = _store_start(journal, request, common.worker)
         journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
         tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
         of_many = (common.budget, common.provider_limits, journal.place.directory is None, request.fail_on_denied)
@@ -405,22 +404,27 @@ async def _execute(
         await stack.enter_async_context(observed_run(planned, journal, redactor, is_continued=is_continued))
         try:
             with recorded(request, journal, warn):
-                work = execute(planned, ports, journal.run_id, emit, write)
-                result = await while_held(journal, work)
+                result = await while_held(journal, execute(planned, ports, journal.run_id, emit, write))
         except StrandsCliError as error:
             await explain_stop(error, planned, journal, redactor)
             raise
         return redactor.record(result)
 
 
-def _store_start(journal: StoredJournal, request: RunRequest, worker: str) -> None:
-    """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows."""
+def _store_start(journal: StoredJournal, request: RunRequest, worker: str) -> bool:
+    """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows.
+
+    Returns:
+        Whether an earlier process has worked on the run.
+    """
     from strands_cli.engine.stored_runs.folder_store import session_facts
     from strands_cli.engine.waiting.allowed_calls import store_permissions
 
+    is_continued = journal.get("pid") is not None
     is_visit = journal.get("status") == "completed"  # it changes nothing
     journal.put(**session_facts(None if is_visit else request.beside, worker))
     store_permissions(journal, request)
+    return is_continued
 
 
 def _artifact_writer(planned: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:

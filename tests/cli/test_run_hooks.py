@@ -57,7 +57,7 @@ def test_a_run_that_completes_starts_and_ends_once(observed: Folder) -> None:
     assert last["seconds"] > 0
 
 
-def test_a_look_at_a_completed_run_is_no_run(observed: Folder) -> None:
+def test_a_look_at_a_completed_run_is_not_observed(observed: Folder) -> None:
     observed.workflow([{"tool": "native:echo", "input": {"text": "hi"}}])
     observed.strands("run", "flow.yaml")
     assert observed.strands("resume", "last").code == 0

@@ -14,7 +14,7 @@ from strands_cli.catalog.distributions.entry_points import EntryPoint, Scan, nor
 from strands_cli.catalog.distributions.scan import scan_installed, search_path
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
-from strands_cli.hooks.manager import HOOK_FAILED, ContainingManager, Hooks, Tell
+from strands_cli.hooks.manager import HOOK_FAILED, ContainedPlugins, Hooks, Tell
 from strands_cli.policy.policy import SwitchedOn
 
 HOOK_MISSING = Code(
@@ -50,7 +50,7 @@ def open_hooks(
         tell: Takes a line for the person when a plugin fails in a notification.
         trace: Takes a line for each call of a hook, with its time.
     """
-    manager = ContainingManager(specs.PROJECT)
+    manager = ContainedPlugins(specs.PROJECT)
     manager.add_hookspecs(specs)
     wanted = [SwitchedOn(one, "command line", "") if isinstance(one, str) else one for one in distributions]
     allowing = [*may_allow, *(one.word for one in wanted if one.may_allow)]

@@ -326,7 +326,7 @@ def _attributed(record: ToolRecord, plugin: str, distribution: str, seen: Scan) 
 _ANSWERS: ContextVar[list[tuple[str, Any]] | None] = ContextVar("answers", default=None)
 
 
-class ContainingManager(pluggy.PluginManager):
+class ContainedPlugins(pluggy.PluginManager):
     """pluggy's manager; what an implementation raises is its answer, and each gets its own copies of the arguments.
 
     Wrappers are left as they are: they see what pluggy shows them.
