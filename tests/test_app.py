@@ -26,7 +26,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.watch.workspace import workspace_of
 from strands_cli.policy.policy import Policy
 from strands_cli.workflow.files.recording_file import load_recording
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.fakes.ports import ScriptedHuman
 from tests.wordings import Wording
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor
     from strands_cli.store_place import StorePlace
     from strands_cli.workflow.loaded import Loaded
-    from strands_cli.workflow.yaml.file_source import FileSnapshot
+    from strands_cli.yaml_files.file_source import FileSnapshot
 
     Emit = Callable[[Event], None]
 
@@ -44,8 +44,8 @@ def load(source: str | Path, text: str | None = None, snapshot: FileSnapshot | N
     """Read a workflow (a file, `-` for standard input, `DIST/NAME`, or `text`), with every finding about it."""
     from strands_cli.workflow.loader import load_spec
     from strands_cli.workflow.packaged.packaged_source import located
-    from strands_cli.workflow.yaml.document_reader import read_document
-    from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT
+    from strands_cli.yaml_files.document_reader import read_document
+    from strands_cli.yaml_files.file_source import NO_SNAPSHOT
 
     if text is None and snapshot is None:
         source, snapshot = located(source)

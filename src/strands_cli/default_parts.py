@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CORE = "strands-cli"
+HOOKS = "strands_cli.hooks"
 COMMANDS = "strands_cli.commands"
 STORES = "strands_cli.stores"
 ENGINES = "strands_cli.engines"

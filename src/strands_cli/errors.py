@@ -136,6 +136,11 @@ class Finding:
         }
 
 
+def too_many(message: str, where: Where, count: int = 1) -> Finding:
+    """Report that the other mistakes are only counted, or not looked for."""
+    return Finding(TOO_MANY_MISTAKES, message, where, count=count)
+
+
 def has_errors(findings: Iterable[Finding]) -> bool:
     """Return whether any finding stops the work (warnings do not)."""
     return any(finding.severity == "error" for finding in findings)

@@ -71,3 +71,8 @@ def twice(number: float) -> str:
     if isinstance(number, int) or number >= 0.01:
         return f"{2 * number:.4f}".rstrip("0").rstrip(".")
     return f"{2 * number:.3g}"
+
+
+def shown(value: Any) -> str:
+    """Return a value of the document for a message, at most 60 characters of it."""
+    return shortened(repr(value), 57)

@@ -38,7 +38,7 @@ from strands_cli.tools.calls.tool_steps import CheckedToolCaller
 from strands_cli.tools.loading.tool_loading import Toolbox, load_tools
 from strands_cli.workflow.sections.run_sections import Budgets
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.distributions import make_distribution, manifest_of, tool
 
 YES = Rule("allow", "*", "command line", "--yes")

@@ -17,7 +17,7 @@ from strands_cli.outputs.junit import Outcome
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, Atomic, read_atomic, require_sound
 from strands_cli.workflow.parts.agent_tests import AgentTest, Expectation
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.covers.kit import World, drop
 from tests.fakes.model_server import Turn
 from tests.fakes.ports import ScriptedHuman

@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.covers.kit import World, covers
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import Turn

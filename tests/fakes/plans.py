@@ -16,7 +16,7 @@ from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.policy import Policy
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 AGENTS = "{writer: {prompt: You write.}, editor: {prompt: You edit.}}"
 RUNTIME = "{provider: openai, model_id: m}"

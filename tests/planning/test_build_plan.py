@@ -20,7 +20,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_plan import plan_workflow
 from strands_cli.policy.policy import Policy
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.distributions import booby_trapped, sound
 from tests.fakes.plans import chain_of, found, plan_of
 

@@ -16,7 +16,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
 from strands_cli.policy.policy import Policy
 from strands_cli.policy.rules.tool_patterns import make_rule
-from strands_cli.workflow.yaml.file_source import stored_name
+from strands_cli.yaml_files.file_source import stored_name
 from tests.distributions import sound
 from tests.fakes.plans import chain_of, definition_of, found, plan_of
 from tests.wordings import Wording

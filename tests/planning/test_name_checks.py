@@ -15,7 +15,7 @@ from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.cli.program import run_program
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.provider_table import PROVIDERS, SYNONYMS
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.distributions import sound
 from tests.wordings import Wording
 

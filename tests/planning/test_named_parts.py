@@ -14,8 +14,8 @@ from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import Denied, NotEquipped
 from strands_cli.lock.format.lock_model import Lock
 from strands_cli.lock.format.lock_writer import render_lock
-from strands_cli.planning.machine.named_parts import part_named, parts_in_use
-from strands_cli.planning.machine.plugin_lock import lock_plugins
+from strands_cli.parts.named_parts import part_named, parts_in_use
+from strands_cli.parts.plugin_lock import lock_plugins
 from strands_cli.queues.engine_choice import engine_of, installed_engine
 from strands_cli.store_place import StorePlace
 

@@ -12,7 +12,7 @@ from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
 from strands_cli.planning.stores.store_choice import store_place_of
 from strands_cli.store_place import StorePlace, is_address, without_password
-from strands_cli.workflow.user_files.user_config import BAD_CONFIG
+from strands_cli.user_files.user_config import BAD_CONFIG
 
 HIDDEN = "hidden-password-1"
 ADDRESS = "postgresql://ann@db.example.org/runs"

@@ -10,7 +10,7 @@ import pytest
 from strands_cli.errors import Denied
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.policy.rules.tool_request import Request
-from strands_cli.workflow.user_files.policy_file import read_policy
+from strands_cli.user_files.policy_file import read_policy
 
 # They make wheels, indexes or keys.
 pytestmark = pytest.mark.wheels

@@ -14,7 +14,7 @@ from strands_cli.app import plan
 from strands_cli.errors import InvalidInput, has_errors
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.parts.client_servers import has_client_servers, imported_servers
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.yaml_texts import write_yaml
 
 RUN = sys.executable

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from strands_cli.errors import InvalidInput, UsageError
-from strands_cli.workflow.yaml import yaml_events
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.document_reader import MAX_BYTES, read_document
+from strands_cli.yaml_files import yaml_events
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.document_reader import MAX_BYTES, read_document
 
 
 def read(text: str) -> Document:

@@ -9,7 +9,7 @@ import pytest
 
 from strands_cli.errors import InvalidInput
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 # Many made-up values take seconds.
 pytestmark = pytest.mark.hostile

@@ -17,7 +17,7 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import CHAIN, HEAD, SPOILED, chain
 

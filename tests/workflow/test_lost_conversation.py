@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = """version: {version}
 name: t

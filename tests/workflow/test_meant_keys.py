@@ -10,7 +10,7 @@ from strands_cli.errors import Code, Finding, InvalidInput
 from strands_cli.workflow.findings import UNKNOWN_NAME
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.validation_errors import WRONG_TYPE
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = """\
 version: 1

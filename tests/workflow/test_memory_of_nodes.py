@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.workflow.spoiled import pattern
 
 NODES = "nodes: {x: {agent: beta}, a: {agent: beta}, b: {agent: beta}, c: {agent: alpha}, d: {agent: alpha}}"

@@ -9,7 +9,7 @@ import pytest
 from strands_cli.app import check
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.validation_errors import VERSIONS
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = """\
 version: 1

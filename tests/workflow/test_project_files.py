@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli import app
-from strands_cli.workflow.yaml.file_source import FileSnapshot
+from strands_cli.yaml_files.file_source import FileSnapshot
 
 AGENT = "prompt: You help.\n"
 FLOW = "version: 1\nname: t\nruntime: {{provider: ollama, model_id: m}}\nagents: {{a: {{{agent}}}}}\n{rest}\n"

@@ -15,7 +15,7 @@ from strands_cli.workflow.files.recording_file import (
     load_recording,
     same_request,
 )
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 
 # What YAML can write and JSON can hold: no lone surrogates, no NaN.

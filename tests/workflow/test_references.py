@@ -8,7 +8,7 @@ import pytest
 
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 WORKFLOW = """\
 version: 1

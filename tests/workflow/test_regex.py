@@ -11,7 +11,7 @@ from strands_cli.workflow.templates import bounded_regex as regex
 from strands_cli.workflow.templates.regex_steps import require_linear
 from strands_cli.workflow.templates.template import Templates
 from strands_cli.workflow.templates.template_errors import TemplateError
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.wordings import Wording
 from tests.workflow.spoiled import chain
 

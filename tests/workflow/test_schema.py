@@ -10,7 +10,7 @@ import pytest
 
 from strands_cli.errors import InvalidInput
 from strands_cli.workflow.format_schema import schema_text, workflow_schema
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 from tests.workflow.spoiled import SPOILED
 
 WORKFLOWS = Path(__file__).parent / "workflows"

@@ -20,7 +20,7 @@ from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_fact
 from strands_cli.workflow.templates.sandbox import Sandbox
 from strands_cli.workflow.templates.template import Templates
 from strands_cli.workflow.templates.template_errors import TemplateError
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = "version: 1\nname: w\nruntime: {provider: ollama, model_id: m}\n"
 PLAIN = [

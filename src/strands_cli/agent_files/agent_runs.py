@@ -25,7 +25,7 @@ from strands_cli.workflow.parts.agent_file import Atomic
 from strands_cli.workflow.parts.agent_tests import STEP, AgentTest
 from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
 from strands_cli.workflow.templates.template import Templates
-from strands_cli.workflow.yaml.file_source import stored_name
+from strands_cli.yaml_files.file_source import stored_name
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Human

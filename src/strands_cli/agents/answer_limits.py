@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from strands_cli.planning.plan.plan_values import Plan
-from strands_cli.workflow.yaml.document import escape
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document import escape
+from strands_cli.yaml_files.document_reader import read_document
 
 
 def place_of_max_tokens(plan: Plan, agent_id: str) -> str:

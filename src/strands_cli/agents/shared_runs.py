@@ -32,7 +32,7 @@ from strands_cli.providers import ModelSettings, value_at
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.store_place import StorePlace
 from strands_cli.workflow.files.recording_file import Recording, load_recording
-from strands_cli.workflow.yaml.file_source import FileSnapshot, stored_name
+from strands_cli.yaml_files.file_source import FileSnapshot, stored_name
 
 
 @dataclass(frozen=True, slots=True)

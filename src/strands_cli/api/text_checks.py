@@ -13,7 +13,7 @@ from strands_cli.planning.checks.run_checks import MISSING_MOUNT
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.findings import BAD_VALUE
-from strands_cli.workflow.yaml.file_source import FileSnapshot
+from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -93,7 +93,7 @@ def examine(settings: Settings, folder: Path, *, with_engines: bool = True) -> E
         folder: The folder whose project policy, lock and workflows are checked.
         with_engines: Whether tools may test their engines, in child processes.
     """
-    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.user_files.policy_files import load_policy
 
     not_tested = None if with_engines else "--no-engines"
     try:

@@ -67,7 +67,7 @@ def secrets_here(folder: Path) -> Iterator[tuple[Path, list[SecretReference]]]:
     """
     from strands_cli.planning.folders.workflow_folder import is_workflow
     from strands_cli.workflow.loader import load_spec
-    from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
+    from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
 
     try:
         named = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)

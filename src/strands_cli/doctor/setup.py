@@ -119,7 +119,7 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
 def check_policies(settings: Settings, folder: Path, catalog: Catalog) -> Iterator[Check]:
     """Report the policy files in force, and their faults."""
     from strands_cli.planning.machine.file_rule_checks import check_file_rules
-    from strands_cli.planning.machine.policy_files import load_policy, policy_places
+    from strands_cli.user_files.policy_files import load_policy, policy_places
 
     existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog.distributions.entry_points import EntryPoint, Scan, normalise, read_entry_points
-from strands_cli.catalog.distributions.scan import scan_installed, search_path
+from strands_cli.catalog.distributions.named_objects import import_named
+from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.hooks.manager import HOOK_FAILED, ContainedPlugins, Hooks, Tell
@@ -114,24 +113,6 @@ def _register_one(
 def _load(value: str) -> Any:
     plugin = import_named(value)
     return plugin() if isinstance(plugin, type) else plugin
-
-
-def import_named(value: str) -> Any:
-    """Return what `module:attribute` of a plugin names; a file of the current directory is never imported.
-
-    Raises:
-        BaseException: what its import raises.
-    """
-    module, _, attribute = "".join(value.split()).partition(":")
-    path = list(sys.path)
-    sys.path[:] = search_path()
-    try:
-        named: Any = importlib.import_module(module)
-    finally:
-        sys.path[:] = path
-    for part in attribute.split(".") if attribute else ():
-        named = getattr(named, part)
-    return named
 
 
 def _require_hooks(manager: pluggy.PluginManager, plugin: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pluggy
 
 from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.default_parts import HOOKS
 from strands_cli.hooks.hook_values import (
     Check,
     HookContext,
@@ -22,7 +23,7 @@ from strands_cli.hooks.hook_values import (
 from strands_cli.policy.decision import Decision
 
 PROJECT = "strands_cli"
-GROUP = "strands_cli.hooks"
+GROUP = HOOKS
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

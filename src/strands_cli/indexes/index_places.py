@@ -69,7 +69,7 @@ def configured_places(config: Path | None) -> tuple[Place, ...]:
     """
     if config is None or not os.path.lexists(config):
         return ()
-    from strands_cli.workflow.user_files.user_config import ConfigReader, open_config  # YAML: most have no such file
+    from strands_cli.user_files.user_config import ConfigReader, open_config  # YAML: most have no such file
 
     document = open_config(config)
     if document is None:

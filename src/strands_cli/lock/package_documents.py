@@ -87,7 +87,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 def fields_of(path: Path) -> Mapping[str, Any] | None:
     """Return what a file says, without long texts and what may be secret; None for what a lock does not store."""
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

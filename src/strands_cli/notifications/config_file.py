@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from strands_cli.errors import suggest
 from strands_cli.notifications.targets import OCCASIONS, WHICH, Command, Occasion, Target, Webhook, Which, is_loopback
 from strands_cli.secrets.secret_sources import SecretReference
-from strands_cli.workflow.user_files.user_config import ConfigReader, open_config
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.user_files.user_config import ConfigReader, open_config
+from strands_cli.yaml_files.document import Document
 
 TARGET_KEYS = ("command", "webhook", "on", "runs")
 WEBHOOK_KEYS = ("url", "secret")

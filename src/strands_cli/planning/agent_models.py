@@ -14,7 +14,7 @@ from strands_cli.providers import ModelSettings, merge_settings
 from strands_cli.workflow.agent_sections import AgentSpec, Inference
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from strands_cli.errors import Code, Finding
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 UNSET_VARIABLE = Code(
     "unset-variable",

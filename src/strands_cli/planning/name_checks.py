@@ -10,8 +10,8 @@ from strands_cli.errors import Finding
 from strands_cli.provider_checks import UNKNOWN_PROVIDER, has_plugin_of
 from strands_cli.provider_table import OF_PLUGINS
 from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
-from strands_cli.workflow.yaml.file_source import folder_of
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
+from strands_cli.yaml_files.file_source import folder_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.resolve.tool_resolver import ToolResolver
     from strands_cli.providers import ModelSettings
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 # The environment is not looked at; these settings of it would be missed otherwise.
 _ENVIRON: Mapping[str, str] = {"AWS_REGION": "any"}

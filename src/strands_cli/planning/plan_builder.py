@@ -28,7 +28,6 @@ from strands_cli.planning.checks.run_checks import check_limits, check_mounts, p
 from strands_cli.planning.data_flow.data_flow_checks import checked_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
 from strands_cli.planning.machine.installation import Installation, read_installation
-from strands_cli.planning.machine.policy_files import load_policy
 from strands_cli.planning.machine.rules_in_force import check_rules, rules_of
 from strands_cli.planning.plan.places import places_of
 from strands_cli.planning.plan.plan_values import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
@@ -41,10 +40,11 @@ from strands_cli.planning.row_planner import InputPlanner, Resolved, digest_of_p
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.stores.store_choice import store_place_of
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, definitions_in, with_parts, workflows_in
+from strands_cli.user_files.policy_files import load_policy
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, folder_of
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog

@@ -11,7 +11,7 @@ from strands_cli.planning.plan.plan_values import PlannedAgent, PlannedTool, ent
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 
 def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:

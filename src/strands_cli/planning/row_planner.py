@@ -18,7 +18,7 @@ from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 # Rows differ in which templates they can render, and in policy's answers to their calls, but in few ways.
 MOST_SHAPES = 16

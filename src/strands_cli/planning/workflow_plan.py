@@ -15,7 +15,7 @@ from strands_cli.planning.row_planner import RowPlanner
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.yaml.file_source import stored_name
+from strands_cli.yaml_files.file_source import stored_name
 
 # Returns what is wrong with the inputs of a plan as one object.
 Faults = Callable[[Plan, Loaded], list[Finding]]

@@ -20,7 +20,7 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
     """
     from strands_cli.default_parts import ENGINES, OURS
     from strands_cli.engine.stored_runs.opened_store import opener_of
-    from strands_cli.planning.machine.named_parts import parts_of
+    from strands_cli.parts.named_parts import parts_of
 
     if place.directory is not None:
         raise UsageError(
@@ -50,7 +50,7 @@ def installed_engine(scheme: str) -> Engine | None:
         NotEquipped: It fails to load.
     """
     from strands_cli.default_parts import ENGINES
-    from strands_cli.planning.machine.named_parts import imported_part, part_named
+    from strands_cli.parts.named_parts import imported_part, part_named
 
     part = part_named(ENGINES, scheme)
     if part is None:

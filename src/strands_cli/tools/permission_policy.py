@@ -81,7 +81,7 @@ class PermissionPolicy(InterventionHandler):
             Denied: a file cannot be read or is wrong.
             UsageError: a file requires a lock, which only a run compares with the installed tools.
         """
-        from strands_cli.workflow.user_files.policy_file import read_policy
+        from strands_cli.user_files.policy_file import read_policy
 
         policy = cls(on_ask=on_ask, **more)
         for path in paths:

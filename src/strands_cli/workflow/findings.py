@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from strands_cli.errors import TOO_MANY_MISTAKES, Code, Finding, Where, suggest
-from strands_cli.phrases import shortened
+from strands_cli.errors import Code, Finding, Where, suggest
 
 MISSING_KEY = Code("missing-key", "A required key is missing.", "Add the key.")
 BAD_VALUE = Code("bad-value", "A value of the right type that is not allowed.", "Use an allowed value.")
@@ -44,11 +43,6 @@ class Locator(Protocol):
         """Return the place of a value by its JSON pointer, or that of its key."""
 
 
-def shown(value: Any) -> str:
-    """Return a value of the document for a message, at most 60 characters of it."""
-    return shortened(repr(value), 57)
-
-
 def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Finding:
     """Report a name that refers to nothing; `code` is `unknown-` and the kind of thing."""
     words, kind = list(dict.fromkeys(known)), code.removeprefix("unknown-")
@@ -59,11 +53,6 @@ def unknown(code: Code, name: str, known: Iterable[str], where: Where) -> Findin
 def no_effect(message: str, where: Where, fix: str | None = "remove it") -> Finding:
     """Report a field that is accepted but changes nothing."""
     return Finding(NO_EFFECT, message, where, fix, "warning")
-
-
-def too_many(message: str, where: Where, count: int = 1) -> Finding:
-    """Report that the other mistakes are only counted, or not looked for."""
-    return Finding(TOO_MANY_MISTAKES, message, where, count=count)
 
 
 def duplicates(kind: str, ids: Sequence[str], pointer: str, locator: Locator) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ from dataclasses import field, replace
 from strands_cli.errors import Finding, Where, few_of_each, has_errors
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from strands_cli.canonical_json import json_object
-from strands_cli.errors import Code, Finding
-from strands_cli.workflow.findings import too_many
+from strands_cli.errors import Code, Finding, too_many
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.yaml.document import Document, escape
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.document import Document, escape
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot
 
 NOT_A_WORKFLOW = Code(
     "not-a-workflow",

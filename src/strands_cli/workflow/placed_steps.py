@@ -10,7 +10,7 @@ from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, BESIDE, STEP, Items, Scope, Text, answered_by
 from strands_cli.workflow.templates.template_errors import Path
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 CONFIG = "/pattern/config"
 

@@ -38,7 +38,7 @@ from strands_cli.workflow.validation_errors import (
     pointer_of,
     value_at,
 )
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 _ROUNDS = 12
 _UNNAMED = "unnamed"

@@ -12,7 +12,7 @@ from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_SECRET
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import HttpExecutor, McpServer
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 _REFERENCE = re.compile(r"\$\{([^{}]+)\}")
 _IN_HOST = re.compile(r"[^/]*//[^/?#]*\$\{secrets\.")

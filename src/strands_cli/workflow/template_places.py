@@ -11,7 +11,7 @@ from strands_cli.workflow.placed_steps import Site, strings_in
 from strands_cli.workflow.steps.step_models import AgentStep
 from strands_cli.workflow.template_scope import ANY, AT_END, STEP, Items, Scope
 from strands_cli.workflow.templates.template import is_prompt_template
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 
 def template_sites(spec: WorkflowSpec) -> Iterator[Site]:

@@ -8,9 +8,10 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.errors import Code, Finding, did_you_mean
+from strands_cli.errors import Code, Finding, did_you_mean, too_many
+from strands_cli.phrases import shown
 from strands_cli.workflow.base_model import FormatModel
-from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY, shown, too_many
+from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY
 from strands_cli.workflow.key_meanings import (
     Loc,
     advice_on,
@@ -23,7 +24,7 @@ from strands_cli.workflow.key_meanings import (
     steps_below,
 )
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 UNKNOWN_KEY = Code(
     "unknown-key", "A key that the format does not have.", "Correct or remove it; keys with `x-` are free."

@@ -13,8 +13,8 @@ from strands.models import Model
 
 from strands_cli.agents.model.models import build_model, copied
 from strands_cli.canonical_json import mapped
+from strands_cli.catalog.distributions.named_objects import import_named
 from strands_cli.errors import InvalidInput, NotEquipped, StrandsCliError
-from strands_cli.hooks.hook_plugins import import_named
 from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.planned_tools.tool_config import filled_in
 from strands_cli.provider_table import PROVIDERS

@@ -16,7 +16,7 @@ from strands_cli.input_values import WrittenValues
 from strands_cli.phrases import shortened
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 
 class JsonLineRows:
@@ -54,8 +54,8 @@ class JsonLineRows:
 
     def _place(self, text: str, line: int, name: str) -> Where:
         """Return where a line has a member; for one that it has not, the place of the object."""
-        from strands_cli.workflow.yaml.document import escape
-        from strands_cli.workflow.yaml.document_reader import read_document  # only rows with a finding need it
+        from strands_cli.yaml_files.document import escape
+        from strands_cli.yaml_files.document_reader import read_document  # only rows with a finding need it
 
         pointer = f"/{escape(name)}"
         if self._located is None or self._located[0] != line:

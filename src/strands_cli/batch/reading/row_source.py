@@ -66,7 +66,7 @@ def open_rows(source: str, chosen: str | None) -> RowSource:
         stream = Path(source).open("rb")  # noqa: SIM115 - the caller reads it
         size = Path(source).stat().st_size
     except (OSError, ValueError) as error:
-        from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
+        from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
 
         reason = getattr(error, "strerror", None) or str(error)
         finding = Finding(FILE_UNREADABLE, f"cannot read {source!r}: {reason}", Where(source), "check the path")

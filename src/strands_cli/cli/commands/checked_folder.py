@@ -39,7 +39,7 @@ def files_in(folder: str) -> list[FoundFile]:
 
 
 def _yaml_below(folder: str) -> Iterator[Path]:
-    from strands_cli.workflow.yaml.document_reader import SUFFIXES
+    from strands_cli.yaml_files.document_reader import SUFFIXES
 
     def refuse(error: OSError) -> None:
         if error.filename == folder:
@@ -58,7 +58,7 @@ def _is_skipped(folder: Path) -> bool:
 def _kind(path: Path) -> Literal["workflow", "agent"] | None:
     from strands_cli.planning.folders.workflow_folder import is_workflow
     from strands_cli.workflow.parts.agent_file import is_agent_file
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     try:
         document = read_document(path)

@@ -94,7 +94,7 @@ def _tools(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def allowed(incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of installed tools, and the other references in the workflow that was typed."""
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     yield from _tools(incomplete, typed)
     agents = read_document(Path(typed.get("spec") or typed["words"][0])).value["agents"]
@@ -114,7 +114,7 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the inputs of the workflow that was typed; after `NAME=` the values of a choice."""
     from strands_cli.workflow.packaged.packaged_source import located
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     source, _ = located(str(typed.get("spec") or typed["words"][0]))
     inputs = read_document(source).value["inputs"]

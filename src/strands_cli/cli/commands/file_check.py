@@ -148,10 +148,10 @@ def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     from strands_cli.config import load_settings
     from strands_cli.planning.data_flow.planned_authority import authority_of
     from strands_cli.planning.machine.installation import without_policy
-    from strands_cli.planning.machine.policy_files import load_policy
     from strands_cli.planning.plan_builder import build_plan
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.yaml.file_source import folder_of
+    from strands_cli.user_files.policy_files import load_policy
+    from strands_cli.yaml_files.file_source import folder_of
 
     folder = loaded.snapshot.folder or folder_of(loaded.document)
     # What is installed matters to a workflow with tools.

@@ -123,8 +123,8 @@ def read_values(files: Sequence[Path]) -> dict[str, Any]:
     values = WrittenValues()
     for file in files:
         from strands_cli.errors import InvalidInput
-        from strands_cli.workflow.yaml.document import escape
-        from strands_cli.workflow.yaml.document_reader import read_document
+        from strands_cli.yaml_files.document import escape
+        from strands_cli.yaml_files.document_reader import read_document
 
         try:
             document = read_document(file)
@@ -183,7 +183,7 @@ def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
     """Return what is wrong with an answer, with the message that a run would give."""
     from strands_cli.planning.run_inputs import resolve_inputs
     from strands_cli.workflow.sections.run_sections import Inputs
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
     no_document = Document("", "", None, {})
     _, findings = resolve_inputs(Inputs(required={name: spec}), {name: typed}, {}, no_document)

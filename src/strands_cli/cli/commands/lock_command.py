@@ -118,10 +118,10 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
         named: A workflow in it.
         packaged: A workflow of an installed distribution that is run in it.
     """
+    from strands_cli.parts.named_parts import distributions_with_parts, parts_in_use
     from strands_cli.planning.folders.workflow_folder import plan_folder
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
-    from strands_cli.planning.machine.named_parts import distributions_with_parts, parts_in_use
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.planning.stores.store_choice import chosen_place
 

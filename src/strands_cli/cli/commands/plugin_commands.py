@@ -17,7 +17,7 @@ from strands_cli.default_parts import COMMANDS, OURS
 from strands_cli.errors import NotEquipped, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
-    from strands_cli.planning.machine.named_parts import Part
+    from strands_cli.parts.named_parts import Part
 
 
 class Commands(HelpGroup):
@@ -47,7 +47,7 @@ class Commands(HelpGroup):
         """
         if cmd_name in self.commands:
             return self.commands[cmd_name]
-        from strands_cli.planning.machine.named_parts import part_named
+        from strands_cli.parts.named_parts import part_named
 
         part = None if cmd_name.startswith("-") else part_named(COMMANDS, cmd_name)
         return None if part is None else PluginCommand(part, help_of_plugins().get(cmd_name, ""))
@@ -91,7 +91,7 @@ class PluginCommand(TyperCommand):
         return command.make_context(info_name, args, parent=parent, **extra)
 
     def _imported(self) -> Any:
-        from strands_cli.planning.machine.named_parts import imported_part
+        from strands_cli.parts.named_parts import imported_part
 
         part = self.part
         try:

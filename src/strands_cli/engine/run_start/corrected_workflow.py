@@ -25,9 +25,9 @@ from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_inputs import MISSING_INPUT, UNKNOWN_INPUT
 from strands_cli.secrets.redactor import HIDE_NOTHING
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document import escape
-from strands_cli.workflow.yaml.document_reader import read_document
-from strands_cli.workflow.yaml.file_source import FileSnapshot
+from strands_cli.yaml_files.document import escape
+from strands_cli.yaml_files.document_reader import read_document
+from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Journal

@@ -16,7 +16,7 @@ from strands_cli.phrases import joined
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
-from strands_cli.workflow.yaml.file_source import FileSnapshot
+from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Plan, PlannedAgent

@@ -46,7 +46,7 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
 
 def _load_opener(place: StorePlace) -> StoreOpener:
     from strands_cli.default_parts import STORES
-    from strands_cli.planning.machine.named_parts import imported_part, part_named, parts_of
+    from strands_cli.parts.named_parts import imported_part, part_named, parts_of
 
     part = part_named(STORES, place.scheme)
     if part is None:
@@ -61,7 +61,7 @@ def _load_opener(place: StorePlace) -> StoreOpener:
 
 def _broken(place: StorePlace, error: Exception) -> NotEquipped:
     from strands_cli.default_parts import STORES
-    from strands_cli.planning.machine.named_parts import owner_of
+    from strands_cli.parts.named_parts import owner_of
 
     owner = owner_of(STORES, place.scheme)
     return NotEquipped(

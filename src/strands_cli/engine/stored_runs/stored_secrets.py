@@ -14,8 +14,8 @@ from strands_cli.planning.data_flow.secret_values import local_secret_values
 from strands_cli.secrets.process_streams import hide_in_output
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
-from strands_cli.workflow.yaml.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import read_document
+from strands_cli.yaml_files.file_source import FileSnapshot
 
 
 def hide_secrets_of(journal: StoredJournal) -> None:

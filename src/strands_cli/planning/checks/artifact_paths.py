@@ -13,7 +13,7 @@ from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.templates.template_errors import TemplateError
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 CANNOT_WRITE = Code(
     "cannot-write",

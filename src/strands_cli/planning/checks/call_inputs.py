@@ -10,7 +10,7 @@ from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.policy.claims.earlier_words import renamed
 from strands_cli.workflow.templates.template import is_template
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 TOOL_INPUT = Code(
     "tool-input", "The input of a tool-call step does not fit the tool's schema.", "Correct the name or the value."

@@ -16,7 +16,7 @@ from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.step_models import AgentStep
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 NOTES_OUTSIDE = Code(
     "notes-outside",

@@ -13,9 +13,9 @@ from strands_cli.planning.plan.plan_values import PlannedAgent
 from strands_cli.workflow.files.recording_file import BAD_RECORDING, Recording, load_recording
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.step_models import AgentStep
-from strands_cli.workflow.yaml.document import Document, escape
-from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
+from strands_cli.yaml_files.document import Document, escape
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
 
 REPLAY_NEEDS_RECORDING = Code(
     "replay-needs-recording",

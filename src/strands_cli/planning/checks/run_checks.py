@@ -14,7 +14,7 @@ from strands_cli.protected_names import secret_in
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns.pattern_models import hiding_names, reserved_names
 from strands_cli.workflow.template_places import template_sites
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 UNKNOWN_PRICE = Code(
     "unknown-price",

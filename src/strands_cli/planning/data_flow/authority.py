@@ -16,7 +16,7 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.planned_tools.tool_config import reached_by, secrets_in
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps.step_models import AgentStep
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:
     from strands_cli.workflow.model import WorkflowSpec

@@ -10,7 +10,7 @@ from strands_cli.planning.data_flow.exposure import check_exposure, check_networ
 from strands_cli.planning.data_flow.secret_values import check_secrets, secret_name, takers_among, unused_secret
 from strands_cli.planning.data_flow.telemetry_destination import check_telemetry
 from strands_cli.planning.data_flow.unnamed_secrets import check_unnamed, with_unnamed_secrets
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Plan, PlannedTool

@@ -23,7 +23,7 @@ from strands_cli.planning.workflow_tools.tool_parts import with_parts
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 PRIVATE_NETWORK = Code(
     "private-network",

@@ -10,7 +10,7 @@ from strands_cli.planning.plan.plan_values import Plan, PlannedTool, tools_in_st
 from strands_cli.planning.planned_tools.tool_config import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
 from strands_cli.workflow.steps.step_models import AgentStep
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 RISKY_COMBINATION = Code(
     "risky-combination",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from strands_cli.errors import Severity, Where
     from strands_cli.planning.plan.plan_values import Plan, PlannedTool
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 UNNAMED_SECRET = Code(
     "unnamed-secret",

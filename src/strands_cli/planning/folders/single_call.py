@@ -10,7 +10,7 @@ from typing import Any
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.parts.client_servers import has_client_servers, sections_of_client
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document_reader import read_document
 
 
 def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_in: str | None = None) -> Loaded:

@@ -21,9 +21,9 @@ from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.packaged.packaged_source import located
 from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
 
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)

@@ -43,7 +43,7 @@ def hooks_in_force(policy: Policy, options: RunRequest, folder: Path | None = No
 
 
 def _lock_faults(words: Iterable[str], folder: Path, policy: Policy, options: RunRequest) -> list[Finding]:
-    from strands_cli.planning.machine.plugin_lock import check_locked  # where hook plugins are switched on
+    from strands_cli.parts.plugin_lock import check_locked  # where hook plugins are switched on
 
     return check_locked(words, folder, policy.lock_required_by(asked=options.locked))
 

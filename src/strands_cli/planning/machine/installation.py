@@ -13,10 +13,10 @@ from strands_cli.errors import Finding
 from strands_cli.hooks.hook_values import HookContext
 from strands_cli.indexes.known_names import with_indexes
 from strands_cli.planning.machine.adopted_by_project import without_denied
-from strands_cli.planning.machine.policy_files import load_policy
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.policy import Policy
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.user_files.policy_files import load_policy
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks

@@ -16,8 +16,8 @@ from strands_cli.catalog.dependencies import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.parts.plugin_lock import lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
-from strands_cli.planning.machine.plugin_lock import lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
 from strands_cli.planning.planned_tools.tool_config import reached_by

@@ -11,7 +11,7 @@ from strands_cli.unicode_safety import printable
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
     from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 HOOK = "strands_plan_checks"
 PLAN_CHECK = Code(

@@ -24,7 +24,7 @@ from strands_cli.policy.rules.tool_patterns import PatternError, make_rule
 from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import McpServer
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 NO_NETWORK = "it reaches the network, or does not say that it leaves it alone"
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.model import WorkflowSpec
     from strands_cli.workflow.steps.step_models import AgentStep
     from strands_cli.workflow.steps.tool_entries import ToolEntry
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 
 @dataclass(frozen=True, slots=True)

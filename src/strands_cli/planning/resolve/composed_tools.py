@@ -33,9 +33,9 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.packaged.packaged_source import PACKAGE
 from strands_cli.workflow.steps.tool_entries import CompositeTool, ToolEntry
 from strands_cli.workflow.templates.template import is_prompt_template
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
-from strands_cli.workflow.yaml.file_source import stored_name
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
+from strands_cli.yaml_files.file_source import stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord

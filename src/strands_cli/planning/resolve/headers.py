@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.planning.planned_tools.tool_config import secrets_in
 from strands_cli.workflow.findings import BAD_VALUE
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 if TYPE_CHECKING:
     from strands_cli.workflow.steps.tool_entries import HttpExecutor

@@ -24,8 +24,8 @@ from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.findings import UNKNOWN_SECRET
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

@@ -29,7 +29,7 @@ from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord

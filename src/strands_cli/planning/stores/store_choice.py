@@ -11,7 +11,7 @@ from strands_cli.config import REFERENCES, Settings, load_settings
 from strands_cli.store_place import StorePlace, has_wrong_reference, is_address, without_password
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 _SEE = "see: strands explain stores"
 _FORM = "write `store: postgresql://USER@HOST/DATABASE`, or a mapping with `address` and `password`"
@@ -43,7 +43,7 @@ def chosen_place(runs_dir: Path | None = None, store: str | None = None) -> Stor
 def _configured(config: Path | None) -> str:
     if config is None or not os.path.lexists(config):
         return ""
-    from strands_cli.workflow.user_files.user_config import open_config  # YAML: most have no such file
+    from strands_cli.user_files.user_config import open_config  # YAML: most have no such file
 
     document = open_config(config)
     if document is None:
@@ -56,7 +56,7 @@ def _configured(config: Path | None) -> str:
 
 
 def _reader(document: Document) -> Any:
-    from strands_cli.workflow.user_files.user_config import ConfigReader
+    from strands_cli.user_files.user_config import ConfigReader
 
     class Reader(ConfigReader):
         def address(self) -> str:

@@ -76,7 +76,7 @@ def watch_rules(settings: Settings, folder: Path, policy: Path | None = None) ->
     from strands_cli.catalog.adopted.adopted_file import adopted_path
     from strands_cli.config import ADOPTED_FILE
     from strands_cli.lock.format.lock_model import lock_file
-    from strands_cli.planning.machine.policy_files import policy_places
+    from strands_cli.user_files.policy_files import policy_places
 
     policies = [path for _, path in policy_places(settings, folder, policy)]
     adopted = filter(None, (adopted_path(settings), folder / ADOPTED_FILE))

@@ -19,7 +19,7 @@ from strands_cli.plugins.check.project import PluginProject
 if TYPE_CHECKING:
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.workflow.yaml.document import Document
+    from strands_cli.yaml_files.document import Document
 
 PACKAGE_EMPTY = Code(
     "package-empty",
@@ -102,7 +102,7 @@ class FolderCheck:
 
     def document(self, path: Path) -> Document | None:
         """Return a YAML or JSON file, read once; what keeps it from being read is reported."""
-        from strands_cli.workflow.yaml.document_reader import read_document
+        from strands_cli.yaml_files.document_reader import read_document
 
         if path not in self.documents:
             try:
@@ -158,7 +158,7 @@ def _add(known: dict[str, Runnable], found: Runnable | None) -> None:
 
 
 def _documents_in(folder: DataFolder) -> list[str]:
-    from strands_cli.workflow.yaml.document_reader import SUFFIXES
+    from strands_cli.yaml_files.document_reader import SUFFIXES
 
     return [name for name in folder.files if "/" not in name and Path(name).suffix in SUFFIXES]
 
@@ -271,8 +271,8 @@ def _check_skill(check: FolderCheck, folder: DataFolder, root: str) -> None:
     """Check a skill as a workflow beside it would read it."""
     from strands_cli.workflow.builder import chain, step, workflow_text
     from strands_cli.workflow.loader import load_spec
-    from strands_cli.workflow.yaml.file_source import FileSnapshot
-    from strands_cli.workflow.yaml.yaml_events import parse
+    from strands_cli.yaml_files.file_source import FileSnapshot
+    from strands_cli.yaml_files.yaml_events import parse
 
     name = root or folder.path.name
     if name in check.skills:

@@ -20,7 +20,7 @@ from strands_cli.catalog.packaged.packaged_folders import GROUPS as PACKAGED
 from strands_cli.default_parts import PART_GROUPS
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
-from strands_cli.planning.machine.named_parts import Part, owner_of
+from strands_cli.parts.named_parts import Part, owner_of
 from strands_cli.plugins.install.download import Fetched, is_reserved
 
 PLUGIN_REPLACES = Code(

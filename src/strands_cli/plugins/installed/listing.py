@@ -14,7 +14,7 @@ from strands_cli.catalog.published.publisher_records import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.default_parts import PART_GROUPS, owner_by_name
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
-from strands_cli.planning.machine.named_parts import Part, parts_of
+from strands_cli.parts.named_parts import Part, parts_of
 from strands_cli.policy.policy import SwitchedOn
 from strands_cli.publishers import Publisher
 

@@ -14,7 +14,7 @@ from strands_cli.planning.planned_tools.planned_tool import InstalledTool
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
+from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
 
 
 def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settings) -> dict[Path, list[str]]:

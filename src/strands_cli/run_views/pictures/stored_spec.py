@@ -15,7 +15,7 @@ def stored_spec_of(journal: StoredJournal) -> WorkflowSpec | None:
     """Return the workflow of a run; None where it has none, or has one that this version does not read."""
     from strands_cli.engine.run_start.run_facts import snapshot_of
     from strands_cli.workflow.loader import load_spec
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     file, text = journal.get("file"), journal.get("text")
     if not isinstance(file, str) or not isinstance(text, str):

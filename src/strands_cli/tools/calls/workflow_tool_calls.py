@@ -26,7 +26,7 @@ from strands_cli.tools.forms.manifest_check import LoadedTool
 from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
 from strands_cli.workflow.files.project_files import ENTRY
 from strands_cli.workflow.files.skill_folders import SkillFolder
-from strands_cli.workflow.yaml.front_matter import without_front_matter
+from strands_cli.yaml_files.front_matter import without_front_matter
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.step_scope import StepScope

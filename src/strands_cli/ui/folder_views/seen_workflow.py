@@ -15,7 +15,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.sentences.authority_sentences import authority_sections, python_lines
 from strands_cli.ui.frame.ui_frame import has_address
 from strands_cli.ui.frame.ui_state import Ui
-from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
+from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

@@ -13,8 +13,8 @@ from strands_cli.errors import RunRecordError
 from strands_cli.lock.format.lock_model import lock_file
 from strands_cli.planning.data_flow.workflow_trust import Trust
 from strands_cli.workflow.loader import load_spec
-from strands_cli.workflow.yaml.document_reader import read_document
-from strands_cli.workflow.yaml.file_source import FileSnapshot
+from strands_cli.yaml_files.document_reader import read_document
+from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Plan

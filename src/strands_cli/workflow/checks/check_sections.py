@@ -25,7 +25,7 @@ from strands_cli.workflow.object_of_inputs import unchecked_schemas
 from strands_cli.workflow.patterns.pattern_models import hiding_names
 from strands_cli.workflow.sections.run_sections import InputSpec
 from strands_cli.workflow.steps.tool_entries import CompositeTool, HttpExecutor, McpServer
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 SERVER_FORM = Code("server-form", "An MCP server with both or neither of `command` and `url`.", "Keep one of the two.")
 RESERVED_NAME = Code(

@@ -23,7 +23,7 @@ from strands_cli.workflow.template_scope import YIELDING, Scope, problem_of, spo
 from strands_cli.workflow.templates.syntax_help import explain_syntax
 from strands_cli.workflow.templates.template import Templates, is_prompt_template
 from strands_cli.workflow.templates.template_errors import Path, TemplateError
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.

@@ -11,7 +11,7 @@ from strands_cli.protected_names import secret_in
 from strands_cli.workflow.findings import BAD_PATH
 from strands_cli.workflow.packaged.packaged_source import PACKAGE, packaged_file
 from strands_cli.workflow.packaged.project_folder import project_root
-from strands_cli.workflow.yaml.file_source import FileSnapshot, stored_name
+from strands_cli.yaml_files.file_source import FileSnapshot, stored_name
 
 # The file that makes a folder a skill.
 ENTRY = "SKILL.md"

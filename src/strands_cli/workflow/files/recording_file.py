@@ -9,7 +9,7 @@ from typing import Any
 
 from strands_cli.errors import Code, Finding
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.yaml.document import Document, escape
+from strands_cli.yaml_files.document import Document, escape
 
 BAD_RECORDING = Code(
     "bad-recording",

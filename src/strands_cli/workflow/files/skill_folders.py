@@ -16,9 +16,9 @@ from strands_cli.workflow.files.project_files import ENTRY as ENTRY
 from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.packaged.packaged_source import PACKAGE
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.file_source import FILE_NOT_READ, NO_SNAPSHOT, FileSnapshot
-from strands_cli.workflow.yaml.front_matter import described_in
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.file_source import FILE_NOT_READ, NO_SNAPSHOT, FileSnapshot
+from strands_cli.yaml_files.front_matter import described_in
 
 MISSING_SKILL = Code(
     "missing-skill",

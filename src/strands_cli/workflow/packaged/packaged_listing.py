@@ -11,8 +11,8 @@ from strands_cli.catalog.packaged.packaged_files import SKILL, PackagedFile, fil
 from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED, PackagedKind, scan_packaged
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError, Where
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.yaml.document_reader import read_document
-from strands_cli.workflow.yaml.front_matter import described_in
+from strands_cli.yaml_files.document_reader import read_document
+from strands_cli.yaml_files.front_matter import described_in
 
 # The front matter begins the file.
 _MAX_SKILL = 128 * 1024

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import Finding, UsageError, Where
-from strands_cli.workflow.yaml.file_source import FILE_NOT_READ, FileSnapshot
+from strands_cli.yaml_files.file_source import FILE_NOT_READ, FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.catalog.packaged.packaged_files import PackagedFile

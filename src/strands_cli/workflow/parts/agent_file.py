@@ -27,8 +27,8 @@ from strands_cli.workflow.parts.agent_tests import (
     too_many_tests,
 )
 from strands_cli.workflow.validation_errors import first_findings_of
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.document_reader import SUFFIXES, read_document
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
 
 REF_NOT_ONE_AGENT = Code(
     "ref-not-one-agent", "A `$ref` to a file that does not define exactly one agent.", "Name a file with one agent."

@@ -15,7 +15,7 @@ from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.checks.schema_checks import check_regex, check_schema
 from strands_cli.workflow.files.recording_file import VERSION, load_recording
 from strands_cli.workflow.validation_errors import first_findings_of
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 BAD_TEST = Code(
     "bad-test",
@@ -77,7 +77,7 @@ def tests_beside(file: Path) -> Path | None:
 
 def read_tests(file: Path) -> tuple[Document, tuple[AgentTest, ...], tuple[Finding, ...]]:
     """Return a file of tests, its tests, and what is wrong with them."""
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     document = read_document(file)
     if isinstance(document.value, list):
@@ -140,7 +140,7 @@ def _check_expectation(test: AgentTest, at: str, document: Document) -> Iterator
 
 
 def _check_turns(recording: str | tuple[Mapping[str, Any], ...], at: str, document: Document) -> Iterator[Finding]:
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     if not isinstance(recording, str):
         written = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in recording]}}

@@ -22,7 +22,7 @@ from strands_cli.workflow.parts.client_sections import (
 )
 from strands_cli.workflow.parts.client_variables import Variables, asked_in, is_script, mapped_texts
 from strands_cli.workflow.parts.literal_secrets import without_literal_secrets
-from strands_cli.workflow.yaml.document import Document
+from strands_cli.yaml_files.document import Document
 
 BAD_SERVERS = Code(
     "bad-servers",

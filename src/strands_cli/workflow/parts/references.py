@@ -20,9 +20,9 @@ from strands_cli.workflow.packaged.packaged_source import PACKAGE
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, REF_NOT_ONE_AGENT, AgentFile
 from strands_cli.workflow.parts.agent_tests import too_many_tests
 from strands_cli.workflow.validation_errors import first_findings_of, value_at
-from strands_cli.workflow.yaml.document import Document, escape
-from strands_cli.workflow.yaml.document_reader import FILE_UNREADABLE
-from strands_cli.workflow.yaml.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
+from strands_cli.yaml_files.document import Document, escape
+from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
 
 REF_LOOP = Code("ref-loop", "Agent files that refer to each other in a circle.", "Remove one of the references.")
 

@@ -17,7 +17,7 @@ from strands_cli.workflow.patterns.graph_branches import Branches
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, result_of, text_of
 from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, Scope, Text, scope_of
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:
     from strands_cli.workflow.findings import Locator

@@ -15,7 +15,7 @@ from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, st
 from strands_cli.workflow.steps.approvals import APPROVALS, meant_word
 from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
 from strands_cli.workflow.template_scope import STEP, Items, Scope, Text
-from strands_cli.workflow.yaml.document import escape
+from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding

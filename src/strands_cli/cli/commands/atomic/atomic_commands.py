@@ -22,7 +22,7 @@ from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError
-from strands_cli.workflow.yaml.document_reader import SUFFIXES
+from strands_cli.yaml_files.document_reader import SUFFIXES
 
 if TYPE_CHECKING:
     from strands_cli.workflow.parts.agent_file import Atomic
@@ -62,7 +62,7 @@ def list_agents(
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
     from strands_cli.workflow.parts.agent_file import is_agent_file, is_single_step, read_atomic
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     found: list[Atomic] = []
     findings: list[Finding] = []

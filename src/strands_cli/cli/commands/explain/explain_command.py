@@ -148,10 +148,10 @@ def policy_document(
     from strands_cli import app
     from strands_cli.cli.commands.tools.tool_list import read_this_installation
     from strands_cli.cli.commands.tools.tools_run import read_arguments
-    from strands_cli.planning.machine.policy_files import load_policy, policy_places
     from strands_cli.planning.policy_explanation import explain_policy
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.tools.calls.call_arguments import as_called
+    from strands_cli.user_files.policy_files import load_policy, policy_places
     from strands_cli.workflow.packaged.packaged_source import located
 
     installation = read_this_installation()

@@ -14,7 +14,7 @@ from strands_cli.cli.terminal.workflow_summary import about_document
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
 from strands_cli.phrases import shortened
-from strands_cli.workflow.yaml.document_reader import SUFFIXES
+from strands_cli.yaml_files.document_reader import SUFFIXES
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.planned_authority import Authority

@@ -241,8 +241,8 @@ def _denied(found: Survey, catalog: Catalog) -> dict[str, str]:
     """Return the rule that denies a tool, by the tool's entry."""
     from strands_cli.config import load_settings
     from strands_cli.hooks.hook_plugins import open_hooks
-    from strands_cli.planning.machine.policy_files import load_policy
     from strands_cli.plugins.adopt.adoption_policy import denying_rules
+    from strands_cli.user_files.policy_files import load_policy
 
     policy = load_policy(load_settings(), Path.cwd())
     hooks = open_hooks(policy.hooks)

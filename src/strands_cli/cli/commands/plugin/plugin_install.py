@@ -131,11 +131,11 @@ def _install(target: InstallTarget, chosen: Chosen, known: dict[str, Any], *, is
     from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.config import load_settings
     from strands_cli.hooks.hook_plugins import open_hooks
-    from strands_cli.planning.machine.policy_files import load_policy
     from strands_cli.plugins.install.download import install_fetched, require_same
     from strands_cli.plugins.install.from_index import fetch_target, release_for
     from strands_cli.plugins.install.installer import find_installer
     from strands_cli.plugins.install.preview import propose, require_allowed
+    from strands_cli.user_files.policy_files import load_policy
 
     settings, catalog = load_settings(), discover_catalog()
     if target.name is not None:

@@ -28,7 +28,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     """
     from strands_cli.hooks.hook_plugins import open_hooks
     from strands_cli.hooks.hook_values import HookContext
-    from strands_cli.planning.machine.named_parts import contested_parts
+    from strands_cli.parts.named_parts import contested_parts
     from strands_cli.plugins.installed.listing import list_plugins
 
     policy, findings = _policy()
@@ -51,8 +51,8 @@ _NOTHING: dict[str, list[str]] = {"providers": []}
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine.policy_files import load_policy
     from strands_cli.policy.policy import Policy
+    from strands_cli.user_files.policy_files import load_policy
 
     try:
         return load_policy(load_settings(), Path.cwd()), ()

@@ -64,8 +64,8 @@ def hook_files() -> HookFiles:
         UsageError: There is no home for a file of the user.
     """
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine.policy_files import load_policy
     from strands_cli.plugins.installed.switching import HookFiles
+    from strands_cli.user_files.policy_files import load_policy
 
     settings = load_settings()
     if settings.user_policy is None:

@@ -168,7 +168,7 @@ def _require_policy(named: Path | None) -> None:
         Denied: One cannot be read, or is wrong.
     """
     from strands_cli.config import load_settings
-    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.user_files.policy_files import load_policy
 
     load_policy(load_settings(), None, named)
 

@@ -59,7 +59,7 @@ def _planned(spec: str) -> Plan:
     from strands_cli.workflow.packaged.packaged_source import located
     from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
     from strands_cli.workflow.parts.client_servers import has_client_servers
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     source, snapshot = located(spec, "workflow", "agent")
     document = read_document(source)

@@ -32,7 +32,7 @@ def list_server_tools(spec: str, *, as_json: bool = False) -> None:
     from strands_cli.planning.folders.single_call import call_workflow
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.workflow.parts.client_servers import has_client_servers
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     is_client_file = has_client_servers(read_document(spec))
     require_trust_in(spec)
@@ -91,7 +91,7 @@ def import_servers(
     import yaml
 
     from strands_cli.workflow.parts.client_servers import has_client_servers, imported_servers
-    from strands_cli.workflow.yaml.document_reader import read_document
+    from strands_cli.yaml_files.document_reader import read_document
 
     document = read_document(file)
     if not has_client_servers(document):

@@ -17,7 +17,7 @@ def described_in(text: str, file: str) -> str | None:
     front = front_matter_of(text)
     if front is None:
         return None
-    from strands_cli.workflow.yaml.yaml_events import parse
+    from strands_cli.yaml_files.yaml_events import parse
 
     value = parse(file, front).value
     found = value.get("description") if isinstance(value, dict) else None

@@ -138,9 +138,9 @@ def imported_part(part: Part, policy: Policy | None = None) -> Any:
         Denied: Policy denies its distribution, or it is not as it was locked.
         BaseException: What its import raises.
     """
+    from strands_cli.catalog.distributions.named_objects import import_named
     from strands_cli.config import load_settings
-    from strands_cli.hooks.hook_plugins import import_named
-    from strands_cli.planning.machine.policy_files import load_policy
+    from strands_cli.user_files.policy_files import load_policy
 
     if part.distribution == CORE:
         return import_named(part.value)
@@ -163,7 +163,7 @@ def _require_allowed(part: Part, policy: Policy) -> None:
 
 
 def _require_locked(part: Part, policy: Policy) -> None:
-    from strands_cli.planning.machine.plugin_lock import check_locked
+    from strands_cli.parts.plugin_lock import check_locked
 
     required_by = policy.lock_required_by(asked=False)
     faults = check_locked([part.distribution], Path.cwd(), required_by, is_planned=False)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, UsageError, Where
-from strands_cli.workflow.yaml.document import DOCUMENT_TOO_LARGE, Document, refused
+from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, refused
 
 FILE_UNREADABLE = Code("file-unreadable", "A file cannot be opened or read.", "Check the path and its permissions.", 2)
 NOT_UTF8 = Code("not-utf8", "The bytes are not UTF-8 text.", "Save the file as UTF-8.")
@@ -28,7 +28,7 @@ def read_document(source: Path | str, text: str | None = None) -> Document:
         UsageError: The file cannot be opened.
         InvalidInput: The text is too large, not UTF-8, or not one well-formed document.
     """
-    from strands_cli.workflow.yaml.yaml_events import (
+    from strands_cli.yaml_files.yaml_events import (
         parse,
     )  # PyYAML stays off the paths that read nothing
 

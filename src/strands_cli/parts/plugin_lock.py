@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.config import use_private_bytecode
-from strands_cli.default_parts import PART_GROUPS
+from strands_cli.default_parts import HOOKS, PART_GROUPS
 from strands_cli.errors import Denied, Finding, Where
-from strands_cli.hooks.hookspecs import GROUP
 
 if TYPE_CHECKING:
     from strands_cli.lock.compare import Difference
@@ -73,7 +72,7 @@ def lock_plugins(
     modules = {
         name: {
             "".join(point.value.split()).partition(":")[0]
-            for group in (GROUP, *PART_GROUPS)
+            for group in (HOOKS, *PART_GROUPS)
             for point in read_entry_points(seen.records[name][0][1], name, seen, group)
         }
         for name in names

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from strands_cli.errors import Code, Finding, InvalidInput
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.yaml.document import Document
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.yaml_files.document import Document
+from strands_cli.yaml_files.document_reader import read_document
 
 FILE_NOT_READ = Code(
     "file-not-read",

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where, suggest
-from strands_cli.workflow.findings import too_many
-from strands_cli.workflow.yaml.document import Document, escape
-from strands_cli.workflow.yaml.document_reader import read_document
+from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where, suggest, too_many
+from strands_cli.yaml_files.document import Document, escape
+from strands_cli.yaml_files.document_reader import read_document
 
 VERSION = 1
 MAX_BYTES = 1_000_000

@@ -41,7 +41,7 @@ def load_policy(
     for level, path in (*policy_places(settings, folder, named), *of_package):
         if path != named and not _exists(path):
             continue
-        from strands_cli.workflow.user_files.policy_file import check_ownership, read_policy
+        from strands_cli.user_files.policy_file import check_ownership, read_policy
 
         try:
             read = read_policy(path, level)

@@ -12,9 +12,9 @@ import yaml
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.phrases import shortened
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.yaml.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
-from strands_cli.workflow.yaml.json_spelling import json_as_yaml
-from strands_cli.workflow.yaml.syntax_errors import syntax_error
+from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
+from strands_cli.yaml_files.json_spelling import json_as_yaml
+from strands_cli.yaml_files.syntax_errors import syntax_error
 
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
 DOCUMENT_EMPTY = Code("document-empty", "The document is empty.", "Write its content.")

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from strands_cli.errors import Code, InvalidInput, Where
-from strands_cli.workflow.yaml.document import refused
+from strands_cli.yaml_files.document import refused
 
 NOT_YAML = Code("not-yaml", "The text is not well-formed YAML or JSON.", "Correct the syntax at the reported place.")
 
