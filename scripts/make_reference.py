@@ -15,6 +15,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from api_reference import api_page
 from architecture_reference import architecture_page
 from choices_reference import choices_stub
 from examples_reference import examples_page
@@ -220,6 +221,7 @@ def pages() -> dict[Path, str]:
     texts = {"findings.md": findings_page(), "cli.md": commands_page(), "tools.md": tools_page()}
     texts |= {"workflow.md": workflow_page(), "workflow.schema.json": schema_text()}
     texts["examples.md"] = examples_page()
+    texts["api.md"] = api_page()
     for name, fill in (("hooks.md", hooks_page), ("manifest.md", manifest_page)):
         texts[name] = fill((REFERENCE / name).read_text(encoding="utf-8"))
     architecture = architecture_page(ARCHITECTURE.read_text(encoding="utf-8"))

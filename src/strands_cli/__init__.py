@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.api import Workflow as Workflow
+    from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.catalog.catalog import discover_catalog as discover_catalog
     from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion
     from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "PermissionPolicy": "strands_cli.tools.permission_policy",
     "PermissionQuestion": "strands_cli.policy.permission_question",
-    "Workflow": "strands_cli.api",
+    "Workflow": "strands_cli.api.workflows",
     "discover_catalog": "strands_cli.catalog.catalog",
 }
 

@@ -16,7 +16,8 @@ from strands_cli.workflow import builder
 
 CLONE = Path(__file__).parent.parent.parent
 PAGE = (CLONE / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
-CODE = " ".join(re.findall(r"`([^`]+)`", PAGE))
+FOR_DISTRIBUTIONS = (CLONE / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+CODE = " ".join(re.findall(r"`([^`]+)`", PAGE + FOR_DISTRIBUTIONS))
 OF_PROGRAMS = {"tools", "catalog", "hooks", "context"}
 PINNED = (CLONE / "tests" / "golden" / "public-names.txt").read_text(encoding="utf-8").split()
 

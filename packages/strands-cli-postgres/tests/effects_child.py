@@ -16,7 +16,7 @@ from pathlib import Path
 
 from store_values import FACTS, ROW, done, opened
 
-from strands_cli.errors import RunRecordError
+from strands_cli.api import RunRecordError
 
 
 def say(*words: object) -> None:

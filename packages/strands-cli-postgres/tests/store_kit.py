@@ -13,9 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from store_values import FACTS, ROW, done, opened
 
-from strands_cli.errors import ExitCode, RunRecordError
-from strands_cli.store_place import StorePlace
-from strands_cli.stores import Row
+from strands_cli.api import ExitCode, Row, RunRecordError, StorePlace
 from strands_cli_postgres import store
 from tests.postgres.postgres_server import PASSWORD
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from strands_cli.store_place import StorePlace
-from strands_cli.stores import Row
+from strands_cli.api import Row, StorePlace
 from strands_cli_postgres import store
 from strands_cli_postgres.postgres_store import PostgresStore
 

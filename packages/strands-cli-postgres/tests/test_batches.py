@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from store_kit import transactions_of
 
-from strands_cli.errors import ExitCode
-from strands_cli.store_place import StorePlace
+from strands_cli.api import ExitCode, StorePlace
 from strands_cli_postgres import store
 from tests.batch.kit import STEPS, Rows
 from tests.cli.strands import empty_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from strands_cli.store_place import StorePlace
+from strands_cli.api import StorePlace
 from strands_cli.testing import JournalContract, StoreContract
 from strands_cli_postgres import store
 from strands_cli_postgres.postgres_journal import PostgresJournal

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from store_kit import initialised
 
-from strands_cli.errors import ExitCode
+from strands_cli.api import ExitCode
 from strands_cli_postgres.server_facts import is_this_machine
 from tests.cli.strands import Folder, empty_folder
 from tests.postgres.postgres_server import PASSWORD, PostgresServer

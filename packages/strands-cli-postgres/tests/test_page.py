@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from store_kit import FACTS, done, refused, write
 
-from strands_cli.store_place import StorePlace
+from strands_cli.api import StorePlace
 from strands_cli_postgres import store
 from tests.cli.strands import empty_folder
 from tests.docs.pages import CLONE, blocks

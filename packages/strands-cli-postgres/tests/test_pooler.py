@@ -15,8 +15,7 @@ import psycopg
 import pytest
 from store_kit import WAIT_S, done, initialised, opened, refused, until, write
 
-from strands_cli.errors import RunRecordError
-from strands_cli.store_place import StorePlace
+from strands_cli.api import RunRecordError, StorePlace
 from strands_cli_postgres import store
 from tests.postgres.postgres_server import PASSWORD
 

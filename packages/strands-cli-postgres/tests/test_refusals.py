@@ -12,8 +12,7 @@ import psycopg
 import pytest
 from store_kit import initialised, opened, refused
 
-from strands_cli.errors import RunRecordError
-from strands_cli.store_place import StorePlace
+from strands_cli.api import RunRecordError, StorePlace
 from strands_cli_postgres import store
 from strands_cli_postgres.address import REPLY_S, target_of
 from tests.postgres.postgres_server import PASSWORD, PostgresServer

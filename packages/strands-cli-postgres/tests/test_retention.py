@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from store_kit import opened
 
-from strands_cli.errors import ExitCode
+from strands_cli.api import ExitCode
 from tests.cli.strands import Folder, Ran, empty_folder
 from tests.postgres.postgres_server import PostgresServer
 

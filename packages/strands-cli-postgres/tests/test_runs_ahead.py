@@ -13,15 +13,12 @@ import psycopg
 import pytest
 from store_kit import FACTS, done, opened, transactions_of, write
 
-from strands_cli.engine.ports.store_port import RunStore
+from strands_cli.api import Row, RunRecordError, RunStore, Usage
 from strands_cli.engine.stored_runs.described_run import run_of
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.many_journals import journals_of
-from strands_cli.errors import RunRecordError
-from strands_cli.events import Usage
 from strands_cli.run_views.many_runs.run_search import search
 from strands_cli.run_views.many_runs.run_stats import stats_of
-from strands_cli.stores import Row
 from strands_cli_postgres.runs_ahead import BYTES_AT_ONCE, RUNS_AT_ONCE
 
 pytestmark = pytest.mark.postgres

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from store_kit import FACTS, done, initialised, opened, refused, write
 
-from strands_cli.store_place import StorePlace
+from strands_cli.api import StorePlace
 from strands_cli_postgres import store
 from strands_cli_postgres.schema import FORMAT, STEPS
 from tests.postgres.postgres_server import PostgresServer

@@ -14,8 +14,7 @@ import psycopg
 import pytest
 from store_kit import FACTS, ROW, WAIT_S, cut, done, opened, refused, until, write
 
-from strands_cli.errors import RunRecordError, Unreachable
-from strands_cli.secrets.redactor import Redactor
+from strands_cli.api import Redactor, RunRecordError, Unreachable
 from strands_cli_postgres.commit import RunChanges
 from strands_cli_postgres.postgres_store import PostgresStore
 

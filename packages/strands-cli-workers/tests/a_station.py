@@ -8,8 +8,7 @@ import threading
 import time
 from typing import Any
 
-from strands_cli.queues import Ticket
-from strands_cli.stores import StorePlace
+from strands_cli.api import StorePlace, Ticket
 from strands_cli_workers.engine import ENGINE
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.stores import StorePlace
+from strands_cli.api import StorePlace
 
 # Without what only `nox -s postgres` installs there is nothing to collect.
 collect_ignore_glob = [] if find_spec("dbos") and find_spec("strands_cli_workers") else ["test_*.py"]

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.errors import NotEquipped, RunRecordError, UsageError
-from strands_cli.queues import QueueLimits, RunQueue, Schedule, Ticket
-from strands_cli.stores import StorePlace
+from strands_cli.api import NotEquipped, QueueLimits, RunQueue, RunRecordError, Schedule, StorePlace, Ticket, UsageError
 
 pytestmark = pytest.mark.postgres
 

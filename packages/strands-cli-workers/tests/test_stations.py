@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.queues import QueueLimits, RunQueue, Schedule, Ticket
+from strands_cli.api import QueueLimits, RunQueue, Schedule, Ticket
 
 pytestmark = pytest.mark.postgres
 

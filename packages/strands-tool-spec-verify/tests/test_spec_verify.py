@@ -213,7 +213,7 @@ pattern: {type: chain, config: {steps: [{agent: author, input: Write one.}]}}
 
 
 def test_an_agent_checks_what_it_has_written_and_corrects_it(tmp_path: Path) -> None:
-    from strands_cli import Workflow
+    from strands_cli.api import Workflow
     from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 
     drafts = [SOUND.replace("prompt", "promt"), SOUND]

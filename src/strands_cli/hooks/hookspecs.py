@@ -26,6 +26,7 @@ PROJECT = "strands_cli"
 GROUP = HOOKS
 
 hookspec = pluggy.HookspecMarker(PROJECT)
+# Marks a function as the implementation of the hook of its name.
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 

@@ -124,6 +124,7 @@ class Redactor:
         return FormFinder(forms) if forms else None
 
 
+# For values without secrets: it returns every text as it is.
 HIDE_NOTHING = Redactor()
 
 

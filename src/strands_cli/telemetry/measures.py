@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class QueueNumbers(Protocol):
-    """What is measured of a queue; see `strands_cli.queues.QueueState`."""
+    """What is measured of a queue; see `strands_cli.queues.queue_port.QueueState`."""
 
     @property
     def name(self) -> str:

@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
-from strands_cli.errors import InvalidInput
-from strands_cli.testing import BuildManifest, build_manifests
+from strands_cli.api import BuildManifest, InvalidInput, build_manifests
 
 OPTIONS = {"import": bool, "tools": dict}
 _IMPORT_FIX = (

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from urllib.parse import unquote
 
-from strands_cli.errors import RunRecordError
-from strands_cli.stores import StorePlace
+from strands_cli.api import RunRecordError, StorePlace
 
 SCHEMA = "strands"
 # A name that needs no quotes anywhere; short enough for the name of the channel that is made of it.

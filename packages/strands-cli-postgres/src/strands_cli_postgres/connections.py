@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.stores import StorePlace
+from strands_cli.api import StorePlace
 from strands_cli_postgres.address import Target
 from strands_cli_postgres.failures import cut, is_lost, refused, unusable
 

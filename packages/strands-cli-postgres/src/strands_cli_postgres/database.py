@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from strands_cli.stores import StorePlace
+from strands_cli.api import StorePlace
 from strands_cli_postgres.address import Target
 from strands_cli_postgres.connections import Readers, connected
 from strands_cli_postgres.schema import require_format

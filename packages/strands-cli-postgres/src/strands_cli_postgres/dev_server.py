@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
-from strands_cli.errors import NotEquipped, RunRecordError
+from strands_cli.api import NotEquipped, RunRecordError
 
 KEEPER = Path(__file__).with_name("dev_server_keeper.py")
 DATABASE = ROLE = "strands"

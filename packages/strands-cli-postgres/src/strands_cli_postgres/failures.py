@@ -6,8 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from strands_cli.errors import RunRecordError, Unreachable
-from strands_cli.stores import StorePlace
+from strands_cli.api import RunRecordError, StorePlace, Unreachable
 from strands_cli_postgres.dev_server import is_of_dev_server
 
 if TYPE_CHECKING:

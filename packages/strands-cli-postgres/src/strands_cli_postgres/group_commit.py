@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.errors import RunRecordError
+from strands_cli.api import RunRecordError
 from strands_cli_postgres.commit import RunChanges, parameters_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import RunRecordError
+from strands_cli.api import RunRecordError
 from strands_cli_postgres.commit import LISTED, LISTED_NUMBERS
 from strands_cli_postgres.connections import lock_key
 from strands_cli_postgres.database import Database

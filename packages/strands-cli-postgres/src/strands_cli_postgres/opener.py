@@ -6,9 +6,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.stores import StorePlace
+from strands_cli.api import StorePlace
 
 if TYPE_CHECKING:
+    from strands_cli.api import StoreOpener
     from strands_cli_postgres.postgres_store import PostgresStore
 
 # Postgres's client is imported when a store is opened.
@@ -53,4 +54,4 @@ class PostgresOpener:
         return dev_server(folder)
 
 
-store = PostgresOpener()
+store: StoreOpener = PostgresOpener()

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from strands_cli.errors import RunRecordError
-from strands_cli.stores import HIDE_NOTHING, Redactor, Row, RowKind, row_of
+from strands_cli.api import HIDE_NOTHING, Redactor, Row, RowKind, RunRecordError, row_of
 from strands_cli_postgres.connections import lock_key
 from strands_cli_postgres.database import Database, once
 from strands_cli_postgres.group_commit import Entry

@@ -6,8 +6,7 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from strands_cli.errors import RunRecordError
-from strands_cli.stores import StoredRun, named_run
+from strands_cli.api import RunRecordError, StoredRun, named_run
 from strands_cli_postgres.connections import lock_key
 from strands_cli_postgres.database import Database, once
 from strands_cli_postgres.held_runs import HELD_LOCKS, create_run, held_by_other, is_held, take_run, unknown_run

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.errors import RunRecordError
-from strands_cli.stores import Row, RowKind
+from strands_cli.api import Row, RowKind, RunRecordError
 from strands_cli_postgres.database import Database
 from strands_cli_postgres.held_runs import HELD_LOCKS, unknown_run
 from strands_cli_postgres.postgres_journal import COLUMNS, PostgresJournal

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import RunRecordError
-from strands_cli.stores import StorePlace
+from strands_cli.api import RunRecordError, StorePlace
 from strands_cli_postgres.address import Target
 from strands_cli_postgres.connections import backend_of, connected, lock_key
 from strands_cli_postgres.failures import unusable, words_of

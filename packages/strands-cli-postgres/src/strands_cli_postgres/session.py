@@ -17,8 +17,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.errors import RunRecordError, Unreachable
-from strands_cli.stores import StorePlace
+from strands_cli.api import RunRecordError, StorePlace, Unreachable
 from strands_cli_postgres.address import COUNT, IDLE_S, INTERVAL_S, USER_TIMEOUT_MS, Target
 from strands_cli_postgres.commit import commit_statement
 from strands_cli_postgres.connections import backend_of, connect

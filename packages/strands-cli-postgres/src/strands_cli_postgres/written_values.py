@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.stores import LARGE_OUTPUT_BYTES, Redactor, Row, json_text, stored_texts, usage_text
+from strands_cli.api import LARGE_OUTPUT_BYTES, Redactor, Row, json_text, stored_texts, usage_text
 from strands_cli_postgres.commit import LISTED, LISTED_NUMBERS, RunChanges, effect_columns
 
 

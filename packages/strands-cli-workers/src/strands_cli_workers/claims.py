@@ -14,7 +14,7 @@ from typing import Any
 from dbos import Queue
 from dbos._sys_db import SystemDatabase
 
-from strands_cli.errors import NotEquipped
+from strands_cli.api import NotEquipped
 
 # The method by which a queue thread claims workflows, and the parameters with which it was tested. One of them says how
 # many of this process run; DBOS passes it by place and may pass it by name.

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from strands_cli.queues import RunQueue, Station
-    from strands_cli.stores import StorePlace
+    from strands_cli.api import Engine, RunQueue, Station, StorePlace
 
 
 class DbosEngine:
@@ -64,4 +63,4 @@ class DbosEngine:
         return DbosStation(QueueDatabase(place, address), name, queues, concurrency, version)
 
 
-ENGINE = DbosEngine()
+ENGINE: Engine = DbosEngine()

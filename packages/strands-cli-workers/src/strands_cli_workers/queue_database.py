@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from strands_cli.errors import RunRecordError
+from strands_cli.api import RunRecordError
 from strands_cli_postgres.address import target_of
 from strands_cli_postgres.failures import cut, refused, unusable
 from strands_cli_postgres.replies import LimitedConnection
 
 if TYPE_CHECKING:
-    from strands_cli.stores import StorePlace
+    from strands_cli.api import StorePlace
 
 # What the server needs to notice that a client is gone. Over a Unix socket there is nothing to set.
 _OF_SERVER = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"

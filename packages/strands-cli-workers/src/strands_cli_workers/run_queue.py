@@ -6,7 +6,7 @@ from collections.abc import Collection
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.queues import QueueLimits, QueueState, Schedule, Ticket, WorkerState
+from strands_cli.api import QueueLimits, QueueState, Schedule, Ticket, WorkerState
 from strands_cli_workers import queue_tables as sql
 from strands_cli_workers.queue_database import KeptConnection, QueueDatabase
 

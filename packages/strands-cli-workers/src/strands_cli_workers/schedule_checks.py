@@ -8,8 +8,7 @@ import zoneinfo
 
 from croniter import CroniterBadDateError, croniter
 
-from strands_cli.errors import UsageError
-from strands_cli.queues import Schedule
+from strands_cli.api import Schedule, UsageError
 
 FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 _FORM = f"write five fields, {', '.join(FIELDS)}: --every '0 6 * * 1-5'"

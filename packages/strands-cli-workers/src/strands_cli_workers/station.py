@@ -13,8 +13,7 @@ from typing import Any
 import psycopg
 from dbos import DBOS
 
-from strands_cli.errors import RunRecordError, Unreachable
-from strands_cli.queues import Handler, Ticket
+from strands_cli.api import Handler, RunRecordError, Ticket, Unreachable
 from strands_cli_workers import queue_tables as sql
 from strands_cli_workers.claims import Claims
 from strands_cli_workers.dbos_setup import POOL, configuration, pool_of, quiet

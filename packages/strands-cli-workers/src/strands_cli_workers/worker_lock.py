@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import psycopg
 
-from strands_cli.errors import RunRecordError
+from strands_cli.api import RunRecordError
 from strands_cli_workers import queue_tables as sql
 from strands_cli_workers.queue_database import QueueDatabase
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_tool_kit import ToolError
 
 if TYPE_CHECKING:
-    from strands_cli.errors import Finding
+    from strands_cli.api import Finding
 
 NAME = "spec_content"
 SHOWN = 100

@@ -12,6 +12,7 @@ from strands_cli.events import Usage
 if TYPE_CHECKING:
     from strands_cli.policy.permission_question import PermissionQuestion
 
+# What a row of a journal is about.
 RowKind = Literal["step", "model", "tool", "human", "notes", "artifacts", "row"]
 RowStatus = Literal["started", "done", "failed", "waiting"]
 

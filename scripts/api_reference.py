@@ -1,0 +1,85 @@
+"""The page of `strands_cli.api`: each name, by its subject, with the first sentence of what the code says about it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from strands_cli import api
+
+INTRODUCTION = """# The API for distributions
+
+`strands_cli.api` is all that a distribution beside the core imports: a store, an engine, a command, a build hook. Ours
+import nothing else. The names are stable, at most 150, and imported on access: the module imports nothing of the core.
+Errors of the same names are in `strands_cli.errors`, what programs use is in the [Python API](python-api.md), and how
+each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.md) and
+[plugins](../how-to/make-a-plugin.md).
+
+`python scripts/make_reference.py` makes this page from the code.
+"""
+
+# The subject of a name by the start of its module's name; the first that fits counts.
+SUBJECTS = {
+    "strands_cli.errors": "Errors",
+    "strands_cli.queues.": "Queues",
+    "strands_cli.hooks.": "Checks and hooks",
+    "strands_cli.api.": "Workflows and runs",
+    "strands_cli.run_views.": "Workflows and runs",
+    "strands_cli.engine.": "Runs and their store",
+    "strands_cli.store_place": "Runs and their store",
+    "strands_cli.secrets.": "Runs and their store",
+    "strands_cli.events": "Runs and their store",
+    "strands_cli.cli.": "Commands",
+    "strands_cli.pages.": "Pages",
+    "strands_cli.": "Tools, plugins and plans",
+}
+
+
+def api_page() -> str:
+    """Return the page as Markdown."""
+    parts = [INTRODUCTION]
+    names = sorted(api._PUBLIC, key=str.casefold)
+    for subject in dict.fromkeys(SUBJECTS.values()):
+        rows = [f"| `{name}` | {sentence_of(name)} |\n" for name in names if subject_of(name) == subject]
+        if rows:
+            parts.append(f"## {subject}\n\n| name | what it is |\n| --- | --- |\n{''.join(rows)}")
+    return "\n".join(parts)
+
+
+def subject_of(name: str) -> str:
+    """Return the heading that a name is under."""
+    return next(subject for start, subject in SUBJECTS.items() if f"{api._PUBLIC[name]}.".startswith(start))
+
+
+def sentence_of(name: str) -> str:
+    """Return the first sentence of a docstring, or of the comment above a value that can have none.
+
+    Raises:
+        ValueError: The code says nothing about the name.
+    """
+    value = getattr(api, name)
+    has_docstring = inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value))
+    said = inspect.getdoc(value) if has_docstring else None
+    text = said or "\n".join(comment_above(name, api._PUBLIC[name]))
+    if not text or text.startswith(f"{name}("):  # what a dataclass has without a docstring
+        raise ValueError(f"strands_cli.api.{name} has neither a docstring nor a comment above it")
+    sentence = re.split(r"(?<=[.:;])\s", " ".join(text.split("\n\n")[0].split()))[0]
+    return sentence.rstrip(".:;").replace("|", "\\|") + "."
+
+
+def comment_above(name: str, module: str) -> Iterator[str]:
+    """Yield the lines of the comment above the place where a module gives a name its value."""
+    spec = find_spec(module)
+    source = Path(spec.origin if spec is not None and spec.origin else "").read_text(encoding="utf-8")
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            first = node.lineno - 1
+            while first and lines[first - 1].startswith("# "):
+                first -= 1
+            yield from (line.removeprefix("# ") for line in lines[first : node.lineno - 1])

@@ -1,0 +1,126 @@
+"""What other distributions import of the core: `strands_cli.api`, few names, each of them used and described."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import strands_cli
+from strands_cli import api
+
+CLONE = Path(__file__).parent.parent.parent
+PACKAGES = CLONE / "packages"
+PUBLIC: dict[str, str] = vars(api)["_PUBLIC"]
+# Of the Python API for programs, which no distribution of ours is.
+FOR_PROGRAMS = {
+    "Answer",
+    "Event",
+    "Question",
+    "RedactedFormatter",
+    "RunChoices",
+    "RunResult",
+    "StoredArtifact",
+    "StoredRunChoices",
+    "Workflow",
+}
+# Used by the parts of the core that are about to be distributions.
+NOT_YET_USED = {"Journal", "StoredJournal"}
+# Distributions that import more than they may, and what, by the start of its name.
+NOT_YET: dict[str, tuple[str, ...]] = {
+    "strands-cli-local": ("strands_cli.errors.", "strands_cli.hooks."),
+}
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_of(place: Path) -> Iterator[str]:
+    """Yield what the modules below a directory import of the core, at their top and inside functions."""
+    for path in place.rglob("*.py"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names if is_of_core(node.module))
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names if is_of_core(alias.name))
+
+
+def is_of_core(module: str) -> bool:
+    return module.split(".")[0] == "strands_cli"
+
+
+def is_public(name: str) -> bool:
+    return name.startswith("strands_cli.api.") and name.removeprefix("strands_cli.api.") in PUBLIC
+
+
+DISTRIBUTIONS = sorted(place.parent.name for place in PACKAGES.glob("*/src") if any(imports_of(place)))
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_distribution_imports_nothing_else_of_the_core(name: str) -> None:
+    others = {one for one in imports_of(PACKAGES / name / "src") if not is_public(one)}
+    assert sorted(one for one in others if not one.startswith(NOT_YET.get(name, "no such name"))) == []
+    assert [start for start in NOT_YET.get(name, ()) if not any(one.startswith(start) for one in others)] == []
+
+
+def test_no_distribution_is_missing() -> None:
+    assert {"strands-cli-hatch", "strands-cli-postgres", "strands-cli-workers", *NOT_YET} <= set(DISTRIBUTIONS)
+
+
+def test_each_name_is_used_and_there_are_not_many() -> None:
+    imported = {one.rpartition(".")[2] for one in imports_of(PACKAGES) if is_public(one)}
+    assert sorted(set(PUBLIC) - imported - FOR_PROGRAMS) == sorted(NOT_YET_USED)
+    assert set(PUBLIC) >= FOR_PROGRAMS
+    assert len(PUBLIC) <= 150
+
+
+@pytest.mark.parametrize("module", [strands_cli, api])
+def test_type_checkers_see_the_names_of_the_table(module: object) -> None:
+    tree = tree_of(Path(str(vars(module)["__file__"])))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        (alias.asname, node.module) for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert seen == set(vars(module)["_PUBLIC"].items())
+
+
+def test_each_name_is_defined_where_the_table_says() -> None:
+    """A class or function says itself where it is; a table may not name a module that only passes it on."""
+    values = {name: getattr(api, name) for name in PUBLIC}
+    stated = {name: getattr(value, "__module__", None) for name, value in values.items() if isinstance(value, type)}
+    assert {name for name, module in stated.items() if module != PUBLIC[name]} == set()
+
+
+PROGRAM = """
+import json, sys
+import strands_cli.api as api
+alone = [name for name in sys.modules if name.startswith("strands_cli.")]
+for name in api._PUBLIC:
+    getattr(api, name)
+print(json.dumps([alone, [name for name in ("strands", "mcp", "boto3", "typer") if name in sys.modules]]))
+"""
+
+
+def test_the_module_imports_nothing_of_the_core_and_no_name_imports_the_sdk() -> None:
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout) == [["strands_cli.api"], []]
+
+
+def test_each_name_has_a_sentence_on_its_page() -> None:
+    page = (CLONE / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    described = re.findall(r"^\| `(\w+)` \| [A-Z].*\. \|$", page, re.MULTILINE)
+    assert sorted(described) == sorted(PUBLIC)
+
+
+def test_the_core_does_not_import_its_own_door() -> None:
+    source = CLONE / "src" / "strands_cli"
+    assert [one for one in imports_of(source) if is_public(one)] == []
