@@ -47,7 +47,25 @@ def api_page() -> str:
         rows = [f"| `{name}` | {sentence_of(name)} |\n" for name in names if subject_of(name) == subject]
         if rows:
             parts.append(f"## {subject}\n\n| name | what it is |\n| --- | --- |\n{''.join(rows)}")
+    parts += [methods_of(name) for name in names if api._PUBLIC[name] == "strands_cli.api.read_runs"]
     return "\n".join(parts)
+
+
+def methods_of(name: str) -> str:
+    """Return the part about the methods of a class."""
+    methods = {method: value for method, value in vars(getattr(api, name)).items() if not method.startswith("_")}
+    rows = "".join(
+        f"| `.{method}({arguments_of(getattr(api, name), method)})` | {first_sentence(inspect.getdoc(value) or '')} |\n"
+        for method, value in methods.items()
+    )
+    return f"## `{name}`\n\n| method | what it does |\n| --- | --- |\n{rows}"
+
+
+def arguments_of(kind: type, method: str) -> str:
+    """Return the arguments of a method as a call has them, without their types."""
+    parameters = inspect.signature(getattr(kind, method)).parameters.values()
+    plain = [one.replace(annotation=one.empty) for one in parameters if one.name != "self"]
+    return str(inspect.Signature(plain)).strip("()")
 
 
 def subject_of(name: str) -> str:
@@ -67,6 +85,11 @@ def sentence_of(name: str) -> str:
     text = said or "\n".join(comment_above(name, api._PUBLIC[name]))
     if not text or text.startswith(f"{name}("):  # what a dataclass has without a docstring
         raise ValueError(f"strands_cli.api.{name} has neither a docstring nor a comment above it")
+    return first_sentence(text)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, or what is before its first colon, as a cell of a table."""
     sentence = re.split(r"(?<=[.:;])\s", " ".join(text.split("\n\n")[0].split()))[0]
     return sentence.rstrip(".:;").replace("|", "\\|") + "."
 

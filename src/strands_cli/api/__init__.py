@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from strands_cli.api.choice_types import RunChoices as RunChoices
     from strands_cli.api.choice_types import StoredRunChoices as StoredRunChoices
+    from strands_cli.api.read_runs import OpenedRun as OpenedRun
+    from strands_cli.api.read_runs import Runs as Runs
     from strands_cli.api.text_checks import check_text as check_text
     from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.engine.journal.journal_rows import Answer as Answer
@@ -68,6 +70,7 @@ _PUBLIC = {
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
     "NotEquipped": "strands_cli.errors",
+    "OpenedRun": "strands_cli.api.read_runs",
     "Question": "strands_cli.engine.journal.journal_rows",
     "QueueLimits": "strands_cli.queues.queue_port",
     "QueueState": "strands_cli.queues.queue_port",
@@ -80,6 +83,7 @@ _PUBLIC = {
     "RunRecordError": "strands_cli.errors",
     "RunResult": "strands_cli.engine.plan_execution",
     "RunStore": "strands_cli.engine.ports.store_port",
+    "Runs": "strands_cli.api.read_runs",
     "Schedule": "strands_cli.queues.queue_port",
     "Station": "strands_cli.queues.queue_port",
     "StoreOpener": "strands_cli.engine.ports.store_port",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from strands_cli.batch_ids import BATCH
 from strands_cli.engine.journal.journal_rows import Journal
 from strands_cli.events import RunStatus
 
@@ -35,6 +36,11 @@ class StoredRun:
     ended_at: float | None = None
     reason: str | None = None
     worked_s: float | None = None
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is a batch, whose rows are runs of their own."""
+        return self.pattern == BATCH
 
 
 class StoredJournal(Journal, Protocol):
