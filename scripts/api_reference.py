@@ -13,7 +13,7 @@ from strands_cli import api
 
 INTRODUCTION = """# The API for distributions
 
-`strands_cli.api` is all that a distribution beside the core imports: a store, an engine, a command, a build hook. Ours
+`strands_cli.api` is all that a distribution beside the core imports: a store, an engine, a command, a provider. Ours
 import nothing else. The names are stable, at most 150, and imported on access: the module imports nothing of the core.
 Errors of the same names are in `strands_cli.errors`, what programs use is in the [Python API](python-api.md), and how
 each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.md) and
@@ -27,6 +27,7 @@ SUBJECTS = {
     "strands_cli.errors": "Errors",
     "strands_cli.queues.": "Queues",
     "strands_cli.hooks.": "Checks and hooks",
+    "strands_cli.provider_table": "Model providers",
     "strands_cli.api.": "Workflows and runs",
     "strands_cli.run_views.": "Workflows and runs",
     "strands_cli.engine.": "Runs and their store",

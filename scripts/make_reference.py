@@ -19,7 +19,7 @@ from api_reference import api_page
 from architecture_reference import architecture_page
 from choices_reference import choices_stub
 from examples_reference import examples_page
-from marked_reference import hooks_page, manifest_page
+from marked_reference import hooks_page, manifest_page, providers_page
 from measurements_reference import measurements
 from workflow_reference import workflow_page
 
@@ -34,6 +34,7 @@ from strands_cli.workflow.format_schema import schema_text
 CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
 ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
+PROVIDERS = CLONE / "docs" / "how-to" / "providers.md"
 SHIPPED = CLONE / "src" / "strands_cli" / "shipped_docs"
 FIRST_PARTY = CLONE / "src" / "strands_cli" / "catalog" / "first_party.json"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
@@ -229,6 +230,7 @@ def pages() -> dict[Path, str]:
     return {
         **written,
         ARCHITECTURE: architecture,
+        PROVIDERS: providers_page(PROVIDERS.read_text(encoding="utf-8")),
         FIRST_PARTY: first_party(),
         **shipped_pages(written),
         HELP: program_help(),

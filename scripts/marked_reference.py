@@ -1,7 +1,8 @@
-"""The tables that the code makes in pages written by hand, between two marks: hooks and manifest fields."""
+"""The tables that the code makes in pages written by hand, between two marks: hooks, and fields."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from strands_cli.catalog.definitions import manifest
 from strands_cli.catalog.definitions.tool_fields import definition_check
 from strands_cli.hooks import hookspecs as specs
+from strands_cli.provider_table import Provider
 
 # What the checks of a manifest do not say: what each field is for. Every field of the model has its line here.
 MEANINGS: dict[str, dict[str, str]] = {
@@ -98,6 +100,34 @@ def _hook_rows(module: ModuleType) -> Iterator[list[str]]:
 def _words(annotation: str) -> str:
     """Return a type for a table, where a bar would end the cell."""
     return re.sub(r"\s*\|\s*", " or ", annotation)
+
+
+def providers_page(page: str) -> str:
+    """Return the how-to page of providers with the table of the fields of `Provider`."""
+    return marked(page, "provider", _table(["field", "type", "by default", "what it is"], _provider_rows()))
+
+
+def _provider_rows() -> Iterator[list[str]]:
+    described = (inspect.getdoc(Provider) or "").partition("Attributes:\n")[2]
+    meanings = dict(re.findall(r"^    (\w+): (.*(?:\n        .*)*)", described, re.MULTILINE))
+    fields = dataclasses.fields(Provider)
+    if [field.name for field in fields] != list(meanings):
+        raise SystemExit("marked_reference.py: the docstring of Provider does not have its fields in their order")
+    for field in fields:
+        kind = str(field.type).removesuffix(" | None").replace("Place", "tuple[str, ...]")
+        yield [f"`{field.name}`", f"`{_words(kind)}`", _default(field), " ".join(meanings[field.name].split())]
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.name == "distribution":
+        return ""
+    if field.default_factory is not dataclasses.MISSING:
+        return "none"
+    if field.default is dataclasses.MISSING:
+        return "required"
+    value = field.default
+    words = sorted(value) if isinstance(value, frozenset) else value
+    return f"`{words}`" if words not in (None, (), [], False) else "no" if value is False else "none"
 
 
 def manifest_page(page: str) -> str:

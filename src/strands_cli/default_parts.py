@@ -12,8 +12,9 @@ HOOKS = "strands_cli.hooks"
 COMMANDS = "strands_cli.commands"
 STORES = "strands_cli.stores"
 ENGINES = "strands_cli.engines"
+PROVIDERS = "strands_cli.providers"
 # The groups whose parts a person names: through them the core imports what policy and the lock admit.
-PART_GROUPS = (COMMANDS, STORES, ENGINES)
+PART_GROUPS = (COMMANDS, STORES, ENGINES, PROVIDERS)
 
 # Name -> object reference, as in an entry point.
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -48,12 +49,30 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "list-supported": "strands_cli.cli.commands.list_supported:list_supported",
         "completion": "strands_cli.cli.commands.completion:completion",
     },
+    PROVIDERS: {
+        name: f"strands_cli.provider_table:{name.upper()}"
+        for name in (
+            "bedrock",
+            "openai",
+            "openai_responses",
+            "anthropic",
+            "gemini",
+            "ollama",
+            "llamacpp",
+            "mistral",
+            "litellm",
+            "writer",
+            "sagemaker",
+            "replay",
+        )
+    },
 }
 
 # Names of distributions of this project, so that a fix names what brings them.
 OURS: Mapping[str, Mapping[str, str]] = {
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
+    PROVIDERS: {"local": "strands-cli-local"},
 }
 
 

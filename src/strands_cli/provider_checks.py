@@ -9,9 +9,12 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from strands_cli.default_parts import OURS
+from strands_cli.default_parts import PROVIDERS as GROUP
 from strands_cli.errors import Code, Finding, Severity, Where, suggest
-from strands_cli.provider_table import MAPPING_OPTIONS, OF_PLUGINS, PROVIDERS, SYNONYMS, Provider
+from strands_cli.provider_table import MAPPING_OPTIONS, PROVIDERS, SYNONYMS, Provider
 from strands_cli.providers import (
     SETTING_FIELDS,
     ModelSettings,
@@ -53,6 +56,9 @@ UNKNOWN_OPTION = Code(
     "Correct or remove the key.",
 )
 OPTION_TYPE = Code("option-type", "An option must be a mapping.", "Write its keys below it.")
+OPTION_VALUE = Code(
+    "option-value", "The value of an option does not fit the provider's JSON Schema for it.", "Correct the value."
+)
 SETTING_OUT_OF_RANGE = Code(
     "setting-out-of-range",
     "A model setting is outside the range that the provider accepts.",
@@ -96,7 +102,7 @@ def check_provider(
     environ: Mapping[str, str],
     *,
     locate: Locate = lambda _field: None,
-    others: Collection[str] = (),
+    provider: Provider | None = None,
 ) -> list[Finding]:
     """Return a finding for each setting that would not take effect on this machine, importing no client and no SDK.
 
@@ -104,17 +110,16 @@ def check_provider(
         settings: One model's settings.
         environ: The environment; values are not repeated.
         locate: Returns the place of a field (`provider`, `host`, `options/params/top_k`) in the workflow file.
-        others: Providers of hook plugins, which check their own settings.
+        provider: The row of a distribution; by default the program's own of this name. One without `make` is known by
+            its name alone, and its settings are not checked.
 
     Returns:
         Findings; `missing-extra` and `missing-api-key` are about this machine, the others about the file.
     """
-    provider = PROVIDERS.get(settings.provider)
-    if provider is None and settings.provider in others:
-        return []
+    provider = provider or PROVIDERS.get(settings.provider)
     if provider is None:
-        return [_unknown(settings.provider, [*PROVIDERS, *others], locate)]
-    if provider.model_class is None:
+        return [unknown_provider(settings.provider, PROVIDERS, locate)]
+    if provider.make is None:
         return []
     return [
         *check_extra(provider, locate),
@@ -125,28 +130,21 @@ def check_provider(
     ]
 
 
-def _unknown(name: str, known: list[str], locate: Locate) -> Finding:
-    """Return the finding for a provider that is not known, with the command that brings its plugin."""
+def unknown_provider(name: str, known: Collection[str], locate: Locate) -> Finding:
+    """Return the finding for a provider that is not installed, with the nearest of those that are known."""
     message = f"there is no provider '{name}'"
-    if (plugin := OF_PLUGINS.get(name)) is None:
+    if (distribution := OURS[GROUP].get(name)) is None:
         fix = suggest(SYNONYMS.get(name.lower(), name), known, f"use one of: {', '.join(known)}")
-    elif has_plugin_of(name):
-        message = f"the provider '{name}' is that of {plugin}, whose hooks are not in force"
-        fix = f"strands plugin enable {plugin}"
     else:
-        message = f"the provider '{name}' is that of {plugin}, which is not installed"
-        fix = f"strands plugin install {plugin} --enable"
+        message = f"the provider '{name}' is that of {distribution}, which is not installed"
+        fix = f"pip install {distribution}"
     return Finding(UNKNOWN_PROVIDER, message, locate("provider"), fix)
-
-
-def has_plugin_of(provider: str) -> bool:
-    """Return whether the distribution is installed that brings a provider of `OF_PLUGINS`; it is not imported."""
-    return provider in OF_PLUGINS and bool(_field(OF_PLUGINS[provider], "Version"))
 
 
 def check_extra(provider: Provider, locate: Locate = lambda _field: None) -> Iterator[Finding]:
     """Yield a finding for a provider's client that is not installed, or in a version that the SDK does not admit."""
-    fix = f"pip install 'strands-cli[{provider.extra}]'" if provider.extra else "pip install strands-cli"
+    extra = f"'{provider.distribution}[{provider.extra}]'" if provider.extra else provider.distribution
+    fix = f"pip install {extra}"
     missing = [module for module in provider.modules if not _importable(module)]
     if missing:
         message = f"provider '{provider.name}' needs the Python package of '{missing[0]}', which is not installed"
@@ -167,7 +165,8 @@ def check_client(provider: Provider, locate: Locate = lambda _field: None) -> It
 def _admitted(provider: Provider) -> dict[str, str]:
     """Return the versions of a provider's client that the installed SDK admits, by distribution."""
     found: dict[str, str] = {}
-    for line in _field("strands-agents", "Requires-Dist") if provider.extra else []:
+    holder = "strands-agents" if provider.is_of_core else provider.distribution
+    for line in _field(holder, "Requires-Dist") if provider.extra else []:
         needed = _REQUIRED.fullmatch(line) if str(provider.extra) in line else None
         # Stubs have no effect in a run.
         if needed and needed["extra"] == provider.extra and not needed["name"].endswith("-stubs"):
@@ -257,7 +256,7 @@ def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) 
             yield Finding(UNKNOWN_OPTION, message, where, f"write '{fields[key]}' beside 'provider'")
         elif key not in provider.options:
             yield _unknown_option(key, provider.options, f"provider '{provider.name}'", where)
-        elif key in MAPPING_OPTIONS and not isinstance(value, Mapping):
+        elif _must_be_mapping(provider, key) and not isinstance(value, Mapping):
             message = f"option '{key}' of provider '{provider.name}' must be a mapping, not {type(value).__name__}"
             yield Finding(OPTION_TYPE, message, where, f"write '{key}:' with its keys below it")
         elif key in provider.sections:
@@ -266,6 +265,22 @@ def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) 
                 if inner not in known:
                     inner_where = locate(f"options/{key}/{inner}")
                     yield _unknown_option(inner, known, f"'{key}' of provider '{provider.name}'", inner_where)
+        if key in provider.option_schemas:
+            yield from _check_schema(provider, key, value, where)
+
+
+def _must_be_mapping(provider: Provider, option: str) -> bool:
+    return option in provider.sections or (option in MAPPING_OPTIONS and provider.is_sdk_class)
+
+
+def _check_schema(provider: Provider, option: str, value: object, where: Where | None) -> Iterator[Finding]:
+    from jsonschema import Draft202012Validator  # 140 ms; few providers have schemas
+
+    schema: Any = provider.option_schemas[option]
+    for error in Draft202012Validator(schema).iter_errors(value):
+        message = f"option '{option}' of provider '{provider.name}': {error.message}"
+        yield Finding(OPTION_VALUE, message, where, "correct the value")
+        return
 
 
 def _unknown_option(key: str, known: frozenset[str], owner: str, where: Where | None) -> Finding:

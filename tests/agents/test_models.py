@@ -281,7 +281,7 @@ def test_a_cache_configuration_becomes_the_sdks_object() -> None:
     assert model.get_config()["cache_config"] == CacheConfig(ttl="5m", cache_key="team")
 
 
-@pytest.mark.parametrize("name", [p.name for p in PROVIDERS.values() if p.model_class])
+@pytest.mark.parametrize("name", [p.name for p in PROVIDERS.values() if p.make])
 def test_every_setting_has_its_place_in_the_constructors_keywords(name: str) -> None:
     provider = PROVIDERS[name]
     given = ModelSettings(name, "m", "us-east-1", "http://localhost:1", **SAMPLING)

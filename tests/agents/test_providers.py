@@ -20,13 +20,13 @@ from strands_cli.addresses.written_places import is_local
 from strands_cli.doctor.setup import check_providers
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
 from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider
-from strands_cli.provider_table import PROVIDERS
+from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, merge_settings, place_of
 from strands_cli.versions import satisfies
 from tests.wordings import Wording
 
 CLONE = Path(__file__).parent.parent.parent
-LIVE = [provider for provider in PROVIDERS.values() if provider.model_class]
+LIVE = [provider for provider in PROVIDERS.values() if provider.make]
 # Constructor keywords that take an object made in Python, which a file cannot hold.
 OBJECTS_ONLY = {"client", "boto_session"}
 COMMON_KEYS = {"context_window_limit"}
@@ -79,7 +79,7 @@ def constructor_keywords(node: ast.ClassDef) -> set[str]:
 @pytest.mark.parametrize("name", [p.name for p in LIVE if p.name != "sagemaker"])
 def test_the_options_of_a_provider_are_those_of_the_sdk_class(name: str) -> None:
     provider = PROVIDERS[name]
-    node = sdk_class(provider.model_class or "")
+    node = sdk_class(provider.make or "")
     [config] = typed_dicts(node).values()
     fields = {place[0] for place in provider.places.values() if len(place) == 1}
     assert provider.options | fields | OBJECTS_ONLY >= config | constructor_keywords(node) | COMMON_KEYS
@@ -88,7 +88,7 @@ def test_the_options_of_a_provider_are_those_of_the_sdk_class(name: str) -> None
 
 
 def test_the_options_of_sagemaker_are_those_of_the_sdk_class() -> None:
-    node = sdk_class(PROVIDERS["sagemaker"].model_class or "")
+    node = sdk_class(PROVIDERS["sagemaker"].make or "")
     payload, endpoint = typed_dicts(node).values()
     assert PROVIDERS["sagemaker"].options | OBJECTS_ONLY >= constructor_keywords(node)
     assert PROVIDERS["sagemaker"].sections["payload_config"] == payload
@@ -96,7 +96,7 @@ def test_the_options_of_sagemaker_are_those_of_the_sdk_class() -> None:
 
 
 def test_llamacpp_params_are_those_that_the_sdk_class_sends() -> None:
-    node = sdk_class(PROVIDERS["llamacpp"].model_class or "")
+    node = sdk_class(PROVIDERS["llamacpp"].make or "")
     format_request = next(i for i in node.body if isinstance(i, ast.FunctionDef) and i.name == "_format_request")
     sets = [ast.literal_eval(item) for item in ast.walk(format_request) if isinstance(item, ast.Set)]
     assert PROVIDERS["llamacpp"].sections["params"] == set().union(*sets) | {"grammar", "json_schema"}
@@ -112,7 +112,7 @@ def test_cache_options_are_the_fields_of_the_sdk_dataclass() -> None:
 
 def test_every_setting_goes_to_a_keyword_that_the_class_has() -> None:
     for provider in LIVE:
-        node = sdk_class(provider.model_class or "")
+        node = sdk_class(provider.make or "")
         known = set().union(*typed_dicts(node).values()) | constructor_keywords(node)
         assert {place[0] for place in provider.places.values()} <= known
         assert set(provider.places) <= set(SETTING_FIELDS)
@@ -161,18 +161,10 @@ def test_an_unknown_provider_names_the_nearest_and_stops_there() -> None:
     assert "bedrock, openai" in far.fix
 
 
-def test_a_provider_of_a_known_plugin_comes_with_the_command_that_brings_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+def test_a_provider_of_a_known_distribution_comes_with_the_command_that_brings_it() -> None:
     (absent,) = check_provider(settings("local", "m.gguf"), {})
-    assert (absent.code, absent.fix) == ("unknown-provider", "strands plugin install strands-cli-local --enable")
-    record = tmp_path / "strands_cli_local-0.1.0.dist-info"
-    record.mkdir()
-    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-cli-local\nVersion: 0.1.0\n\n")
-    (switched_off,) = check_provider(settings("local", "m.gguf"), {})
-    assert switched_off.fix == "strands plugin enable strands-cli-local"
-    assert check_provider(settings("local", "m.gguf"), {}, others=("local",)) == []
+    assert (absent.code, absent.fix) == ("unknown-provider", "pip install strands-cli-local")
+    assert check_provider(settings("local", "m.gguf"), {}, provider=Provider("local", "known by its name")) == []
 
 
 def test_a_missing_client_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -508,9 +508,7 @@ def test_a_hook_plugin_is_announced_and_stays_off(anyone: Person, tmp_path: Path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 @pytest.mark.parametrize("person", ["pip"], indirect=True)
-def test_the_provider_of_local_models_is_installed_and_switched_on_by_two_answers(
-    person: Person, tmp_path: Path
-) -> None:
+def test_the_provider_of_local_models_is_shown_and_installed_by_one_answer(person: Person, tmp_path: Path) -> None:
     from tests.cli.terminal import Terminal
 
     source = CLONE / "packages" / "strands-cli-local"
@@ -531,10 +529,9 @@ def test_the_provider_of_local_models_is_installed_and_switched_on_by_two_answer
     environ = {**person.environ, "PIP_FIND_LINKS": str(runtime.parent)}
     command = [str(person.scripts / "strands"), "plugin", "install", str(wheel)]
     with Terminal(command, person.work, environ, 200) as terminal:
+        terminal.wait_for(r"adds the provider `local`")
         terminal.wait_for(r"also installs xllamacpp")
         terminal.wait_for(r"strands-cli-local .*\bpip\? \[y/N\]")
-        terminal.type("y\r")
-        terminal.wait_for(r"strands-cli-local, .*\[y/N\]")
         terminal.type("y\r")
         terminal.end()
     planned = person.strands("plan", "flow.yaml")

@@ -17,8 +17,8 @@ from strands_cli.hooks import hookimpl
 
 
 @hookimpl
-def strands_register_providers():
-    return {"homemade": "strands_hooks_audit:model"}
+def strands_register_tools(context):
+    return []
 """
 
 
@@ -47,6 +47,7 @@ def test_the_list_says_version_source_tools_hooks_and_what_cannot_be_used(mine: 
     sound(mine.site, "needy", requires={"env": ["NEEDY_KEY"]})
     booby_trapped(mine.site, "trap", tmp_path / "sprung")
     points = "[strands_cli.hooks]\naudit = strands_hooks_audit\n"
+    points += "[strands_cli.providers]\nhomemade = strands_hooks_audit:ROW\n"
     points += "[strands_cli.commands]\naudit = strands_hooks_audit:show\nrun = strands_hooks_audit:show\n"
     unpack(mine, make_wheel(tmp_path, "strands-hooks-audit", "2.0", points, {"strands_hooks_audit.py": AUDIT}))
     off = mine.strands("plugin", "list").out
@@ -55,11 +56,14 @@ def test_the_list_says_version_source_tools_hooks_and_what_cannot_be_used(mine: 
     assert "PYTHONPATH" in lines["strands-tool-shout"]
     assert lines["strands-tool-needy"].endswith("1 unmet")
     assert " off " in lines["strands-hooks-audit"]
-    assert "strands-hooks-audit adds the command `audit`" in off
+    assert "strands-hooks-audit adds the command `audit`, adds the provider `homemade`" in off
     assert not (tmp_path / "sprung").exists()
     on = mine.strands("plugin", "list", "--json", **switch_on(mine, "strands-hooks-audit")).document
     audit = next(one for one in on["plugins"] if one["name"] == "strands-hooks-audit")
-    assert (audit["providers"], audit["parts"]) == (["homemade"], [{"group": "strands_cli.commands", "name": "audit"}])
+    assert audit["parts"] == [
+        {"group": "strands_cli.commands", "name": "audit"},
+        {"group": "strands_cli.providers", "name": "homemade"},
+    ]
     assert "policy.yaml:2" in audit["hooks_on"]
     assert [finding["code"] for finding in on["findings"] if finding["code"] == "part-taken"] == ["part-taken"]
 

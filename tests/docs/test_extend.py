@@ -6,16 +6,19 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.distributions import make_distribution
 from tests.docs.pages import CLONE, blocks
 from tests.test_house import LINT
 
 PAGE = CLONE / "docs" / "how-to" / "extend.md"
+PROVIDERS = CLONE / "docs" / "how-to" / "providers.md"
 TOY = CLONE / "tests" / "patterns" / "toy"
 CORE = "src/strands_cli"
 # The files of each recipe: another one makes the recipe longer, so that it fails here first.
@@ -45,6 +48,10 @@ pattern:
   config: {steps: [{tool: 'echo:hello', input: {}}, {agent: bat, input: Listen.}]}
 """
 RECORDING = "recording: 1\nsteps: {steps.1: [{calls: [{hello: {}}]}, {text: done}]}\n"
+
+
+# A distribution of its own adds these: no file of the core is touched.
+OF_DISTRIBUTIONS = {"provider": PROVIDERS}
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,29 @@ def copy(tmp_path: Path) -> Copy:
 @pytest.mark.parametrize("recipe", PLACES)
 def test_a_recipe_names_its_places_and_no_others(recipe: str) -> None:
     assert list(dict.fromkeys(change.file for change in changes_of(recipe))) == PLACES[recipe]
+
+
+@pytest.mark.parametrize("recipe", OF_DISTRIBUTIONS)
+def test_what_a_distribution_adds_touches_no_file_of_the_core(recipe: str) -> None:
+    files = [block.marks["file"] for block in blocks(OF_DISTRIBUTIONS[recipe]) if "file" in block.marks]
+    assert files
+    assert [file for file in files if file.startswith(("src/", CORE))] == []
+    assert f"({OF_DISTRIBUTIONS[recipe].name})" in PAGE.read_text("utf-8")
+
+
+@pytest.mark.docs
+def test_a_provider_is_a_distribution_of_its_own(copy: Copy) -> None:
+    for block in blocks(PROVIDERS):
+        if file := block.marks.get("file"):
+            place = copy.root / str(file).replace("strands-cli-yours/src/", "src/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(block.text, "utf-8")
+    project = tomllib.loads((copy.root / "strands-cli-yours" / "pyproject.toml").read_text("utf-8"))["project"]
+    points = project["entry-points"]["strands_cli.providers"]
+    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+    make_distribution(copy.root / "src", project["name"], "0.1.0", f"[strands_cli.providers]\n{lines}", {})
+    assert copy.strands("run", "parrot.yaml", "--quiet").strip() == "polly says hihi"
+    copy.strands("plan", "parrot.yaml", "--provider", "birds", "--model", "small", code=18)
 
 
 @pytest.mark.docs

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from strands_cli import provider_table
 from strands_cli.catalog.remedies import first_party
 from strands_cli.default_parts import OURS as OWNERS
 
@@ -116,4 +115,4 @@ def test_the_check_notices(line: str, named: list[str]) -> None:
 
 def test_names_that_the_program_puts_together_are_in_the_list() -> None:
     parts = {owner for owners in OWNERS.values() for owner in owners.values()}
-    assert {*first_party().values(), *provider_table.OF_PLUGINS.values(), *parts} <= OURS
+    assert {*first_party().values(), *parts} <= OURS

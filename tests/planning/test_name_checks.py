@@ -16,7 +16,7 @@ from strands_cli.cli.program import run_program
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.provider_table import PROVIDERS, SYNONYMS
 from strands_cli.yaml_files.document_reader import read_document
-from tests.distributions import sound
+from tests.distributions import make_distribution, sound
 from tests.wordings import Wording
 
 FLOW = """\
@@ -110,27 +110,23 @@ def test_a_provider_that_does_not_exist_is_an_error(site: Path) -> None:
     assert (finding.code, finding.severity, finding.fix) == ("unknown-provider", "error", "did you mean 'openai'?")
 
 
-def test_where_a_hook_plugin_is_installed_an_unknown_provider_is_a_warning(
+def test_a_provider_of_an_installed_distribution_is_known_by_its_name(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = site / "acme_hooks-1.0.dist-info"
-    record.mkdir()
-    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-hooks\nVersion: 1.0\n")
-    (record / "entry_points.txt").write_text("[strands_cli.hooks]\nacme = acme_hooks\n")
-    (site / "acme_hooks.py").write_text("raise SystemExit")
+    points = "[strands_cli.providers]\nacme = acme_rows:ACME\n"
+    make_distribution(site, "acme-models", "1.0", points, {"acme_rows.py": "raise SystemExit"})
     monkeypatch.syspath_prepend(str(site))
-    (finding,) = found(site, provider="opnai")
-    assert (finding.code, finding.severity) == ("unknown-provider", "warning")
+    assert found(site, provider="acme") == []
+    (finding,) = found(site, provider="acmee")
+    assert (finding.code, finding.severity, finding.fix) == ("unknown-provider", "error", "did you mean 'acme'?")
 
 
-def test_a_provider_of_a_known_plugin_is_only_warned_of(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_of_a_known_distribution_is_only_warned_of(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(site)])
     (finding,) = found(site, provider="local")
     assert (finding.code, finding.severity) == ("unknown-provider", "warning")
-    assert finding.fix == "strands plugin install strands-cli-local --enable"
-    record = site / "strands_cli_local-0.1.0.dist-info"
-    record.mkdir()
-    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strands-cli-local\nVersion: 0.1.0\n\n")
+    assert finding.fix == "pip install strands-cli-local"
+    make_distribution(site, "strands-cli-local", "0.1.0", "[strands_cli.providers]\nlocal = gone:ROW\n", {})
     assert found(site, provider="local") == []
 
 

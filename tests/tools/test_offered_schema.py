@@ -29,7 +29,7 @@ from tests.agents.kit import RunContext, Script, Site, agent_of, asking, error, 
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording
 
-LIVE = sorted(provider.name for provider in PROVIDERS.values() if provider.model_class)
+LIVE = sorted(provider.name for provider in PROVIDERS.values() if provider.make)
 NARROW = [name for name in LIVE if not DIALECTS[name].is_wide]
 RICH: dict[str, Any] = {
     "type": "object",

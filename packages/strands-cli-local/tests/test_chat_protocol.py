@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.errors import InvalidInput
+from strands_cli.api import InvalidInput
 from strands_cli_local.chat_answer import AnswerReader
 from strands_cli_local.chat_request import Form, Turn, turn_of, written
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.errors import InvalidInput, NotEquipped
+from strands_cli.api import InvalidInput, NotEquipped
 from strands_cli_local.gguf_header import read_header
 from strands_cli_local.memory_check import available, needed, require_memory
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from pydantic import BaseModel
 from strands import Agent
 from strands.types.exceptions import ContextWindowOverflowException
 
-from strands_cli.errors import InvalidInput, NotEquipped
+from strands_cli.api import InvalidInput, NotEquipped
 from strands_cli_local.local_model import LocalModel
 from strands_cli_local.memory_check import available
+from strands_cli_local.provider import PROVIDER
 
 Write = Callable[..., Path]
 USAGE = {"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 5}}
@@ -34,6 +36,16 @@ class City(BaseModel):
     """A city."""
 
     name: str
+
+
+def test_the_provider_has_every_parameter_of_the_model_and_its_schemas_agree(gguf: Write, runtime: Any) -> None:
+    parameters = set(inspect.signature(LocalModel).parameters)
+    assert {*PROVIDER.options, *PROVIDER.places} == parameters
+    assert PROVIDER.option_schemas.keys() == PROVIDER.options
+    for name, schema in PROVIDER.option_schemas.items():
+        wrong = schema["minimum"] - 1 if "minimum" in schema else "neither"
+        with pytest.raises(InvalidInput, match=name):
+            LocalModel(model_id=str(gguf()), **{name: wrong})
 
 
 def agent(model: LocalModel, **how: Any) -> Agent:

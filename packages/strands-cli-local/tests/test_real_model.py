@@ -70,13 +70,10 @@ def model_file() -> str:
 
 
 class Machine:
-    """A folder with a home, in which hooks of the provider are switched on."""
+    """A folder with a home."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "config" / "strands-cli").mkdir(parents=True)
-        policy = "version: 1\nhooks: [strands-cli-local]\n"
-        (folder / "config" / "strands-cli" / "policy.yaml").write_text(policy)
         homes = {"XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data", "XDG_STATE_HOME": "state", "HOME": "home"}
         # Python imports this file at its start.
         (folder / "sitecustomize.py").write_text(OFFLINE)

@@ -26,7 +26,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.watch.workspace import mounts_of
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, definitions_in, with_parts, workflows_in
 from strands_cli.policy.rules.rule import Rule
-from strands_cli.provider_table import PROVIDERS
+from strands_cli.provider_table import known_provider
 from strands_cli.providers import written_host
 from strands_cli.secrets.process_streams import hide_in_output
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
@@ -179,7 +179,7 @@ class _Assembly:
         recordings = {str(path): self.shared.recording(path, plan.files) for path in played}
         live = [agent for agent in plan.agents.values() if agent.model.provider != "replay"]
         of_others = not plan.host_is_typed and _names_host(live) and self.shared.is_of_others(plan)
-        make = partial(self.shared.model, hooks=plan.hooks, secrets=check.contract.secrets, of_others=of_others)
+        make = partial(self.shared.model, secrets=check.contract.secrets, of_others=of_others)
         # A tool's own recording has keys without the call's prefix; one of the outer workflow has the whole keys.
         models = RunModels(
             {agent.id: make(agent.model, who=agent.id) for agent in live},
@@ -193,8 +193,8 @@ class _Assembly:
 
 def _names_host(agents: Iterable[PlannedAgent]) -> bool:
     """Return whether the workflow names the host of a model; an unnamed one is the provider's own."""
-    models = [(PROVIDERS[agent.model.provider], agent.model) for agent in agents if agent.model.provider in PROVIDERS]
-    return any(written_host(provider, model) for provider, model in models)
+    models = [(known_provider(agent.model.provider), agent.model) for agent in agents]
+    return any(written_host(provider, model) for provider, model in models if provider is not None)
 
 
 def context_of(plan: Plan, workspace: Mapping[str, Any], make: Callable[..., Model]) -> Context:

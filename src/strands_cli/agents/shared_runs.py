@@ -13,7 +13,7 @@ from pathlib import Path
 from strands.models import Model
 
 from strands_cli.agents.model.models import failure_to_close
-from strands_cli.agents.model.plugin_models import filled_settings, model_of, provider_plugin
+from strands_cli.agents.model.plugin_models import filled_settings, maker_of, model_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.agents.run_models import SharedModel
 from strands_cli.canonical_json import canonical_json
@@ -22,12 +22,11 @@ from strands_cli.engine.ports.store_port import RunStore
 from strands_cli.engine.stored_runs.opened_store import store_at
 from strands_cli.engine.turns.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.errors import InvalidInput
-from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.data_flow.workflow_trust import Trust
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.planned_tools.tool_config import secrets_in
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
-from strands_cli.provider_table import PROVIDERS
+from strands_cli.provider_table import known_provider
 from strands_cli.providers import ModelSettings, value_at
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.store_place import StorePlace
@@ -96,7 +95,6 @@ class SharedRuns:
     def model(
         self,
         settings: ModelSettings,
-        hooks: Hooks | None,
         secrets: Mapping[str, str],
         who: str,
         *,
@@ -112,10 +110,8 @@ class SharedRuns:
             NotEquipped: The provider's client cannot be loaded.
             InvalidInput: A setting is refused.
         """
-        make = partial(model_of, settings, hooks, secrets, of_others=of_others)
-        # Another plan may have another hook plugin for a provider of this name.
-        plugin = provider_plugin(settings, hooks)
-        key = canonical_json([*astuple(filled_settings(settings, secrets)), plugin, of_others])
+        make = partial(model_of, settings, secrets, of_others=of_others)
+        key = canonical_json([*astuple(filled_settings(settings, secrets)), maker_of(settings), of_others])
         if key not in self._models:
             self._models[key] = who, make()
         return SharedModel(self._models[key][1], make)
@@ -202,7 +198,7 @@ def redactor_of(plan: Plan) -> Redactor:
     """Return the redactor for providers' keys, also those in options, and for personal data if the workflow sets it."""
     written = set()
     for agent in plan.agents.values():
-        provider = PROVIDERS.get(agent.model.provider)  # only a plugin knows its own options
+        provider = known_provider(agent.model.provider)
         place = provider.key_place if provider else None
         written.add(value_at(agent.model.options, place) if place else None)
     personal = plan.spec.security.guardrails.pii_redaction

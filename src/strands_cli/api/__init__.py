@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from strands_cli.events import Usage as Usage
     from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
     from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+    from strands_cli.provider_table import Provider as Provider
     from strands_cli.queues.queue_port import Engine as Engine
     from strands_cli.queues.queue_port import Handler as Handler
     from strands_cli.queues.queue_port import QueueLimits as QueueLimits
@@ -71,6 +72,7 @@ _PUBLIC = {
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.api.read_runs",
+    "Provider": "strands_cli.provider_table",
     "Question": "strands_cli.engine.journal.journal_rows",
     "QueueLimits": "strands_cli.queues.queue_port",
     "QueueState": "strands_cli.queues.queue_port",

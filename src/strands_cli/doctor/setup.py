@@ -11,6 +11,7 @@ from strands_cli.config import Settings
 from strands_cli.doctor.file_modes import secrets_here
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks.hook_values import Check
+from strands_cli.parts.named_providers import provider_named, provider_names
 from strands_cli.phrases import counted
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
@@ -24,15 +25,22 @@ _MOST_DIFFERENCES = 5
 
 
 def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
-    """Report for each provider whether its client is installed and its key is set; the key itself is never shown."""
+    """Report for each provider whether its client is installed and its key is set; the key itself is never shown.
+
+    Those of distributions are imported, if policy and the lock admit it.
+    """
     absent: list[str] = []
     ready = False
-    for provider in PROVIDERS.values():
-        if provider.model_class is None:
-            continue
+    providers = [provider for provider in PROVIDERS.values() if provider.make is not None]
+    for name in provider_names()[len(PROVIDERS) :]:
+        try:
+            providers += filter(None, [provider_named(name)])
+        except StrandsCliError as error:
+            yield Check(f"provider {name}", "failed", error.message, error.fix)
+    for provider in providers:
         missing = list(check_extra(provider))
         keyed = has_key(provider, ModelSettings(provider.name), environ)
-        if missing and (keyed or list(check_client(provider))):
+        if missing and (keyed or list(check_client(provider)) or not provider.is_of_core):
             words = f"its key is set; {missing[0].message}" if keyed else missing[0].message
             yield Check(f"provider {provider.name}", "warning", words, missing[0].fix)
         elif missing:
@@ -65,7 +73,8 @@ def _check_provider(provider: Provider, environ: Mapping[str, str]) -> Check:
     name = f"provider {provider.name}"
     if not provider.keys and not provider.aws:
         return Check(name, "ok", "client installed; it needs no key")
-    missing = [one for one in check_provider(ModelSettings(provider.name), environ) if one.code == MISSING_API_KEY]
+    found = check_provider(ModelSettings(provider.name), environ, provider=provider)
+    missing = [one for one in found if one.code == MISSING_API_KEY]
     if not missing:
         return Check(name, "ok", "client installed, key set: ready")
     if provider.keys and has_key(provider, ModelSettings(provider.name), environ):

@@ -122,11 +122,6 @@ def strands_question_waiting(questions: Sequence[WaitingQuestion], context: Hook
 
 
 @hookspec
-def strands_register_providers() -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Return model providers as `name -> "module:attribute"`; the attribute returns a model of the SDK."""
-
-
-@hookspec
 def strands_doctor_checks(context: HookContext) -> Iterable[Check]:  # type: ignore[empty-body]
     """Return lines for `strands doctor`."""
 

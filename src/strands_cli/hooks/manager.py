@@ -168,10 +168,6 @@ class Hooks:
                 found.append((plugin, wrapper))
         return found
 
-    def providers(self) -> dict[str, tuple[str, str]]:
-        """Return the model providers of plugins: name -> (object reference, plugin)."""
-        return self._named("strands_register_providers")
-
     def doctor_checks(self, context: HookContext) -> list[tuple[str, Check]]:
         """Return the plugins' lines for `strands doctor`; a plugin that fails is a failed line."""
         lines: list[tuple[str, Check]] = []
@@ -263,21 +259,6 @@ class Hooks:
         for plugin, answer in self._call(hook, **arguments):
             if isinstance(answer, Raised):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
-
-    def _named(self, hook: str) -> dict[str, tuple[str, str]]:
-        """Return names with object references; of two plugins that give one name neither counts."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        for plugin, answer in self._call(hook):
-            if not isinstance(answer, Mapping):
-                self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
-                continue
-            for name, reference in answer.items():
-                found.setdefault(str(name), []).append((str(reference), plugin))
-        for name, claims in found.items():
-            if len(claims) > 1:
-                owners = " and ".join(plugin for _, plugin in claims)
-                self.tell(f"warning: {owners} both give '{name}' ({hook}); neither is used")
-        return {name: claims[0] for name, claims in found.items() if len(claims) == 1}
 
 
 def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
 from strands_cli.catalog.distributions.group_points import declared_points
-from strands_cli.default_parts import COMMANDS, CORE, DEFAULTS, ENGINES, PART_GROUPS, STORES, owner_by_name
+from strands_cli.default_parts import COMMANDS, CORE, DEFAULTS, ENGINES, PART_GROUPS, PROVIDERS, STORES, owner_by_name
 from strands_cli.errors import Code, Denied, Finding
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ KINDS = {
     COMMANDS: Kind("the command `{}`", "adds the command `{}`"),
     STORES: Kind("the store of addresses `{}:`", "opens `{}:` stores"),
     ENGINES: Kind("the engine for queues of `{}:`", "runs the queues of `{}:` stores"),
+    PROVIDERS: Kind("the model provider `{}`", "adds the provider `{}`"),
 }
 
 PART_TAKEN = Code(
@@ -62,6 +63,13 @@ class Part(NamedTuple):
     def adds(self) -> str:
         """What it does, for a person before an installation: "opens `memory:` stores"."""
         return KINDS[self.group].adds.format(self.name)
+
+
+class NamedIn(NamedTuple):
+    """The folder of a workflow that names a part, and whether the person asks for a lock (`--locked`)."""
+
+    folder: Path
+    asks_for_lock: bool = False
 
 
 def parts_of(group: str, seen: Scan | None = None) -> list[Part]:
@@ -128,11 +136,12 @@ def parts_in_use(place: StorePlace) -> list[Part]:
     return [part for part in named if part is not None]
 
 
-def imported_part(part: Part, policy: Policy | None = None) -> Any:
-    """Return what a part names, imported after policy and the lock of the current directory have been asked.
+def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None = None) -> Any:
+    """Return what a part names, imported after policy and a lock have been asked.
 
     Args:
         policy: What is in force; by default that of this machine and of the current directory.
+        lock: The workflow that names it, whose lock is asked; by default that of the current directory.
 
     Raises:
         Denied: Policy denies its distribution, or it is not as it was locked.
@@ -146,7 +155,7 @@ def imported_part(part: Part, policy: Policy | None = None) -> Any:
         return import_named(part.value)
     in_force = load_policy(load_settings(), Path.cwd()) if policy is None else policy
     _require_allowed(part, in_force)
-    _require_locked(part, in_force)
+    _require_locked(part, in_force, lock)
     return import_named(part.value)
 
 
@@ -162,10 +171,12 @@ def _require_allowed(part: Part, policy: Policy) -> None:
             raise Denied(message, findings=[Finding(PART_DENIED, message, None, fix)], fix=fix)
 
 
-def _require_locked(part: Part, policy: Policy) -> None:
+def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:
     from strands_cli.parts.plugin_lock import check_locked
 
-    required_by = policy.lock_required_by(asked=False)
-    faults = check_locked([part.distribution], Path.cwd(), required_by, is_planned=False)
+    required_by = policy.lock_required_by(asked=lock is not None and lock.asks_for_lock)
+    folder = lock.folder if lock is not None else Path.cwd()
+    named = str(part) if lock is not None else None
+    faults = check_locked([part.distribution], folder, required_by, is_planned=False, named=named)
     if faults:
         raise Denied(f"{part} is of {part.distribution}, which is not as it was locked", findings=faults)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def check_locked(
-    words: Iterable[str], folder: Path, required_by: str | None, *, is_planned: bool = True
+    words: Iterable[str],
+    folder: Path,
+    required_by: str | None,
+    *,
+    is_planned: bool = True,
+    named: str | None = None,
 ) -> list[Finding]:
     """Return why plugins may not be imported by the lock of a folder.
 
@@ -29,6 +35,7 @@ def check_locked(
         folder: Where the lock may be.
         required_by: Who asks for a lock (`--locked`, or the line of a policy file).
         is_planned: Whether a plan follows, which reports that the lock is missing.
+        named: What a workflow of the folder names of the plugin; its lock must have it, as it must have its tools.
     """
     from strands_cli.lock.format.lock_model import Lock, lock_file
     from strands_cli.lock.format.lock_reader import read_lock
@@ -50,10 +57,12 @@ def check_locked(
     for name, now in lock_plugins(names, scan_installed(), required).items():
         if known := lock.distributions.get(name):
             found += compare_distribution(known, now, whole=False)
-        elif required_by:
-            message = f"the lock does not have the plugin {name}, and {required_by} asks for a lock"
+        elif required_by or named:
+            what = f"{name}, which has {named}" if named else f"the plugin {name}"
+            message = f"the lock does not have {what}" + (f", and {required_by} asks for a lock" if required_by else "")
             found.append(Difference(name, message, unlisted=True))
-    return [lock_finding(difference, folder) for difference in found]
+    spec = "" if folder == Path.cwd() else f"{shlex.quote(str(folder))} "
+    return [lock_finding(difference, folder, spec) for difference in found]
 
 
 def lock_plugins(

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from strands_cli.errors import Finding, Where
+from strands_cli.errors import Finding, StrandsCliError, Where
+from strands_cli.parts.named_providers import provider_names
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.provider_checks import check_provider
-from strands_cli.provider_table import PROVIDERS
+from strands_cli.provider_checks import check_provider, unknown_provider
+from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, merge_settings
 from strands_cli.workflow.agent_sections import AgentSpec, Inference
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.yaml_files.document import Document, escape
-
-if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
 
 
 def model_of(spec: WorkflowSpec, agent: AgentSpec, options: RunRequest) -> ModelSettings:
@@ -78,13 +75,19 @@ def check_models(
     models: Mapping[str, ModelSettings],
     document: Document,
     environ: Mapping[str, str],
-    hooks: Hooks | None = None,
+    find: Callable[[str], Provider | None] = PROVIDERS.get,
     options: RunRequest | None = None,
 ) -> list[Finding]:
-    """Return what would keep the models of agents from working here; agents that share a model report it once."""
+    """Return what would keep the models of agents from working here; agents that share a model report it once.
+
+    Args:
+        models: The model of each agent, by its id.
+        document: The file, for places.
+        environ: The environment.
+        find: Returns a provider by its name; it may refuse to import one.
+        options: What the command line has chosen.
+    """
     findings: list[Finding] = []
-    is_ours = all(model.provider in PROVIDERS for model in models.values())
-    others = () if is_ours or hooks is None else tuple(hooks.providers())
     known: dict[str, list[tuple[Finding, str | None]]] = {}  # a fault is reported at each place where it is written
     for agent_id, model in models.items():
         if not model.provider:
@@ -94,10 +97,26 @@ def check_models(
         locate = _locator(document, agent_id, options)
         if settings not in known:
             fields: dict[Where | None, str] = {}
-            found = check_provider(model, environ, locate=_recorded(locate, fields), others=others)
+            found = _check_model(model, environ, _recorded(locate, fields), find)
             known[settings] = [(one, fields.get(one.where)) for one in found]
         findings += [replace(one, where=locate(name)) if name else one for one, name in known[settings]]
     return findings
+
+
+def _check_model(
+    model: ModelSettings,
+    environ: Mapping[str, str],
+    locate: Callable[[str], Where],
+    find: Callable[[str], Provider | None],
+) -> list[Finding]:
+    try:
+        provider = find(model.provider)
+    except StrandsCliError as error:
+        # What is wrong with the lock has a place there.
+        return [one if one.where else replace(one, where=locate("provider")) for one in error.findings]
+    if provider is None:
+        return [unknown_provider(model.provider, provider_names(), locate)]
+    return check_provider(model, environ, locate=locate, provider=provider)
 
 
 def _recorded(locate: Callable[[str], Where], fields: dict[Where | None, str]) -> Callable[[str], Where]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from strands_cli.default_parts import OURS, PROVIDERS
 from strands_cli.errors import Finding
-from strands_cli.provider_checks import UNKNOWN_PROVIDER, has_plugin_of
-from strands_cli.provider_table import OF_PLUGINS
+from strands_cli.provider_checks import UNKNOWN_PROVIDER
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
 from strands_cli.yaml_files.file_source import folder_of
@@ -59,6 +59,7 @@ def _has_tools(spec: WorkflowSpec) -> bool:
 
 def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings], list[Finding]]:
     """Return the models of the agents, where the file alone says which they are, and what is wrong with them."""
+    from strands_cli.parts.named_providers import provider_by_name
     from strands_cli.planning.agent_models import check_models, model_of
     from strands_cli.planning.environment_values import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
@@ -67,20 +68,13 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
     if of_variables:  # the values are known only where the workflow runs
         return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
-    of_plugins = {name: model for name, model in models.items() if model.provider in OF_PLUGINS}
-    absent = {name: model for name, model in of_plugins.items() if not has_plugin_of(model.provider)}
-    # The file is right, and another machine may have the plugin; whether its hooks are in force, the plan says.
-    findings = [replace(finding, severity="warning") for finding in check_models(absent, loaded.document, _ENVIRON)]
-    rest = {name: model for name, model in models.items() if name not in of_plugins}
-    for finding in check_models(rest, loaded.document, _ENVIRON):
-        if finding.code == UNKNOWN_PROVIDER and _has_hook_plugins():
-            message = finding.message.replace("there is no", "strands-cli itself has no", 1)
-            fix = (
-                f"nothing, if a hook plugin has it: strands plan {loaded.document.file} shows that; else {finding.fix}"
-            )
-            findings.append(replace(finding, message=message, severity="warning", fix=fix))
-        elif finding.code.exit_code == UNKNOWN_PROVIDER.exit_code:
-            findings.append(finding)
+    ours = {name: model for name, model in models.items() if model.provider in OURS[PROVIDERS]}
+    found = check_models(ours, loaded.document, _ENVIRON, provider_by_name)
+    # The file is right: another machine may have the distribution.
+    findings = [replace(finding, severity="warning") for finding in found]
+    rest = {name: model for name, model in models.items() if name not in ours}
+    found = check_models(rest, loaded.document, _ENVIRON, provider_by_name)
+    findings += [finding for finding in found if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
     return models, findings
 
 
@@ -118,16 +112,6 @@ def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Findi
         of_path = finding.where is not None and finding.where.pointer.endswith("/path")
         if of_path and finding.code != ARTIFACT_EXISTS:
             yield finding
-
-
-def _has_hook_plugins() -> bool:
-    """Return whether a hook plugin is installed: it may register providers, and is not imported here."""
-    from strands_cli.catalog.distributions.entry_points import read_entry_points
-    from strands_cli.catalog.distributions.scan import scan_installed
-    from strands_cli.hooks.hookspecs import GROUP
-
-    seen = scan_installed()
-    return any(read_entry_points(copies[0][1], name, seen, GROUP) for name, copies in seen.records.items())
 
 
 def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:

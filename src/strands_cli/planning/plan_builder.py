@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from strands_cli.errors import (
     few_of_each,
     has_errors,
 )
+from strands_cli.parts.named_parts import NamedIn
+from strands_cli.parts.named_providers import provider_by_name, provider_named
 from strands_cli.phrases import counted
 from strands_cli.planning.agent_models import check_choices, check_models, with_runtime_of
 from strands_cli.planning.checks.context_checks import check_context
@@ -49,7 +52,7 @@ from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.config import Settings
-    from strands_cli.providers import ModelSettings
+    from strands_cli.provider_table import Provider
     from strands_cli.workflow.loaded import Loaded
 
 _ERRORS: dict[int, type[StrandsCliError]] = {
@@ -128,16 +131,30 @@ def resolve_plan(
     )
     plan, rest = _with_what_tools_hold(plan)
     plan, unpriced = _priced(plan, document, environ)
+    of_models = _model_findings(plan, document, machine, request, unset)
     plan, of_flow = checked_data_flow(plan, document, environ, is_tool=around.is_tool)
-    findings = [*of_inputs, *unset, *check_models(_models_of(agents, unset), document, environ, machine.hooks, request)]
-    checked = _check_plan(plan, document, machine, request, around)
-    findings += [*context.findings, *policy.findings, *unpriced, *checked, *of_flow]
+    checked = [*policy.findings, *unpriced, *_check_plan(plan, document, machine, request, around), *of_flow]
+    findings = [*of_inputs, *unset, *of_models, *context.findings, *checked]
     return Resolved(replace(plan, findings=few_of_each(findings)), planner, tuple(of_inputs), rest)
 
 
-def _models_of(agents: Mapping[str, PlannedAgent], unset: Sequence[Finding]) -> dict[str, ModelSettings]:
-    """Return the models to check; with an unset variable there is no setting to check."""
-    return {} if unset else {name: agent.model for name, agent in agents.items()}
+def _model_findings(
+    plan: Plan, document: Document, machine: Installation, request: RunRequest, unset: Sequence[Finding]
+) -> list[Finding]:
+    """Return what is wrong with the models; with an unset variable there is no setting to check.
+
+    It comes before the flow of data is checked, which depends on what a distribution's provider declares.
+    """
+    models = {} if unset else {name: agent.model for name, agent in plan.agents.items()}
+    return check_models(models, document, machine.environ, _providers_for(plan, machine, request), request)
+
+
+def _providers_for(plan: Plan, machine: Installation, request: RunRequest) -> Callable[[str], Provider | None]:
+    """Return what finds a provider by its name: one of a distribution is imported only for a run or its plan."""
+    if not machine.imports_providers:
+        return provider_by_name
+    policy = replace(plan.policy, rules=plan.rules)
+    return partial(provider_named, policy=policy, lock=NamedIn(plan.project, request.locked))
 
 
 def _with_what_tools_hold(plan: Plan) -> tuple[Plan, str]:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from strands_cli.provider_table import PROVIDERS
+from strands_cli.provider_table import IMPORTED, PROVIDERS
 from strands_cli.secrets.personal_data import final_length, may_hold_personal, without_personal, without_personal_in
 from strands_cli.secrets.secret_forms import FormFinder, forms_of
 from strands_cli.secrets.short_secrets import MIN_LENGTH, is_short
@@ -134,7 +134,8 @@ def short_keys(environ: Mapping[str, str]) -> list[str]:
 
 
 def _key_variables(environ: Mapping[str, str]) -> list[str]:
-    names = {name for provider in PROVIDERS.values() for name in provider.keys} | set(_AWS_VARIABLES)
+    providers = (*PROVIDERS.values(), *IMPORTED.values())
+    names = {name for provider in providers for name in provider.keys} | set(_AWS_VARIABLES)
     return sorted(name for name in environ if name in names or name.endswith("_API_KEY"))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.errors import InvalidInput
+from strands_cli.api import InvalidInput
 
 TOOL, ARGUMENTS, ANSWER = "tool", "arguments", "answer"
 # The SDK's own description of the tool that takes a structured answer.

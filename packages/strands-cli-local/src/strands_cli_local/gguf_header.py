@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import InvalidInput
+from strands_cli.api import InvalidInput
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)

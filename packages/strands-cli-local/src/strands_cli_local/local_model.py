@@ -13,7 +13,7 @@ import httpx
 from strands.models import Model
 from strands.types.exceptions import ContextWindowOverflowException
 
-from strands_cli.errors import InvalidInput, NotEquipped
+from strands_cli.api import InvalidInput, NotEquipped
 from strands_cli_local.chat_answer import AnswerReader
 from strands_cli_local.chat_request import Form, Turn, turn_of
 from strands_cli_local.gguf_header import read_header

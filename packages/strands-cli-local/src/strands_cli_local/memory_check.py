@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strands_cli.errors import NotEquipped
+from strands_cli.api import NotEquipped
 from strands_cli_local.gguf_header import GgufHeader
 
 MEMINFO = Path("/proc/meminfo")

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.errors import InvalidInput, NotEquipped
+from strands_cli.api import InvalidInput, NotEquipped
 from strands_cli_local.gguf_header import GgufHeader
 from strands_cli_local.memory_check import available, require_memory
 

@@ -23,7 +23,7 @@ from strands_cli.agents.model.retry import is_throttled
 from strands_cli.errors import RunFailed, StrandsCliError, UnusableAnswer
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan.plan_values import PlannedAgent
-from strands_cli.provider_table import PROVIDERS
+from strands_cli.provider_table import known_provider
 from strands_cli.providers import ModelSettings, host_of, key_variables
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 
@@ -166,7 +166,7 @@ def _with_status(words: str, status: int | None) -> str:
 
 
 def _variables(settings: ModelSettings) -> tuple[str, ...]:
-    provider = PROVIDERS.get(settings.provider)
+    provider = known_provider(settings.provider)
     return tuple(name for name in key_variables(provider, settings) if name in os.environ) if provider else ()
 
 
@@ -181,7 +181,7 @@ def _host_and_proxy(error: BaseException, settings: ModelSettings) -> tuple[str,
 
 def address_of(settings: ModelSettings, environ: Mapping[str, str]) -> str | None:
     """Return the address to which a model's requests go, or None where only its client knows."""
-    provider = PROVIDERS.get(settings.provider)
+    provider = known_provider(settings.provider)
     if provider is None:
         return settings.host
     known = host_of(provider, settings, environ) or provider.default_host
@@ -193,7 +193,7 @@ def address_of(settings: ModelSettings, environ: Mapping[str, str]) -> str | Non
 
 def v1_hint(settings: ModelSettings) -> str:
     """Return a hint on the version that the base address of a server of OpenAI's kind lacks, or nothing."""
-    provider = PROVIDERS.get(settings.provider)
+    provider = known_provider(settings.provider)
     if provider is None or not provider.name.startswith("openai"):
         return ""
     address = host_of(provider, settings, os.environ)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.model.checked_clients import use_checked_client, use_checked_connections
 from strands_cli.agents.model.checked_transport import NAME_IT, held_to
-from strands_cli.errors import Denied, InvalidInput, NotEquipped, suggest
+from strands_cli.catalog.distributions.named_objects import import_named
+from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError, suggest
 from strands_cli.provider_checks import check_extra
-from strands_cli.provider_table import PROVIDERS, Place, Provider
+from strands_cli.provider_table import PROVIDERS, Place, Provider, known_provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
 from strands_cli.tools.pinned_transport import UnopenedPlace, require_admitted_now
 
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 
 # Clients of OpenAI-compatible servers raise without a key, even if the server needs none.
 # Providers whose clients make connections that no transport of ours is in.
-_CLIENTS_OF_THEIR_OWN = ("bedrock", "sagemaker", "litellm")
+_OF_NONE = "a model that no row of the program makes"
+_CLIENTS_OF_THEIR_OWN = ("bedrock", "sagemaker", "litellm", _OF_NONE)
 STAND_IN_KEY = "not-needed"
 
 
 def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = None, *, of_others: bool = False) -> Model:
-    """Return the model of the SDK's own class, importing only that provider's module.
+    """Return the model of a provider, importing only that provider's module.
 
     The client's own retries are disabled unless `options` sets them: the engine retries, so that each attempt is
     counted, shown and journaled.
@@ -35,23 +37,25 @@ def build_model(settings: ModelSettings, environ: Mapping[str, str] | None = Non
         of_others: Whether others wrote the host: a name that looks public must lead to a public place then.
 
     Raises:
-        NotEquipped: The provider's client is not installed or cannot be imported.
+        NotEquipped: The provider's client is not installed or cannot be imported; that of a distribution fails.
         Denied: The host of others leads to a place that is not public.
         InvalidInput: The class or its client refuses a setting.
         ValueError: The provider is unknown, or is `replay`, whose models come from a recording.
     """
-    provider = PROVIDERS.get(settings.provider)
-    if provider is None or provider.model_class is None:
-        raise ValueError(f"provider {settings.provider!r} has no SDK class")
+    provider = known_provider(settings.provider)
+    if provider is None or provider.make is None:
+        raise ValueError(f"provider {settings.provider!r} makes no model")
     findings = tuple(check_extra(provider))
     if findings:
         raise NotEquipped(findings[0].message, findings=findings, fix=findings[0].fix)
-    model_class = _load(provider, provider.model_class)
     arguments = model_arguments(settings, os.environ if environ is None else environ)
-    _require_client_arguments(provider, arguments)
     written = (of_others and written_host(provider, settings)) or ""
-    if written and provider.name in _CLIENTS_OF_THEIR_OWN:
+    if written and (_name_of_class(provider) or _OF_NONE) in _CLIENTS_OF_THEIR_OWN:
         _require_admitted(written)
+    if not provider.is_sdk_class:
+        return _model_of_others(provider, arguments)
+    model_class = _load(provider, str(provider.make))
+    _require_client_arguments(provider, arguments)
     try:
         with held_to(written):
             return _made(provider, model_class, arguments)
@@ -71,10 +75,38 @@ def _require_admitted(written: str) -> None:
         raise Denied(str(error), fix=NAME_IT) from error
 
 
+def _name_of_class(provider: Provider) -> str | None:
+    """Return the program's own provider with the same class of the SDK, whose connections are checked the same way."""
+    if provider.is_of_core:
+        return provider.name
+    return next((row.name for row in PROVIDERS.values() if provider.is_sdk_class and row.make == provider.make), None)
+
+
+def _model_of_others(provider: Provider, arguments: dict[str, Any]) -> Model:
+    """Return the model that the function of a distribution makes."""
+    from strands.models import Model
+
+    make = provider.make
+    place = make if isinstance(make, str) else f"{getattr(make, '__module__', '')}:{getattr(make, '__qualname__', '')}"
+    who = f"provider '{provider.name}' of {provider.distribution} ({place})"
+    fix = f"pip install --upgrade {provider.distribution}, or take another provider"
+    try:
+        function: Any = import_named(make) if isinstance(make, str) else make
+        model = function(**arguments)
+    except (StrandsCliError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a plugin may raise anything, SystemExit too
+        raise NotEquipped(f"{who} failed: {type(error).__name__}: {error}", fix=fix) from error
+    if not isinstance(model, Model):
+        raise NotEquipped(f"{who} returned {type(model).__name__}, not a model of the SDK", fix=fix)
+    return model
+
+
 def _made(provider: Provider, model_class: Callable[..., Any], arguments: dict[str, Any]) -> Model:
-    use_checked_connections(provider.name, arguments)
+    name = _name_of_class(provider) or ""
+    use_checked_connections(name, arguments)
     _make_objects(provider, arguments)
-    if provider.name == "openai" and "bedrock_mantle_config" not in arguments:
+    if name == "openai" and "bedrock_mantle_config" not in arguments:
         from strands_cli.agents.model.http_clients import LoopClients
 
         http_class: Any = _load(provider, "openai:DefaultAsyncHttpxClient")
@@ -83,7 +115,7 @@ def _made(provider: Provider, model_class: Callable[..., Any], arguments: dict[s
         vars(model)["client"] = client
     else:
         model = model_class(**arguments)
-        if provider.name == "llamacpp":
+        if name == "llamacpp":
             use_checked_client(model)
     return model
 
@@ -117,7 +149,7 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
 
     A field of the settings takes precedence over `options`, and `options` over the presets of the table.
     """
-    provider = PROVIDERS[settings.provider]
+    provider = known_provider(settings.provider) or PROVIDERS[settings.provider]
     arguments: dict[str, Any] = copied(settings.options)
     for name in SETTING_FIELDS:
         place, value = place_of(provider, name, settings, environ), getattr(settings, name)
@@ -128,14 +160,18 @@ def model_arguments(settings: ModelSettings, environ: Mapping[str, str]) -> dict
             _put(arguments, place, value)
     if provider.key_place and needs_no_key(provider, settings, environ) and not has_key(provider, settings, environ):
         _put(arguments, provider.key_place, STAND_IN_KEY)
-    return _completed(provider, arguments)
+    elif provider.key_place and provider.passes_key and value_at(arguments, provider.key_place) is None:
+        key = next((environ[name] for name in provider.keys if environ.get(name, "").strip()), None)
+        if key is not None:
+            _put(arguments, provider.key_place, key)
+    return _completed(_name_of_class(provider), arguments)
 
 
-def _completed(provider: Provider, arguments: dict[str, Any]) -> dict[str, Any]:
+def _completed(name: str | None, arguments: dict[str, Any]) -> dict[str, Any]:
     """Add the keyword arguments that have no default in the constructor."""
-    if provider.name == "ollama":
+    if name == "ollama":
         arguments.setdefault("host", None)
-    elif provider.name == "sagemaker":
+    elif name == "sagemaker":
         arguments.setdefault("endpoint_config", {})
         arguments.setdefault("payload_config", {})
     return arguments
@@ -161,19 +197,19 @@ def _load(provider: Provider, path: str) -> Callable[..., Any]:
     """Return the object that the table names as `module:name`."""
     from importlib import import_module
 
-    if provider.name == "litellm":
+    if "litellm" in path:
         # Otherwise its import downloads a price map, with retries.
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     module, _, name = path.partition(":")
     try:
         found: Callable[..., Any] = getattr(import_module(module), name)
-        if provider.name == "litellm":
+        if "litellm" in path:
             # It prints advice to standard output on every failed request, among the results.
             vars(import_module("litellm"))["suppress_debug_info"] = True
     # Importing a client runs its code; an incomplete installation raises anything.
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        fix = f"pip install --upgrade 'strands-cli[{provider.extra}]'" if provider.extra else None
+        fix = f"pip install --upgrade '{provider.distribution}[{provider.extra}]'" if provider.extra else None
         raise NotEquipped(f"the client of provider '{provider.name}' cannot be imported: {reason}", fix=fix) from error
     return found
 

@@ -105,9 +105,9 @@ def allowed(incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the model providers."""
-    from strands_cli.provider_table import PROVIDERS
+    from strands_cli.parts.named_providers import provider_names
 
-    yield from PROVIDERS
+    yield from provider_names()
 
 
 @completer

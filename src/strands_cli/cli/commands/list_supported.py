@@ -57,8 +57,9 @@ def _steps() -> Rows:
 
 
 def _providers() -> Rows:
-    from strands_cli.provider_table import PROVIDERS
+    from strands_cli.parts.named_providers import provider_by_name, provider_names
 
+    providers = filter(None, map(provider_by_name, provider_names()))
     return [
         {
             "name": provider.name,
@@ -66,7 +67,7 @@ def _providers() -> Rows:
             "extra": provider.extra,
             "keys": list(provider.keys),
         }
-        for provider in PROVIDERS.values()
+        for provider in providers
     ]
 
 

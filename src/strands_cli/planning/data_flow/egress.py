@@ -63,15 +63,15 @@ def _models(plan: Plan, environ: Mapping[str, str]) -> Iterator[Outgoing]:
 
 def _model(who: str, settings: ModelSettings, environ: Mapping[str, str]) -> Iterator[Outgoing]:
     from strands_cli.addresses.written_places import is_local
-    from strands_cli.provider_table import PROVIDERS
+    from strands_cli.provider_table import known_provider
     from strands_cli.providers import host_of, key_variables
 
-    provider = PROVIDERS.get(settings.provider)
-    if provider is None:  # a plugin's
+    provider = known_provider(settings.provider)
+    if provider is None:  # not imported
         yield Outgoing("model", who, settings.provider, None)
-    elif provider.model_class is not None:
+    elif provider.make is not None:
         host = host_of(provider, settings, environ) or provider.default_host
-        hosts = (host_and_port(host),) if host else ()
+        hosts = (host_and_port(host),) if host else () if provider.is_of_core else None
         keys = tuple(name for name in key_variables(provider, settings) if environ.get(name))
         keys = (
             *keys,

@@ -107,13 +107,13 @@ def secret_name(secret: Secret) -> str:
 
 
 def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, ModelSettings]) -> Iterator[tuple[str, str]]:
-    from strands_cli.provider_table import PROVIDERS
+    from strands_cli.provider_table import known_provider
     from strands_cli.providers import key_variables
 
     variables = {secret.key: secret_name(secret) for secret in spec.env.secrets if secret.source == "env"}
     for name, model in models.items():
         yield from ((secret, f"the model of {name}") for secret in secrets_in([model.host, model.options]))
-        if provider := PROVIDERS.get(model.provider):
+        if provider := known_provider(model.provider):
             for variable in key_variables(provider, model):
                 if variable in variables:
                     yield variables[variable], f"the model of {name}"

@@ -30,6 +30,7 @@ class Installation:
         catalog: The installed tools, those that hook plugins register among them.
         policy: What the policy files say together.
         hooks: The hook plugins in force; None where only policy answers.
+        imports_providers: Whether a plan imports the model providers of distributions that the workflow names.
     """
 
     catalog: Catalog
@@ -37,6 +38,7 @@ class Installation:
     policy: Policy
     hooks: Hooks | None
     environ: Mapping[str, str]
+    imports_providers: bool = True
 
     @classmethod
     def for_listing(cls, project: Path, request: RunRequest, *, policy: Policy | None = None) -> Installation:
@@ -84,7 +86,8 @@ class Installation:
 
 def without_policy(catalog: Catalog, settings: Settings, hooks: Hooks | None = None) -> Installation:
     """Return a machine without policy files, to look at workflows that are not run."""
-    return Installation(with_indexes(catalog, settings.user_config), settings, Policy(), hooks, os.environ)
+    catalog = with_indexes(catalog, settings.user_config)
+    return Installation(catalog, settings, Policy(), hooks, os.environ, imports_providers=False)
 
 
 def read_installation(

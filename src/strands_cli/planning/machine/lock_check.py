@@ -16,12 +16,13 @@ from strands_cli.catalog.dependencies import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.parts.named_providers import provider_by_name
 from strands_cli.parts.plugin_lock import lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
 from strands_cli.planning.planned_tools.tool_config import reached_by
-from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
+from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
 
 if TYPE_CHECKING:
     from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
@@ -287,10 +288,17 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     required = required_distributions({*(one.distribution for one in records), *packages}, catalog.seen)
     distributions = lock_distributions(records, catalog, required)
     distributions = with_packages(distributions, packages, catalog.seen, required)
-    distributions = {**lock_plugins(hooks, catalog.seen), **distributions}
+    distributions = {**lock_plugins((*hooks, *_of_providers(plans)), catalog.seen), **distributions}
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
     return Lock(distributions, modules, workflows=dict(_locked_workflows(plans)))
+
+
+def _of_providers(plans: Iterable[Plan]) -> set[str]:
+    """Return the distributions of the model providers that workflows name; none is imported."""
+    agents = [agent for plan in plans for agent in (*plan.agents.values(), *agents_in(plan.called()))]
+    found = {agent.model.provider: provider_by_name(agent.model.provider) for agent in agents}
+    return {provider.distribution for provider in found.values() if provider is not None and not provider.is_of_core}
 
 
 def _locked_workflows(plans: Iterable[Plan]) -> Iterator[tuple[str, LockedWorkflow]]:

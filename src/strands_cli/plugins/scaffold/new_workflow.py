@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from strands_cli.errors import UsageError, suggest
+from strands_cli.parts.named_providers import provider_named, provider_names
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
-from strands_cli.provider_table import PROVIDERS
 from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
 
@@ -77,13 +77,14 @@ def _runtime(new: NewWorkflow) -> str:
             raise UsageError("--model needs a --provider", fix="add --provider NAME")
         live = "  # provider: openai        # for a live model; `strands doctor` shows which keys are set\n"
         return f"{live}  # model_id: gpt-4.1-mini\n  provider: replay\n  recording: {new.recording}"
-    known = [name for name in PROVIDERS if name != "replay"]
+    known = [name for name in provider_names() if name != "replay"]
     if new.provider not in known:
         fix = suggest(new.provider, known, f"one of: {', '.join(known)}")
         raise UsageError(f"there is no provider '{new.provider}'", fix=fix)
     if new.model is not None:
         return f"  provider: {new.provider}\n  model_id: {json.dumps(new.model)}"
-    if "model_id" in PROVIDERS[new.provider].needs:
+    provider = provider_named(new.provider)
+    if provider is not None and "model_id" in provider.needs:
         raise UsageError(f"the provider '{new.provider}' needs to know the model", fix="add --model NAME")
     return f"  provider: {new.provider}"
 

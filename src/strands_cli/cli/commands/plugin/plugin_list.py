@@ -14,7 +14,6 @@ from strands_cli.cli.terminal_text import table
 from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
-    from strands_cli.hooks.manager import Hooks
     from strands_cli.plugins.installed.listing import Plugin
     from strands_cli.policy.policy import Policy
 
@@ -35,18 +34,13 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     hooks = open_hooks(policy.hooks)
     catalog = hooks.discover(HookContext(rules=policy.rules), Path.cwd())
     plugins = list_plugins(catalog, policy.hooks)
-    contributed = _contributions(hooks)
     findings = (*findings, *contested_parts())
     if as_json:
         found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
-        listed = [{**plugin.as_dict(), **contributed.get(plugin.name, _NOTHING)} for plugin in plugins]
-        print_json({"plugins": listed, "findings": found})
+        print_json({"plugins": [plugin.as_dict() for plugin in plugins], "findings": found})
         return
     say_findings((*findings, *catalog.findings))
-    print_result("\n".join(_table(plugins, contributed)) if plugins else "no plugin is installed")
-
-
-_NOTHING: dict[str, list[str]] = {"providers": []}
+    print_result("\n".join(_table(plugins)) if plugins else "no plugin is installed")
 
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:
@@ -60,15 +54,7 @@ def _policy() -> tuple[Policy, tuple[Any, ...]]:
         return Policy(), error.findings
 
 
-def _contributions(hooks: Hooks) -> dict[str, dict[str, list[str]]]:
-    """Return the providers that each distribution's hook plugins contribute."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for name, (_, plugin) in sorted(hooks.providers().items()):
-        found.setdefault(plugin.partition(":")[0], {"providers": []})["providers"].append(name)
-    return found
-
-
-def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]]]) -> list[str]:
+def _table(plugins: Sequence[Plugin]) -> list[str]:
     rows = [("distribution", "version", "source", "tools", "hooks", "status")]
     for one in plugins:
         on = "on, may allow" if one.hooks_may else "on" if one.hooks_on else "off"
@@ -79,6 +65,4 @@ def _table(plugins: Sequence[Plugin], contributed: dict[str, dict[str, list[str]
     lines += [f"{one.name} provides the {', '.join(one.packaged)}" for one in plugins if one.packaged]
     lines += [f"{one.name} {', '.join(part.adds for part in one.parts)}" for one in plugins if one.parts]
     lines += [f"{one.name} is published by {one.publisher}" for one in plugins if one.publisher is not None]
-    for name, parts in contributed.items():
-        lines += [f"{name} provides the {kind} {', '.join(names)}" for kind, names in parts.items() if names]
     return lines

@@ -1,0 +1,132 @@
+"""Model providers by name: the program's rows, and those of distributions, imported when a workflow names one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.default_parts import PROVIDERS as GROUP
+from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError
+from strands_cli.parts.named_parts import NamedIn, Part, imported_part, part_named, parts_of
+from strands_cli.provider_table import IMPORTED, PROVIDERS, Provider
+from strands_cli.providers import SETTING_FIELDS
+
+if TYPE_CHECKING:
+    from strands_cli.policy.policy import Policy
+
+PROVIDER_BROKEN = Code(
+    "provider-broken",
+    "What a distribution declares as a model provider cannot be imported, or is not a usable `Provider`.",
+    "Upgrade the distribution, or take another provider.",
+    18,
+)
+
+
+def provider_names() -> list[str]:
+    """Return the names of all providers, those of installed distributions at the end; nothing is imported."""
+    return [*PROVIDERS, *sorted({part.name for part in parts_of(GROUP)} - PROVIDERS.keys())]
+
+
+def provider_by_name(name: str) -> Provider | None:
+    """Return a provider without an import: that of a distribution has only its name and its distribution."""
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    part = next((part for part in parts_of(GROUP) if part.name == name), None)
+    return Provider(name, f"of {part.distribution}", distribution=part.distribution) if part is not None else None
+
+
+def provider_named(name: str, policy: Policy | None = None, lock: NamedIn | None = None) -> Provider | None:
+    """Return a provider; that of a distribution is imported after policy and the lock have been asked.
+
+    Args:
+        name: What a workflow or a person names.
+        policy: What is in force; by default that of this machine and of the current directory.
+        lock: The workflow that names it.
+
+    Raises:
+        Denied: Two distributions claim the name, policy denies its distribution, or it is not as it was locked.
+        NotEquipped: It cannot be imported, or is not a usable `Provider`.
+    """
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    part = part_named(GROUP, name)
+    if part is None:
+        return None
+    try:
+        row = imported_part(part, policy, lock)
+    except (StrandsCliError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # an import may raise anything, SystemExit too
+        raise _broken(part, f"cannot be imported: {type(error).__name__}: {error}") from error
+    if (fault := fault_of_row(row, part.name)) is not None:
+        raise _broken(part, f"is not a usable Provider: {fault}")
+    IMPORTED[name] = replace(row, distribution=part.distribution)
+    return IMPORTED[name]
+
+
+def _broken(part: Part, problem: str) -> NotEquipped:
+    message = f"{part} of {part.distribution} ({part.value}) {problem}"
+    fix = f"pip install --upgrade {part.distribution}, or take another provider"
+    return NotEquipped(message, findings=[Finding(PROVIDER_BROKEN, message, None, fix)], fix=fix)
+
+
+def fault_of_row(row: object, name: str) -> str | None:
+    """Return what keeps an object from being the row of a provider of this name; None if nothing does."""
+    if not isinstance(row, Provider):
+        return f"it is {type(row).__name__}, and not a strands_cli.api.Provider"
+    return next(_faults(row, name), None)
+
+
+def _faults(row: Provider, name: str) -> Iterator[str]:
+    if row.name != name:
+        yield f"its name is {row.name!r}, but its entry point has {name!r}"
+    if not (callable(row.make) or (isinstance(row.make, str) and all(row.make.partition(":")))):
+        yield "`make` is neither a function nor `module:attribute`"
+    yield from (f"`{field}` is not a tuple of texts" for field in _TUPLES if not _is_place(getattr(row, field)))
+    if row.key_place is not None and not _is_place(row.key_place):
+        yield "`key_place` is not a tuple of texts"
+    for field in ("options", "needs"):
+        if not _are_texts(getattr(row, field)):
+            yield f"`{field}` is not a set of texts"
+    for field in ("places", "sections", "option_schemas", "presets"):
+        if not isinstance(getattr(row, field), Mapping):
+            yield f"`{field}` is not a mapping"
+    for setting, place in row.places.items():
+        if setting not in SETTING_FIELDS:
+            yield f"`places` has {setting!r}, and the settings are {', '.join(SETTING_FIELDS)}"
+        elif not _is_place(place) or not place:
+            yield f"the place of {setting!r} is not a tuple of texts"
+    yield from (f"`needs` has {one!r}, which has no place" for one in sorted(set(row.needs) - row.places.keys()))
+    for field in ("sections", "option_schemas"):
+        unknown = sorted(getattr(row, field).keys() - set(row.options))
+        yield from (f"`{field}` has {one!r}, which is not one of its `options`" for one in unknown)
+    yield from _faulty_schemas(row)
+
+
+_TUPLES = ("modules", "keys", "keyless_variables")
+
+
+def _is_place(value: object) -> bool:
+    return isinstance(value, tuple) and _are_texts(value)
+
+
+def _are_texts(value: object) -> bool:
+    return (
+        isinstance(value, Collection)
+        and not isinstance(value, (str, bytes))
+        and all(isinstance(one, str) and one for one in value)
+    )
+
+
+def _faulty_schemas(row: Provider) -> Iterator[str]:
+    if not row.option_schemas:
+        return
+    from jsonschema import Draft202012Validator, SchemaError
+
+    for option, schema in row.option_schemas.items():
+        checked: Any = schema
+        try:
+            Draft202012Validator.check_schema(checked)
+        except SchemaError as error:
+            yield f"the schema of the option {option!r} is not valid: {error.message}"
