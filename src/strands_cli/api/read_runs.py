@@ -40,6 +40,8 @@ class Runs:
 
     def __init__(self, place: StorePlace) -> None:
         self.store: RunStore = store_at(place)
+        # A store may look through all its runs for the meaning of a name.
+        self._found: set[str] = set()
 
     def __enter__(self) -> Self:
         """Return it."""
@@ -57,7 +59,9 @@ class Runs:
 
     def all(self) -> tuple[list[StoredRun], list[str]]:
         """Return all runs, the newest first, and the problems of journals that cannot be read."""
-        return self.store.runs()
+        runs, problems = self.store.runs()
+        self._found.update(run.id for run in runs)
+        return runs, problems
 
     @staticmethod
     def without_rows(runs: Iterable[StoredRun]) -> list[StoredRun]:
@@ -70,7 +74,9 @@ class Runs:
         Raises:
             RunRecordError: No run has this name, or several have it.
         """
-        return self.store.find(name)
+        if name not in self._found:
+            self._found.add(name := self.store.find(name))
+        return name
 
     def get(self, name: str) -> StoredRun:
         """Return the run with a name, as a list has it."""
