@@ -8,37 +8,35 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from strands_cli.api import StorePlace
+from strands_cli.api import Journal, RunStore, StoredJournal, StorePlace
 from strands_cli.testing import JournalContract, StoreContract
 from strands_cli_postgres import store
-from strands_cli_postgres.postgres_journal import PostgresJournal
-from strands_cli_postgres.postgres_store import PostgresStore
 
 pytestmark = [pytest.mark.postgres, pytest.mark.usefixtures("address_file")]
 RUN = "run-1"
 
 
-def opened(directory: Path) -> PostgresStore:
+def opened(directory: Path) -> RunStore:
     address = (directory / "address").read_text()
     return store.open(StorePlace(address=address), address)
 
 
 class TestPostgresJournal(JournalContract):
-    def make_journal(self, directory: Path) -> PostgresJournal:
+    def make_journal(self, directory: Path) -> Journal:
         with contextlib.closing(opened(directory)) as found:
             return found.create(RUN)
 
-    def open_journal(self, directory: Path) -> PostgresJournal:
+    def open_journal(self, directory: Path) -> StoredJournal:
         with contextlib.closing(opened(directory)) as found:
             return found.open(RUN)
 
-    def read_journal(self, directory: Path) -> PostgresJournal:
+    def read_journal(self, directory: Path) -> StoredJournal:
         with contextlib.closing(opened(directory)) as found:
             return found.open(RUN, hold=False)
 
 
 class TestPostgresStore(StoreContract):
-    def open_store(self, directory: Path) -> PostgresStore:
+    def open_store(self, directory: Path) -> RunStore:
         return opened(directory)
 
     def cut_off(self, directory: Path, run_id: str) -> None:
