@@ -32,7 +32,7 @@ FOR_PROGRAMS = {
     "Workflow",
 }
 # Used by the parts of the core that are about to be distributions.
-NOT_YET_USED = {"Journal", "OpenedRun", "Runs", "StoredJournal"}
+NOT_YET_USED = {"OpenedRun", "Runs"}
 # Distributions that import more than they may, and what, by the start of its name.
 NOT_YET: dict[str, tuple[str, ...]] = {}
 
