@@ -275,16 +275,23 @@ def _must_be_mapping(provider: Provider, option: str) -> bool:
 
 def _check_schema(provider: Provider, option: str, value: object, where: Where | None) -> Iterator[Finding]:
     from jsonschema import Draft202012Validator  # 140 ms; few providers have schemas
+    from referencing import Registry
 
     schema: Any = provider.option_schemas[option]
-    for error in Draft202012Validator(schema).iter_errors(value):
-        message = f"option '{option}' of provider '{provider.name}': {error.message}"
-        yield Finding(OPTION_VALUE, message, where, "correct the value")
-        return
+    who, fix = f"option '{option}' of provider '{provider.name}'", "correct the value"
+    try:
+        # An empty registry: a `$ref` to another document is an error and never a request.
+        error = next(Draft202012Validator(schema, registry=Registry()).iter_errors(value), None)
+        problem = error.message if error is not None else None
+    except Exception as error:  # noqa: BLE001 - a `$ref` that leads nowhere or to itself
+        problem = f"its schema cannot be used: {type(error).__name__}"
+        fix = f"pip install --upgrade {provider.distribution}, or leave the option out"
+    if problem is not None:
+        yield Finding(OPTION_VALUE, f"{who}: {problem}", where, fix)
 
 
 def _unknown_option(key: str, known: frozenset[str], owner: str, where: Where | None) -> Finding:
-    fix = suggest(str(key), known, f"use one of: {', '.join(sorted(known))}")
+    fix = suggest(str(key), known, f"use one of: {', '.join(sorted(known))}" if known else "remove it: there is none")
     return Finding(UNKNOWN_OPTION, f"{owner} has no option '{key}'", where, fix)
 
 

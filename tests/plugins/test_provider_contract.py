@@ -17,6 +17,7 @@ from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PROVIDERS as GROUP
 from strands_cli.parts.named_providers import fault_of_row
 from strands_cli.planning.plan.plan_values import PlannedAgent
+from strands_cli.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings
 from tests.cli.strands import CLONE, Folder
@@ -462,6 +463,13 @@ FAULTS: dict[str, dict[str, Any]] = {
     "`keys` is not a tuple of texts": {"keys": "YOURS_KEY"},
     "`key_place` is not a tuple of texts": {"key_place": "key"},
     "`options` is not a set of texts": {"options": "top_k"},
+    "`default_host` is 7": {"default_host": 7},
+    "`default_host` is 'yours.example'": {"default_host": "yours.example"},
+    "`temperature_max` is '1'": {"temperature_max": "1"},
+    "`aws` is 'no'": {"aws": "no"},
+    "`keyless` has 'token'": {"keyless": ("token",)},
+    "`presets` has 'retries'": {"presets": {"retries": 0}},
+    "`sections` has": {"options": ["deep"], "sections": {"deep": "top_p"}},
     "`places` is not a mapping": {"places": ("model_id",)},
     "`places` has 'model', and": {"places": {"model": ("m",)}, "needs": ()},
     "the place of 'model_id' is not a tuple": {"places": {"model_id": "model_id"}},
@@ -479,6 +487,14 @@ def test_a_row_with_a_mistake_says_which(words: str) -> None:
     sound: dict[str, Any] = {"make": "yours:make", "places": {"model_id": ("model_id",)}}
     assert fault_of_row(Provider("yours", "Yours", **sound), "yours") is None
     assert words in str(fault_of_row(Provider("yours", "Yours", **{**sound, **FAULTS[words]}), "yours"))
+
+
+@pytest.mark.parametrize("reference", ["#", "#/nowhere", "http://127.0.0.1:9/schema.json"])
+def test_a_schema_that_leads_nowhere_is_a_finding_and_never_a_request(reference: str) -> None:
+    schemas = {"level": {"$ref": reference}}
+    row = Provider("yours", "Yours", make="yours:make", needs=frozenset(), options={"level"}, option_schemas=schemas)
+    (finding,) = check_provider(ModelSettings("yours", options={"level": 1}), {}, provider=row)
+    assert (finding.code, "level" in finding.message) == ("option-value", True)
 
 
 # -- the program's own

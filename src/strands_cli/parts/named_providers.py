@@ -81,6 +81,12 @@ def fault_of_row(row: object, name: str) -> str | None:
 def _faults(row: Provider, name: str) -> Iterator[str]:
     if row.name != name:
         yield f"its name is {row.name!r}, but its entry point has {name!r}"
+    for field, kinds in _KINDS.items():
+        value = getattr(row, field)
+        if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
+            yield f"`{field}` is {value!r}"
+    if row.default_host is not None and not row.default_host.startswith(("http://", "https://")):
+        yield f"`default_host` is {row.default_host!r}, which is not an http or https address"
     if not (callable(row.make) or (isinstance(row.make, str) and all(row.make.partition(":")))):
         yield "`make` is neither a function nor `module:attribute`"
     yield from (f"`{field}` is not a tuple of texts" for field in _TUPLES if not _is_place(getattr(row, field)))
@@ -92,6 +98,11 @@ def _faults(row: Provider, name: str) -> Iterator[str]:
     for field in ("places", "sections", "option_schemas", "presets"):
         if not isinstance(getattr(row, field), Mapping):
             yield f"`{field}` is not a mapping"
+    yield from (f"`keyless` has {place!r}, and not a tuple of texts" for place in row.keyless if not _is_place(place))
+    yield from (f"`presets` has {place!r}, and not a tuple of texts" for place in row.presets if not _is_place(place))
+    yield from (
+        f"`sections` has no set of texts for {one!r}" for one, keys in row.sections.items() if not _are_texts(keys)
+    )
     for setting, place in row.places.items():
         if setting not in SETTING_FIELDS:
             yield f"`places` has {setting!r}, and the settings are {', '.join(SETTING_FIELDS)}"
@@ -104,6 +115,20 @@ def _faults(row: Provider, name: str) -> Iterator[str]:
     yield from _faulty_schemas(row)
 
 
+_WORDS: tuple[type, ...] = (str, type(None))
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "title": str,
+    "extra": _WORDS,
+    "default_host": _WORDS,
+    "host_variable": _WORDS,
+    "client_class": _WORDS,
+    "temperature_max": (int, float, type(None)),
+    "least_major": (tuple, type(None)),
+    "keyless": tuple,
+    "passes_key": bool,
+    "aws": bool,
+    "adds_v1": bool,
+}
 _TUPLES = ("modules", "keys", "keyless_variables")
 
 
