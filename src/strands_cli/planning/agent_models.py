@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from strands_cli.errors import Finding, StrandsCliError, Where
-from strands_cli.parts.named_providers import provider_names
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.provider_checks import check_provider, unknown_provider
 from strands_cli.provider_table import PROVIDERS, Provider
@@ -115,6 +114,8 @@ def _check_model(
         # What is wrong with the lock has a place there.
         return [one if one.where else replace(one, where=locate("provider")) for one in error.findings]
     if provider is None:
+        from strands_cli.parts.named_providers import provider_names  # looks through what is installed
+
         return [unknown_provider(model.provider, provider_names(), locate)]
     return check_provider(model, environ, locate=locate, provider=provider)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli.default_parts import OURS, PROVIDERS
 from strands_cli.errors import Finding
 from strands_cli.provider_checks import UNKNOWN_PROVIDER
+from strands_cli.provider_table import PROVIDERS as OF_CORE
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
 from strands_cli.yaml_files.file_source import folder_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Plan
     from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroundings
     from strands_cli.planning.resolve.tool_resolver import ToolResolver
+    from strands_cli.provider_table import Provider
     from strands_cli.providers import ModelSettings
     from strands_cli.workflow.model import WorkflowSpec
     from strands_cli.yaml_files.document import Document
@@ -59,7 +61,6 @@ def _has_tools(spec: WorkflowSpec) -> bool:
 
 def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings], list[Finding]]:
     """Return the models of the agents, where the file alone says which they are, and what is wrong with them."""
-    from strands_cli.parts.named_providers import provider_by_name
     from strands_cli.planning.agent_models import check_models, model_of
     from strands_cli.planning.environment_values import UNSET_VARIABLE, with_environment
     from strands_cli.planning.run_request import RunRequest
@@ -69,13 +70,21 @@ def _models(spec: WorkflowSpec, loaded: Loaded) -> tuple[dict[str, ModelSettings
         return {}, [finding for finding in of_variables if finding.code != UNSET_VARIABLE]
     models = {name: model_of(spec, agent, RunRequest()) for name, agent in spec.agents.items()}
     ours = {name: model for name, model in models.items() if model.provider in OURS[PROVIDERS]}
-    found = check_models(ours, loaded.document, _ENVIRON, provider_by_name)
+    found = check_models(ours, loaded.document, _ENVIRON, _provider_by_name)
     # The file is right: another machine may have the distribution.
     findings = [replace(finding, severity="warning") for finding in found]
     rest = {name: model for name, model in models.items() if name not in ours}
-    found = check_models(rest, loaded.document, _ENVIRON, provider_by_name)
+    found = check_models(rest, loaded.document, _ENVIRON, _provider_by_name)
     findings += [finding for finding in found if finding.code.exit_code == UNKNOWN_PROVIDER.exit_code]
     return models, findings
+
+
+def _provider_by_name(name: str) -> Provider | None:
+    if name in OF_CORE:
+        return OF_CORE[name]
+    from strands_cli.parts.named_providers import provider_by_name  # looks through what is installed
+
+    return provider_by_name(name)
 
 
 def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
