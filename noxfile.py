@@ -20,11 +20,13 @@ KIT = "strands-tool-kit"
 ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
 FOR_AUTHORS = ["strands-cli-hatch"]
+# Commands of the program in distributions of their own.
+COMMANDS = ["strands-cli-ui"]
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.
 PROVIDERS = ["strands-cli-local"]
 # What runs beyond one process need; they are tested with a Postgres, in an environment of their own.
 BEYOND_ONE_PROCESS = ["strands-cli-postgres", "strands-cli-workers"]
-PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS)))
+PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *COMMANDS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
 # How tools are found, read and named: at least this share of its lines and branches is run by its own tests.
@@ -136,7 +138,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check types strictly with mypy: the core, each other distribution, and the programs around them."""
     run_here(session, "mypy", "--strict", "src", "noxfile.py", "dev.py", "scripts", "bench")
-    for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *PROVIDERS):
+    for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *COMMANDS, *PROVIDERS):
         run_here(session, "mypy", "--strict", f"packages/{name}/src")
 
 
@@ -325,10 +327,10 @@ def packages(session: nox.Session, name: str) -> None:
         session.run("python", "-m", "hatchling", "build", "-d", session.create_tmp())
 
 
-def needed_by_tools() -> list[str]:
-    """Return what the tool distributions and the kit's extras require, without this clone's own distributions."""
+def needed_by_packages() -> list[str]:
+    """Return what tools, commands and the kit's extras require, without this clone's own distributions."""
     lines: list[str] = []
-    for name in DISTRIBUTIONS:
+    for name in (*DISTRIBUTIONS, *COMMANDS):
         project = tomllib.loads((CLONE / "packages" / name / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         lines += project["dependencies"]
         if name == KIT:
@@ -344,7 +346,7 @@ def lock(session: nox.Session) -> None:
     """
     session.install("uv")
     needed = Path(session.create_tmp()) / "needed.in"
-    needed.write_text("\n".join(needed_by_tools()), encoding="utf-8")
+    needed.write_text("\n".join(needed_by_packages()), encoding="utf-8")
     sources = ["pyproject.toml", str(needed)]
     common = ["--no-sources", "--no-config", "--universal", "--python-version=3.11", "--generate-hashes", "--quiet"]
     common += ["--no-annotate", "--no-header", "--no-emit-index-url", "--no-emit-find-links", *session.posargs]

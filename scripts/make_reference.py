@@ -21,12 +21,14 @@ from choices_reference import choices_stub
 from examples_reference import examples_page
 from marked_reference import hooks_page, manifest_page, providers_page
 from measurements_reference import measurements
+from project_commands import commands_of_distributions
 from workflow_reference import workflow_page
 
 from strands_cli import errors
 from strands_cli.cli.commands.command_table import HEADINGS
 from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.cli.commands.help_group import ARGUMENTS, OPTIONS
+from strands_cli.cli.help_page import plugin_section
 from strands_cli.codes import codes_by_file
 from strands_cli.errors import Code
 from strands_cli.workflow.format_schema import schema_text
@@ -81,6 +83,12 @@ This page is made from the program by `python scripts/make_reference.py`.
 """
 
 
+DISTRIBUTIONS_INTRODUCTION = """## In distributions of their own
+
+Each is a plugin of this project: without it, its command says what to install.
+"""
+
+
 def commands_page() -> str:
     """Return the page of all commands, their arguments and options as Markdown."""
     from typer.main import get_command
@@ -94,6 +102,9 @@ def commands_page() -> str:
         for name in names:
             if not commands[name].hidden:
                 parts += starmap(command_section, command_tree(f"strands {name}", commands[name]))
+    parts.append(DISTRIBUTIONS_INTRODUCTION)
+    for name, command in commands_of_distributions().items():
+        parts += starmap(command_section, command_tree(f"strands {name}", command))
     return "\n".join(parts)
 
 
@@ -121,13 +132,14 @@ def by_heading(parameters: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def program_help() -> str:
-    """Return the help of the program with each description on one line; it is fitted to the terminal when printed."""
+    """Return the help of the program without plugins, each description on one line; it is fitted when printed."""
     from typer.main import get_command
 
     from strands_cli.cli.program import program
 
     command: Any = get_command(program)
-    return f"{command.full_help(command.make_context('strands', [], resilient_parsing=True))}\n"
+    text = command.full_help(command.make_context("strands", [], resilient_parsing=True))
+    return f"{text.replace(plugin_section(), '', 1)}\n"
 
 
 def exit_codes() -> str:

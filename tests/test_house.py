@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from strands_cli.default_parts import COMMANDS, OURS
 from tests.golden import check_golden
 
 # It reads every source.
@@ -30,6 +31,8 @@ MODULES = sorted(
     for path in place.rglob("*.py")
 )
 FUNCTION_LINES = 60
+# Each has commands of the program.
+COMMAND_DISTRIBUTIONS = set(OURS[COMMANDS].values())
 
 # Each exception says why the rule would make this place worse.
 LONG_FUNCTIONS: dict[str, str] = {}
@@ -217,7 +220,9 @@ OWN_LOCKS = ("browser", "coverage", "deploy", "docs", "postgres")
 @pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
 def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
     pins = locked(lock)
-    for place in [CLONE, *(path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))]:
+    tools = [path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml")]
+    commands = [CLONE / "packages" / name for name in COMMAND_DISTRIBUTIONS]
+    for place in [CLONE, *tools, *commands]:
         metadata = tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8"))
         wanted = list(metadata["project"]["dependencies"])
         if lock == "dev.txt":
@@ -230,7 +235,7 @@ def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
         for requirement in map(Requirement, wanted):
             assert requirement.specifier, f"{place.name}: {requirement} has no lower bound"
             if requirement.name == "strands-cli":  # it is this clone's own
-                assert place.name == "strands-tool-spec-verify", f"{place.name}: a tool must work without the core"
+                assert place in commands or place.name == "strands-tool-spec-verify", f"{place.name} needs no core"
                 continue
             if requirement.name == "strands-tool-kit":  # this too
                 continue
@@ -275,6 +280,7 @@ SPOILED = {
     "catalog/upward.py": ("from strands_cli import workflow", "layers"),
     "engine/sdk.py": ("def late() -> None:\n    import strands", "sdk"),
     "catalog/favourite.py": ("import strands_tool_files", "no-tools-inside"),
+    "cli/favourite.py": ("import strands_cli_ui.web_app", "no-tools-inside"),
     "workflow/base_model.py": ("from strands_cli.workflow import model", "acyclic"),
     "attic/__init__.py": ("", "layers"),
 }

@@ -36,7 +36,7 @@ _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 # What commands import besides the modules of strands_cli.
 _FOREIGN = ("filelock", "jinja2", "jsonschema", "sqlite3", "strands.agent.agent", "strands.models.openai")
 # Distributions of the clone that commands use where they are installed.
-_BEYOND_ONE_PROCESS = ("strands_cli_workers", "strands_cli_postgres")
+_DISTRIBUTIONS = ("strands_cli_workers", "strands_cli_postgres", "strands_cli_ui")
 # The program itself, and what is for authors of tests.
 _APART = ("strands_cli.__main__", "strands_cli.testing")
 
@@ -311,7 +311,7 @@ def _import_everything() -> None:
     for name in (
         *_FOREIGN,
         *_modules_of("strands_cli"),
-        *(name for one in _BEYOND_ONE_PROCESS for name in _modules_of(one)),
+        *(name for one in _DISTRIBUTIONS for name in _modules_of(one)),
     ):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -340,11 +340,11 @@ def _build_models() -> None:
 
 def _build_commands() -> None:
     """Build the commands with what reads their options, and the table of prices: a tenth of most commands."""
-    from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE as COMMANDS
+    from scripts.project_commands import project_commands
     from strands_cli.prices import load_prices
 
     load_prices({})
-    waiting: list[Any] = list(COMMANDS.values())
+    waiting: list[Any] = list(project_commands().values())
     while waiting:
         command = waiting.pop()
         waiting += getattr(command, "commands", {}).values()

@@ -35,7 +35,6 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "rerun": "strands_cli.cli.commands.running.resume_command:rerun",
         "sessions": "strands_cli.cli.commands.stored.sessions_commands:sessions_app",
         "store": "strands_cli.cli.commands.stored.store_commands:store_app",
-        "ui": "strands_cli.cli.commands.ui_command:ui",
         "submit": "strands_cli.cli.commands.queued.submit_command:submit",
         "worker": "strands_cli.cli.commands.queued.worker_command:worker",
         "workers": "strands_cli.cli.commands.queued.worker_command:workers",
@@ -70,6 +69,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 
 # Names of distributions of this project, so that a fix names what brings them.
 OURS: Mapping[str, Mapping[str, str]] = {
+    COMMANDS: {"ui": "strands-cli-ui"},
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
     PROVIDERS: {"local": "strands-cli-local"},

@@ -34,7 +34,7 @@ FOR_PROGRAMS = {
 # Used by the parts of the core that are about to be distributions.
 NOT_YET_USED = {"OpenedRun", "Runs"}
 # Distributions that import more than they may, and what, by the start of its name.
-NOT_YET: dict[str, tuple[str, ...]] = {}
+NOT_YET: dict[str, tuple[str, ...]] = {"strands-cli-ui": ("strands_cli.",)}
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from scripts.project_commands import project_commands
 from strands_cli import __version__
 from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE as TABLE
 from strands_cli.cli.commands.command_table import OWN
@@ -22,8 +23,7 @@ from tests.cli.strands import STRANDS, Folder
 
 def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield each command with the words that call it."""
-    command = command or get_command(program)
-    children = getattr(command, "commands", {})
+    children = getattr(command, "commands", {}) if command else project_commands()
     if not children:
         yield path, command
     for name, child in children.items():

@@ -106,16 +106,13 @@ def test_help_lists_the_commands_with_their_lines_and_imports_none(
     _, _, listed = out.partition("Of installed plugins:\n")
     rows = listed.partition("\n\n")[0].splitlines()
     assert code == 0
-    assert [row.split()[0] for row in rows] == ["gone", "greet", "lone", "number", "shelf"]
-    assert "Say hello to a person." in rows[1]
-    assert "Commands of yours. (strands-cli-yours)" in rows[2]
+    theirs = [row for row in rows if row.endswith("(strands-cli-yours)")]
+    assert [row.split()[0] for row in theirs] == ["gone", "greet", "lone", "number", "shelf"]
+    assert "Say hello to a person." in theirs[1]
+    assert "Commands of yours. (strands-cli-yours)" in theirs[2]
     assert "\x1b" not in out
     assert "Exit codes:" in listed
     assert not plugin.exists()
-
-
-def test_the_page_without_plugins_has_no_heading_for_them(folder: Folder) -> None:
-    assert "installed plugins" not in folder.strands("--help").out
 
 
 def test_a_typo_is_answered_with_the_name_of_a_plugins_command(folder: Folder, plugin: Path) -> None:
@@ -237,7 +234,7 @@ def test_a_file_of_the_current_directory_is_never_a_command(folder: Folder, plug
 @pytest.mark.parametrize("name", ["UPPER", "--json", "a b", "\x1b[31mred", "-x"])
 def test_a_name_that_cannot_be_typed_is_left_out(folder: Folder, name: str) -> None:
     make_distribution(folder.site, "strands-cli-odd", "1.0", f"[strands_cli.commands]\n{name} = json:loads\n", {})
-    assert "installed plugins" not in folder.strands("--help").out
+    assert "strands-cli-odd" not in folder.strands("--help").out
 
 
 @pytest.mark.parametrize("text", ["[", "[1]", '{"greet": 7}', "{" * 50_000, "\x00"])

@@ -17,9 +17,11 @@ import typer
 from packaging.requirements import Requirement
 
 import strands_cli
+from scripts.project_commands import project_commands
 from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.cli.program import program, run_program
 from strands_cli.codes import declared_codes
+from strands_cli.default_parts import COMMANDS, OURS
 from strands_cli.errors import Finding, StrandsCliError
 
 # It reads every source.
@@ -91,7 +93,9 @@ def texts_in(node: ast.AST, skipped: set[int]) -> Iterator[str]:
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    sources = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    places = [SOURCE, *(CLONE / "packages" / name / "src" for name in OURS[COMMANDS].values())]
+    found = {path.relative_to(place).as_posix(): path for place in places for path in place.rglob("*.py")}
+    sources = {name: path.read_text("utf-8") for name, path in found.items()}
     return {name: ast.parse(text) for name, text in sources.items() if NAMING.search(text)}
 
 
@@ -129,7 +133,7 @@ def built_commands() -> Iterator[tuple[str, str]]:
 def fault_of(words: str, options: str) -> str | None:
     command = PROGRAM
     for word in words.split():
-        known = getattr(command, "commands", None)
+        known = project_commands() if command is PROGRAM else getattr(command, "commands", None)
         if known is None:
             break
         if word not in known:
@@ -246,7 +250,8 @@ def test_each_option_that_a_text_names_is_one_of_some_command() -> None:
     ours = [text for text in texts() if " " in text and "pip install" not in text]
     named = {word for text in ours for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)}
     assert len(named) > 30
-    assert named - {"--help", *options(PROGRAM)} == set()
+    known = {name for command in project_commands().values() for name in options(command)}
+    assert named - {"--help", "--version", *known} == set()
 
 
 def test_each_error_that_is_raised_says_how_to_fix_it() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from scripts.project_commands import commands_of_distributions, project_commands
 from strands_cli.cli.program import program
 from tests.golden import check_golden
 
@@ -29,7 +30,8 @@ def commands(path: str, command: Any) -> Iterator[str]:
 
 
 def test_commands_and_options_are_pinned() -> None:
-    check_golden("commands.txt", "".join(commands("strands", get_command(program))))
+    known = sorted(project_commands().items())
+    check_golden("commands.txt", "".join(line for name, found in known for line in commands(f"strands {name}", found)))
 
 
 def test_every_command_and_option_says_what_it_is_for() -> None:
@@ -43,6 +45,8 @@ def test_every_command_and_option_says_what_it_is_for() -> None:
             look(f"{path} {name}", child)
 
     look("strands", get_command(program))
+    for name, found in commands_of_distributions().items():
+        look(f"strands {name}", found)
     assert silent == []
 
 

@@ -16,7 +16,7 @@ from strands_cli.default_parts import COMMANDS, DEFAULTS
 # The names of `default_parts.DEFAULTS` by the headings of the help.
 HEADINGS = {
     "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "atomic", "trust", "schema"),
-    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store", "ui"),
+    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store"),
     "Beyond one process": ("submit", "worker", "workers", "queue"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
     "This machine": ("doctor", "list-supported", "completion"),

@@ -1,0 +1,199 @@
+"""The workflows of the folder: what is wrong with each, what it will do and may do, and the form that starts it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from strands_cli.errors import Finding, StrandsCliError
+from strands_cli.pages.html_text import escape, isolated, preformatted
+from strands_cli.pages.picture_sections import pattern_picture
+from strands_cli.phrases import counted, shortened
+from strands_cli.run_views.pictures.pattern_graph import pattern_graph_of
+from strands_cli_ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow, titles_of, workflow_names
+from strands_cli_ui.frame.ui_forms import form, option, section, table
+from strands_cli_ui.frame.ui_frame import page_response
+from strands_cli_ui.frame.ui_state import Ui
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.planning.plan.plan_values import PlannedTool
+    from strands_cli.workflow.sections.run_sections import InputSpec
+
+_OVERWRITE = '<p><label><input type="checkbox" name="force" value="yes"> Overwrite artifacts that exist</label></p>'
+# The most characters of one text in a table.
+TEXT = 400
+_NUMBERS = {"integer": ' inputmode="numeric" pattern="-?[0-9]+"', "number": ' inputmode="decimal"'}
+
+
+def show_workflows(ui: Ui, request: Any) -> Response:
+    """Return the list of the folder's workflows."""
+    titled = ((name, titles_of(ui, name)) for name in workflow_names(ui))
+    rows = "".join(_row(name, *titles) for name, titles in titled if titles is not None)
+    listed = (
+        f'<ul class="plain titled">{rows}</ul>' if rows else "<p>There is no workflow in this folder: strands new</p>"
+    )
+    return page_response("Workflows", f"<h1>Workflows</h1><p>{isolated(ui.folder)}</p>{listed}")
+
+
+def _row(file: str, name: str, about: str) -> str:
+    link = f'<a href="/workflows/{quote(file, safe="")}">{isolated(name or file)}</a>'
+    text = f"<br>{isolated(shortened(about, TEXT))}" if about else ""
+    return f'<li>{link} <code class="soft">{isolated(file)}</code>{text}</li>'
+
+
+def show_workflow(ui: Ui, request: Any) -> Response:
+    """Return the page of a workflow."""
+    name = request.path_params["name"]
+    title = f"<h1><code>{isolated(name)}</code></h1>"
+    try:
+        seen = seen_workflow(ui, name)
+    except StrandsCliError as error:
+        if not error.findings:
+            raise
+        return page_response(name, f"{title}{_findings(error.findings)}", 409, under="Workflows")
+    about = seen.plan.spec.metadata.description if seen.plan.spec.metadata else None
+    body = [
+        title,
+        f"<p>{escape(about)}</p>" if about else "",
+        _findings(seen.findings) if seen.findings else "",
+        _pattern(seen),
+        _plan(seen),
+        _authority(seen),
+        _start(seen, name, request),
+    ]
+    return page_response(name, "".join(body), under="Workflows")
+
+
+def _findings(findings: Iterable[Finding]) -> str:
+    listed = "".join(f"<li>{preformatted(str(one))}</li>" for one in findings)
+    return section("Findings", f'<ul class="plain">{listed}</ul>')
+
+
+def _pattern(seen: SeenWorkflow) -> str:
+    """Return the picture of its steps and of what leads from one to the next."""
+    drawn = pattern_picture(pattern_graph_of(seen.plan.spec, None))
+    return section("Pattern", drawn) if drawn else ""
+
+
+def _plan(seen: SeenWorkflow) -> str:
+    """Return the steps, and the tools with what policy decides on their calls."""
+    plan = seen.plan
+    steps = [
+        (
+            one.key,
+            one.kind,
+            one.who,
+            shortened(one.input, TEXT),
+            f"{one.decision.effect}: {one.decision.rule}" if one.decision else "",
+        )
+        for one in plan.steps
+    ]
+    agents = [
+        (
+            one.id,
+            "/".join(filter(None, [one.model.provider, one.model.model_id])),
+            ", ".join(tool.name for tool in one.tools),
+        )
+        for one in plan.agents.values()
+    ]
+    tools = [(one.name, one.ref, one.decision_words()) for one in _tools(plan.called())]
+    bounds = {"step": plan.bounds.steps, "model call": plan.bounds.model_calls, "tool call": plan.bounds.tool_calls}
+    limits = ", ".join(
+        f"{name}s unbounded" if most is None else f"at most {counted(most, name)}" for name, most in bounds.items()
+    )
+    return section(
+        "Plan",
+        f"{table('Steps', ('Step', 'Kind', 'Who', 'Input', 'Decision'), steps)}"
+        f"{table('Agents', ('Agent', 'Model', 'Tools'), agents)}"
+        f"{table('Tools', ('Tool', 'Reference', 'Its calls'), tools)}<p>{escape(limits)}</p>",
+    )
+
+
+def _tools(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:
+    """Yield each tool once, by its name and decision."""
+    seen: set[tuple[str, str]] = set()
+    for tool in tools:
+        if (known := (tool.name, tool.decision_words())) not in seen:
+            seen.add(known)
+            yield tool
+
+
+def _authority(seen: SeenWorkflow) -> str:
+    """Return what it starts, reads and sends."""
+    sections = "".join(
+        f"<h3>{escape(title)}</h3><ul>{''.join(f'<li>{isolated(one)}</li>' for one in sentences)}</ul>"
+        for title, sentences in seen.sections.items()
+        if sentences
+    )
+    return section("What it may do", sections)
+
+
+def _start(seen: SeenWorkflow, name: str, request: Any) -> str:
+    """Return the form that starts a run, or what must be done before."""
+    place, kept = f"/workflows/{quote(name, safe='')}", {"seen": seen.digest}
+    if not seen.can_run:
+        return section("Start", "<p>It cannot start before the errors above are corrected.</p>")
+    if seen.standing == "denied":
+        return section("Start", "<p>A rule of the policy denies what it starts and opens.</p>")
+    if seen.standing == "unanswered":
+        button = "<button>Allow all of the above, until it changes</button>"
+        text = "<p>It starts or opens what no person has allowed yet. Read what it may do.</p>"
+        return section("Start", text + form(request, f"{place}/trust", button, hidden=kept))
+    spec = seen.plan.spec.inputs
+    fields = [_field(one, kind, is_required=True) for one, kind in spec.required.items()]
+    fields += [_field(one, kind, is_required=False) for one, kind in spec.optional.items()]
+    inner = "".join([*fields, _OVERWRITE if seen.has_artifacts else "", "<button>Start</button>"])
+    note = "<p>A tool call that asks waits in the inbox.</p>"
+    return section("Start", note + form(request, f"{place}/start", inner, hidden=kept))
+
+
+def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:
+    """Return the field of an input; one that is left empty has its default."""
+    default = "" if spec.default is None else _text(spec.default)
+    about = f' <span class="soft">{escape(spec.description)}</span>' if spec.description else ""
+    known = f' <span class="soft">default: {escape(shortened(default, 80))}</span>' if default else ""
+    label = (
+        f'<bdi>{escape(name)}</bdi> <span class="kind">{escape(spec.type)}{"" if is_required else ", optional"}</span>'
+    )
+    return f"<p><label>{label}{about}{known}<br>{_control(f'input.{name}', spec, is_required=is_required)}</label></p>"
+
+
+def _control(name: str, spec: InputSpec, *, is_required: bool) -> str:
+    needed = " required" if is_required else ""
+    values = spec.enum or ((True, False) if spec.type == "boolean" else None)
+    if values is not None:
+        listed = "".join(option(_text(one)) for one in values)
+        return f'<select name="{escape(name)}"{needed}><option value=""></option>{listed}</select>'
+    if spec.type in _NUMBERS:
+        return f'<input name="{escape(name)}" autocomplete="off"{_NUMBERS[spec.type]}{needed}>'
+    return f'<textarea name="{escape(name)}" rows="2"{needed}></textarea>'
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def refusal(title: str, lines: Iterable[str], name: str) -> Response:
+    """Return the page that says why nothing has started."""
+    listed = "".join(f"<li>{preformatted(line)}</li>" for line in lines)
+    back = f'<p><a href="/workflows/{quote(name, safe="")}">Look at it again</a></p>'
+    return page_response(title, f'<h1>{escape(title)}</h1><ul class="plain">{listed}</ul>{back}', 409)
+
+
+def inputs_of(spec: Mapping[str, InputSpec], fields: Mapping[str, list[str]]) -> tuple[dict[str, Any], list[str]]:
+    """Return the inputs that a form has, in their types, and what is wrong with others."""
+    values: dict[str, Any] = {}
+    faults = []
+    for name, one in spec.items():
+        text = fields.get(f"input.{name}", [""])[-1]
+        if text == "":
+            continue
+        try:
+            values[name] = one.coerced(text)
+        except ValueError as error:
+            faults.append(f"the input '{name}' does not fit: {error}")
+    return values, faults

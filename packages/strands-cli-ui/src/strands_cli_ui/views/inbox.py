@@ -1,0 +1,61 @@
+"""The inbox: every question that waits in a run, each with its form."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from strands_cli.batch_ids import BATCH
+from strands_cli.engine.stored_runs.many_journals import journals_of
+from strands_cli.errors import RunRecordError, StrandsCliError
+from strands_cli.pages.html_text import escape, isolated, moment
+from strands_cli.pages.run_page import run_page_of
+from strands_cli.phrases import counted
+from strands_cli_ui.frame.ui_frame import has_address, page_response
+from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.views.question_forms import question_forms
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.engine.ports.store_port import StoredJournal, StoredRun
+
+# The most runs whose questions one page shows.
+SHOWN = 50
+_ASKING = ("waiting", "interrupted", "needs-decision")
+
+
+def show_inbox(ui: Ui, request: Any) -> Response:
+    """Return the questions of all runs."""
+    with ui.opened() as store:
+        runs, _ = store.runs()
+        # A batch that waits has no question: its rows have.
+        asking = [run for run in runs if run.status in _ASKING and run.pattern != BATCH and has_address(run.id)]
+        shown = asking[:SHOWN]
+        journals = journals_of(store, (run.id for run in shown))
+        parts = [_questions_of(journal, run, request) for run, journal in zip(shown, journals, strict=True)]
+    more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
+    body = (
+        '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'
+        f"{''.join(parts) or '<p>No run waits for an answer.</p>'}{more}</div>"
+    )
+    return page_response("Inbox", body)
+
+
+def _questions_of(journal: StoredJournal | RunRecordError, run: StoredRun, request: Any) -> str:
+    """Return the questions of a run; empty where it has none, or has been deleted meanwhile."""
+    if isinstance(journal, RunRecordError):
+        return ""
+    try:
+        with contextlib.closing(journal):
+            page = run_page_of(journal, most_whole=0)
+    except StrandsCliError:
+        return ""
+    forms = question_forms(page, request)
+    if not forms:
+        return ""
+    head = f'{isolated(page.plain(run.workflow))} <a href="/runs/{quote(run.id)}"><code>{escape(run.id)}</code></a>'
+    return (
+        f'<article id="r-{escape(run.id)}"><h2>{head}</h2><p class="soft">{moment(run.started_at)}</p>{forms}</article>'
+    )

@@ -1,0 +1,164 @@
+"""The page of one run: the report, live, with what a person can do about it; and the inside of each effect."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.stored_runs.run_summary import summary_of
+from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.pages.effect_parts import effect_html
+from strands_cli.pages.html_text import escape
+from strands_cli.pages.run_page import redacted_effect, run_page_of
+from strands_cli.pages.run_parts import run_body
+from strands_cli.pages.safe_markdown import markdown_html
+from strands_cli.run_views.effects.whole_effect import effect_of
+from strands_cli_ui.frame.ui_forms import form
+from strands_cli_ui.frame.ui_frame import page_response
+from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.views.latest_effects import short_tree
+from strands_cli_ui.views.question_forms import question_forms
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.pages.run_page import RunPage
+
+# The most effects that the page lists; the first load stays under 100 kB.
+EFFECTS = 24
+# The most keys below an effect that its page lists.
+BELOW = 200
+# In these a process works on the run, or may begin to, so that the page follows it.
+_FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
+
+
+@contextlib.contextmanager
+def opened(ui: Ui, request: Any) -> Iterator[StoredJournal]:
+    """Open the journal of the run that an address names, to read it.
+
+    Raises:
+        RunRecordError: There is no such run, or its journal cannot be read.
+    """
+    with ui.opened() as store:
+        run = store.find(request.path_params["run"])
+        with contextlib.closing(store.open(run, hold=False)) as journal:
+            yield journal
+
+
+def show_run(ui: Ui, request: Any) -> Response:
+    """Return the page of a run."""
+    begun = time.perf_counter()
+    page: RunPage = _page(ui, request)
+    run = page.summary.run
+    tree = short_tree(page.branches, EFFECTS)
+    short = dataclasses.replace(page, branches=tree)
+    questions, actions = question_forms(page, request), _actions(page, request)
+    answer = f"/runs/{quote(run.id)}/response"
+    link = partial(effect_address, run.id)
+    report = run_body(short, effect_link=link, answer_link=answer, first=questions, actions=actions)
+    left_out = len(page.summary.effects) - sum(one.effect is not None for top in tree for one in top.walk())
+    if left_out > 0:
+        where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
+        report += f'<p class="cut">The list has the latest effects; {left_out:,} more are among {where}.</p>'
+    events = f' data-events="/runs/{quote(run.id)}/events"' if run.status in _FOLLOWED else ""
+    body = f'<p id="live-note" role="status" class="soft"></p><div id="live"{events}>{report}</div>'
+    ui.hub.note_cost(run.id, time.perf_counter() - begun)
+    return page_response(f"{page.plain(run.workflow)}: {run.status} ({run.id})", body, under="Runs")
+
+
+def _page(ui: Ui, request: Any) -> RunPage:
+    """Return what is known of a run; it is read again when its journal has changed."""
+    with ui.opened() as store:
+        run = store.find(request.path_params["run"])
+
+        def read() -> RunPage:
+            with contextlib.closing(store.open(run, hold=False)) as journal:
+                return run_page_of(journal, most_whole=0)
+
+        found: RunPage = ui.known.get(run, store.state(run), read)
+        return found
+
+
+def show_response(ui: Ui, request: Any) -> Response:
+    """Return the answer of a run, which its own page cuts."""
+    with opened(ui, request) as journal:
+        text = stored_redactor(journal).text(str(summary_of(journal).response or ""))
+    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
+    title = f"Answer of {journal.run_id}"
+    return page_response(title, f"<h1>{escape(title)}</h1>{place}{markdown_html(text, level=2)}")
+
+
+def show_effect(ui: Ui, request: Any) -> Response:
+    """Return what one effect read, called and answered."""
+    key = request.query_params.get("key", "")
+    with opened(ui, request) as journal:
+        below: Sequence[str] = [row.key for row in journal.rows(below=key)] if journal.row(key) is None else ()
+        # A place that has effects below it need not have one itself.
+        whole = None if below else redacted_effect(effect_of(journal, key), stored_redactor(journal))
+    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
+    content, below = (effect_html(whole), whole.below) if whole else ("", below)
+    inside = f'<div id="inside">{content}{_below(journal.run_id, key, below)}</div>'
+    return page_response(f"{key} of {journal.run_id}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
+
+
+def show_keys(ui: Ui, request: Any) -> Response:
+    """Return the keys of all effects at the top of a run, in pages; what is below each is on its own page."""
+    with opened(ui, request) as journal:
+        keys = list(dict.fromkeys(row.key.partition("/")[0] for row in journal.rows()))
+    number = request.query_params.get("page", "1")
+    first = (int(number) - 1 if number.isdecimal() and len(number) < 9 else 0) * BELOW
+    shown = keys[max(0, first) : first + BELOW]
+    links = [
+        f'<a href="/runs/{quote(journal.run_id)}/keys?page={page}">{page}</a>'
+        for page in range(1, -(-len(keys) // BELOW) + 1)
+    ]
+    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
+    listed = _listed(journal.run_id, shown)
+    body = f"<h1>Effects of <code>{escape(journal.run_id)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
+    return page_response(f"Effects of {journal.run_id}", body)
+
+
+def _below(run: str, key: str, below: Sequence[str]) -> str:
+    """Return the effects directly below one, each of which can be opened too."""
+    direct = dict.fromkeys(f"{key}/{one[len(key) + 1 :].partition('/')[0]}" for one in below)
+    if not direct:
+        return ""
+    more = f'<p class="cut">{len(direct) - BELOW:,} more</p>' if len(direct) > BELOW else ""
+    return f"<p>Below it:</p>{_listed(run, list(direct)[:BELOW])}{more}"
+
+
+def _listed(run: str, keys: Sequence[str]) -> str:
+    items = "".join(
+        f'<li><details data-effect="{escape(effect_address(run, key))}"><summary><bdi class="key">{escape(key)}</bdi>'
+        f'</summary><div class="inside"><a href="{escape(effect_address(run, key))}">Open it</a></div></details></li>'
+        for key in keys
+    )
+    return f'<ol class="effects">{items}</ol>'
+
+
+def effect_address(run: str, key: str) -> str:
+    """Return where the inside of an effect is."""
+    return f"/runs/{quote(run)}/effects?{urlencode({'key': key})}"
+
+
+def _actions(page: RunPage, request: Any) -> str:
+    """Return what can be done about the run: go on with it, end it, compare it."""
+    run = page.summary.run
+    place = f"/runs/{quote(run.id)}"
+    made = []
+    if run.status in ("interrupted", "failed", "waiting") and not page.questions:
+        made.append(form(request, f"{place}/resume", "<button>Resume</button>"))
+    if run.status not in ("completed", "cancelled"):
+        made.append(form(request, f"{place}/cancel", "<button>Cancel</button>"))
+    compared = (
+        f'<form method="get" action="/compare"><input type="hidden" name="run" value="{escape(run.id)}">'
+        '<label>Compare with <input name="run" required placeholder="RUN"></label> <button>Compare</button></form>'
+    )
+    again = f'<a href="{place}">Load again</a>'
+    return f'<div class="actions">{"".join(made)}{compared}{again}</div>'

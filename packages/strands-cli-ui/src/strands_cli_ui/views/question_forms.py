@@ -1,0 +1,70 @@
+"""Forms for what runs wait for: approve, reject, answer; and redo, skip or fail for a call that was cut off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from strands_cli.pages.html_text import anchor_of, escape, isolated, preformatted
+from strands_cli_ui.frame.ui_forms import choice, form, section
+
+if TYPE_CHECKING:
+    from strands_cli.pages.run_page import RunPage
+
+
+def question_forms(page: RunPage, request: Any) -> str:
+    """Return a form for each question of a run; empty where none waits."""
+    if not page.questions or page.summary.run.status == "running":
+        return ""
+    place = f"/runs/{quote(page.summary.run.id)}/answer"
+    asked = "".join(
+        f'<li id="q-{anchor_of(str(one["key"]))}">{_question(one)}'
+        f"{''.join(form(request, place, way, hidden={'key': str(one['key'])}) for way in _ways(one))}</li>"
+        for one in page.questions
+    )
+    return section("It waits for you", f'<ul class="plain">{asked}</ul>')
+
+
+def _question(asked: Mapping[str, Any]) -> str:
+    """Return what is asked, and the call that it is about."""
+    context, call = asked.get("context"), asked.get("call")
+    return (
+        f"<h3><code>{isolated(asked['key'])}</code></h3>{preformatted(str(asked.get('prompt') or ''))}"
+        f"{preformatted(str(context)) if context else ''}{_call(call) if isinstance(call, Mapping) else ''}"
+    )
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    text = json.dumps(call, ensure_ascii=False, indent=2, default=str)
+    return f"<p>The call:</p>{preformatted(text)}"
+
+
+def _ways(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields and buttons of each form of a question.
+
+    Enter in a field of one line presses the first button of its form, so a reason has only the button that it is for.
+    """
+    if asked.get("kind") == "decision":
+        result = '<label>Its result, as JSON <textarea name="result" rows="2" placeholder="null"></textarea></label>'
+        return (f"{choice('do', 'redo', 'Redo')}{result}{choice('do', 'skip', 'Skip')}{choice('do', 'fail', 'Fail')}",)
+    reason = '<label>Reason <input name="reason" autocomplete="off"></label>'
+    refuse = f"{reason}{choice('do', 'reject', 'Reject')}"
+    if asked.get("kind") == "approval":
+        return choice("do", "approve", "Approve"), refuse
+    return _answers(asked), refuse
+
+
+def _answers(asked: Mapping[str, Any]) -> str:
+    """Return a button for each word that the workflow knows, and a field for another text."""
+    natural = asked.get("approve_answers")
+    words = [str(word) for word in asked.get("words") or ()]
+    known = "".join(choice("word", word, word) for word in words)
+    if natural and natural not in words:
+        known = choice("word", str(natural), "Approve") + known
+    if words and asked.get("only_words"):
+        return known
+    default = escape(asked.get("default") or "")
+    text = f'<label>Answer <textarea name="text" rows="3">{default}</textarea></label>'
+    return f"{known}{text}{choice('do', 'answer', 'Answer')}"

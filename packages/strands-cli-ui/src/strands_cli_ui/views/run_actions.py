@@ -1,0 +1,114 @@
+"""What a person does about a run on the page: each is a command line, in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from strands_cli.batch_ids import BATCH
+from strands_cli.engine.decisions.questions import chosen_question
+from strands_cli.errors import ExitCode, UsageError
+from strands_cli.run_views.open_questions import questions_of, with_run
+from strands_cli_ui.frame.ui_outcomes import failure, go_to
+from strands_cli_ui.frame.ui_state import Ui, store_words
+from strands_cli_ui.security.request_guard import form_of
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli_ui.children.child_commands import Child
+
+# How long a page waits for a command line that does not run a workflow, in seconds.
+PATIENCE_S = 60.0
+# How long for one that does, in case it fails at once.
+SOON_S = 1.0
+
+
+def answer(ui: Ui, request: Any) -> Response:
+    """Store an answer, and let the run continue when no question is left."""
+    fields = {name: values[-1] for name, values in form_of(request).items()}
+    run, key = _found(ui, request), fields.get("key", "")
+    if "\0" in key:  # a command line cannot have it
+        raise UsageError("no question has this key", fix="load the page again")
+    if fields.get("do") in ("redo", "skip"):
+        # The run continues in the same process, which gets the result of a call by stdin.
+        flags = [f"--redo={key}"] if fields["do"] == "redo" else [f"--skip={key}", "--result", "-"]
+        text = (fields.get("result") or "null") if fields["do"] == "skip" else None
+        return _continued(run, ui.children.start(_words(ui, "resume", run, *flags, "--detach"), text))
+    words, text = _answer_words(ui, run, key, fields)
+    with ui.one_at_a_time[run]:
+        if fields.get("do") != "fail":
+            _require_open(ui, run, key)
+        child = ui.children.start(words, text)
+        # That it has failed is what a person wants of it.
+        wanted = ExitCode.RUN_FAILED if fields.get("do") == "fail" else ExitCode.OK
+        if child.wait(PATIENCE_S) != wanted:
+            return failure(run, child)
+        if fields.get("do") == "fail" or _still_waits(ui, run):
+            return go_to(f"/runs/{quote(run)}")
+        return _continued(run, ui.children.start(_words(ui, "resume", run, "--detach")))
+
+
+def resume(ui: Ui, request: Any) -> Response:
+    """Continue a run."""
+    run = _found(ui, request)
+    with ui.opened() as store:
+        is_batch = store.read(run).pattern == BATCH
+    words = _words(ui, "batch resume", run) if is_batch else _words(ui, "resume", run, "--detach")
+    return _continued(run, ui.children.start(words))
+
+
+def cancel(ui: Ui, request: Any) -> Response:
+    """End a run for good."""
+    run = _found(ui, request)
+    child = ui.children.start(_words(ui, "runs cancel", run))
+    return go_to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
+
+
+def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tuple[list[str], str | None]:
+    """Return the command line that stores an answer, and what it reads."""
+    if fields.get("do") == "fail":
+        return _words(ui, "resume", run, f"--fail={key}"), None
+    if fields.get("do") == "reject":
+        return _words(ui, "reject", run, "--reason", "-", "--no-resume", key=key), fields.get("reason", "")
+    if fields.get("do") == "approve":
+        return _words(ui, "approve", run, "--no-resume", key=key), None
+    given = fields.get("word") or fields.get("text", "")
+    return _words(ui, "approve", run, "--answer", "-", "--no-resume", key=key), given
+
+
+def _words(ui: Ui, verb: str, run: str, *flags: str, key: str | None = None) -> list[str]:
+    """Return a command line in which a key cannot be taken for an option."""
+    names = [run] if key is None else [run, key]
+    return [*verb.split(), *flags, *store_words(ui.place), "--", *names]
+
+
+def _found(ui: Ui, request: Any) -> str:
+    with ui.opened() as store:
+        return store.find(request.path_params["run"])
+
+
+def _require_open(ui: Ui, run: str, key: str) -> None:
+    """Raise `UsageError` with the answer that a question has got already, also while the run goes on with it."""
+    with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
+        try:
+            chosen_question(journal, key)
+        except UsageError as error:
+            error.fix = with_run(error.fix, run, ui.place)
+            raise
+
+
+def _still_waits(ui: Ui, run: str) -> bool:
+    with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
+        return bool(questions_of(journal))
+
+
+def _continued(run: str, child: Child) -> Response:
+    """Go to the page of a run that continues, unless it has failed to begin."""
+    code = child.wait(SOON_S)
+    # A run that fails says so on its own page.
+    if code in (None, ExitCode.OK, ExitCode.WAITING, ExitCode.RUN_FAILED, ExitCode.BUDGET):
+        return go_to(f"/runs/{quote(run)}")
+    return failure(run, child)

@@ -1,0 +1,132 @@
+"""The page of all runs: the newest first, filtered, in pages, live."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import quote, urlencode
+
+from strands_cli.batch_ids import without_rows
+from strands_cli.events import RunStatus
+from strands_cli.pages.html_text import badge, escape, moment
+from strands_cli.phrases import counted, duration
+from strands_cli_ui.frame.ui_forms import option
+from strands_cli_ui.frame.ui_frame import has_address, page_response
+from strands_cli_ui.frame.ui_state import Ui
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from strands_cli.engine.ports.store_port import StoredRun
+
+PER_PAGE = 50
+
+
+def show_runs(ui: Ui, request: Any) -> Response:
+    """Return the list of runs."""
+    begun = time.perf_counter()
+    asked = request.query_params
+    with ui.opened() as store:
+        runs, problems = store.runs()
+    problems += [f"the name of the run {run.id} is not UTF-8" for run in runs if not has_address(run.id)]
+    runs = [run for run in runs if has_address(run.id)]
+    listed = _listed(runs, asked)
+    hidden, runs = len(runs) - len(listed), listed
+    chosen = [run for run in runs if _fits(run, asked)]
+    last = max(1, -(-len(chosen) // PER_PAGE))
+    number = min(max(1, _number(asked.get("page"))), last)
+    shown = chosen[(number - 1) * PER_PAGE : number * PER_PAGE]
+    warned = "".join(f"<li><bdi>{escape(one)}</bdi></li>" for one in problems[:20])
+    body = "".join(
+        [
+            "<h1>Runs</h1>",
+            _filters(asked, runs),
+            '<p id="live-note" role="status" class="soft"></p>',
+            '<div id="live" data-events="/events">',
+            f"<p>{counted(len(chosen), 'run')}</p>",
+            f"<p>{counted(hidden, 'row')} of batches not shown: enter the id of a batch as the text.</p>"
+            if hidden
+            else "",
+            _table(shown) if shown else "",
+            _paging(asked, number, last),
+            f"<details><summary>{counted(len(problems), 'run')} cannot be read</summary><ul>{warned}</ul></details>"
+            if problems
+            else "",
+            "</div>",
+        ]
+    )
+    ui.hub.note_cost("", time.perf_counter() - begun)
+    return page_response("Runs", body)
+
+
+def _listed(runs: list[StoredRun], asked: Any) -> list[StoredRun]:
+    """Return runs without the rows of batches, unless these are asked for: by a text, or as those that wait."""
+    is_asked = bool(asked.get("text", "").strip()) or asked.get("status") in ("waiting", "needs-decision")
+    return runs if is_asked else without_rows(runs)
+
+
+def _fits(run: StoredRun, asked: Any) -> bool:
+    text = asked.get("text", "").strip().lower()
+    return (
+        asked.get("status", "") in ("", run.status)
+        and asked.get("workflow", "") in ("", run.workflow)
+        and (not text or any(text in part.lower() for part in (run.id, run.workflow, run.file, run.reason or "")))
+    )
+
+
+def _filters(asked: Any, runs: Sequence[StoredRun]) -> str:
+    """Return the form that chooses runs."""
+    statuses = _options(get_args(RunStatus), asked.get("status", ""))
+    workflows = _options(sorted({run.workflow for run in runs})[:500], asked.get("workflow", ""))
+    return (
+        '<form method="get" action="/" class="filters" role="search">'
+        f'<label>Status <select name="status"><option value="">any</option>{statuses}</select></label> '
+        f'<label>Workflow <select name="workflow"><option value="">any</option>{workflows}</select></label> '
+        f'<label>Text <input type="search" name="text" value="{escape(asked.get("text", ""))}"></label> '
+        "<button>Show</button></form>"
+    )
+
+
+def _options(values: Sequence[str], chosen: str) -> str:
+    return "".join(option(one, is_chosen=one == chosen) for one in values)
+
+
+def _table(runs: Sequence[StoredRun]) -> str:
+    """Return the runs, each with a box to compare it with another."""
+    heads = "".join(
+        f'<th scope="col">{name}</th>' for name in ("Compare", "Run", "Workflow", "Status", "Started", "Worked")
+    )
+    rows = "".join(map(_row, runs))
+    return (
+        '<form method="get" action="/compare"><div class="wide" role="region" tabindex="0" aria-label="Runs">'
+        f'<table class="runs"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        "<p><button>Compare the two that are marked</button></p></form>"
+    )
+
+
+def _row(run: StoredRun) -> str:
+    box = f'<input type="checkbox" name="run" value="{escape(run.id)}" aria-label="Compare {escape(run.id)}">'
+    reason = f'<bdi class="soft">{escape(run.reason[:200])}</bdi>' if run.reason else ""
+    return (
+        f'<tr id="r-{escape(run.id)}"><td>{box}</td>'
+        f'<td class="id"><a href="/runs/{quote(run.id)}"><code>{escape(run.id)}</code></a></td>'
+        f'<td><bdi>{escape(run.workflow)}</bdi></td><td class="status">{badge(run.status)} {reason}</td>'
+        f'<td class="number">{moment(run.started_at)}</td><td class="number">{duration(run.worked_s)}</td></tr>'
+    )
+
+
+def _paging(asked: Any, number: int, last: int) -> str:
+    if last == 1:
+        return ""
+    kept = {name: asked[name] for name in ("status", "workflow", "text") if asked.get(name)}
+    links = [
+        f'<a href="/?{escape(urlencode({**kept, "page": page}))}" rel="{rel}">{title}</a>'
+        for page, rel, title in ((number - 1, "prev", "Newer"), (number + 1, "next", "Older"))
+        if 1 <= page <= last
+    ]
+    return f'<p class="paging">Page {number} of {last} {" ".join(links)}</p>'
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else 1

@@ -1,0 +1,27 @@
+"""The commands of the core and of the installed distributions of this project."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, built_command
+from strands_cli.default_parts import COMMANDS, OURS
+
+
+@cache
+def project_commands() -> dict[str, Any]:
+    """Return every command of this project that is installed, imported, by name; those of the core are the first."""
+    return {**COMMANDS_OF_CORE, **commands_of_distributions()}
+
+
+def commands_of_distributions() -> dict[str, Any]:
+    """Return those of the distributions beside the core, imported, by name."""
+    owners = OURS.get(COMMANDS, {})
+    points = {
+        point.name: point
+        for point in entry_points(group=COMMANDS)
+        if point.dist is not None and point.dist.name == owners.get(point.name)
+    }
+    return {name: built_command(name, points[name].load()) for name in owners if name in points}

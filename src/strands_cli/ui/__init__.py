@@ -1,1 +1,0 @@
-"""The local page: runs, questions, tools and workflows in a browser, on this machine only."""
