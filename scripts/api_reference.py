@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from strands_cli import api
+from strands_cli.errors import Code
 
 INTRODUCTION = """# The API for distributions
 
@@ -81,6 +82,8 @@ def sentence_of(name: str) -> str:
         ValueError: The code says nothing about the name.
     """
     value = getattr(api, name)
+    if isinstance(value, Code):
+        return f"The finding `{value}`: {first_sentence(value.meaning)}"
     has_docstring = inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value))
     said = inspect.getdoc(value) if has_docstring else None
     text = said or "\n".join(comment_above(name, api._PUBLIC[name]))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+# How far a run is.
 RunStatus = Literal[
     "scheduled", "queued", "running", "waiting", "needs-decision", "interrupted", "completed", "failed", "cancelled"
 ]

@@ -64,8 +64,8 @@ def test_a_run_that_waits_is_read_and_not_changed(place: StorePlace, workflow: W
             assert opened.id == run_id
             [question] = opened.questions()
             assert (question["key"], question["kind"], question["prompt"]) == ("steps.0", "gate", f"Is it {MARK}?")
-            assert [branch.key for branch in opened.tree()] == list(opened.keys()) == ["steps.0"]
-            assert (opened.keys("steps.0"), opened.has_effect("steps.0"), opened.response()) == ([], True, "")
+            assert [branch.key for branch in opened.tree()] == list(opened.effect_keys()) == ["steps.0"]
+            assert (opened.effect_keys("steps.0"), opened.has_effect("steps.0"), opened.response()) == ([], True, "")
             effect = opened.effect("steps.0")
             assert effect.question is not None
             assert (effect.status, effect.question.prompt) == ("waiting", f"Is it {MARK}?")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from strands_cli.api import RunRecordError
 from strands_cli.engine.folder_lock import hold_run
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.errors import RunRecordError
 from strands_cli_ui.runs_changes import RunsChanges
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from strands_cli.events import Usage
-from strands_cli.run_views.run_tree import Branch
+from strands_cli.api import Branch, Usage
 from strands_cli_ui.views.latest_effects import short_tree
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from served import GATE, Browser, Served
 
-from strands_cli.store_place import StorePlace
+from strands_cli.api import StorePlace
 from strands_cli_ui.ui_options import UiOptions
 from tests.cli.strands import Folder
 from tests.wordings import Wording

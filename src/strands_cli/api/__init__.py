@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from strands_cli.api.read_runs import Runs as Runs
     from strands_cli.api.text_checks import check_text as check_text
     from strands_cli.api.workflows import Workflow as Workflow
+    from strands_cli.app import plan as plan
+    from strands_cli.canonical_json import digest_of as digest_of
+    from strands_cli.canonical_json import json_object as json_object
+    from strands_cli.catalog.provenance import find_provenance as find_provenance
+    from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
+    from strands_cli.cli.commands.command_options import with_run_options as with_run_options
+    from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
+    from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
+    from strands_cli.cli.output.messages import say as say
+    from strands_cli.cli.output.results import OutputClosed as OutputClosed
+    from strands_cli.cli.output.results import print_result as print_result
+    from strands_cli.cli.process import run_to_end as run_to_end
     from strands_cli.engine.journal.journal_rows import Answer as Answer
     from strands_cli.engine.journal.journal_rows import Journal as Journal
     from strands_cli.engine.journal.journal_rows import Question as Question
@@ -32,15 +44,50 @@ if TYPE_CHECKING:
     from strands_cli.engine.stored_runs.described_run import named_run as named_run
     from strands_cli.errors import ExitCode as ExitCode
     from strands_cli.errors import Finding as Finding
+    from strands_cli.errors import Interrupted as Interrupted
     from strands_cli.errors import InvalidInput as InvalidInput
     from strands_cli.errors import NotEquipped as NotEquipped
     from strands_cli.errors import RunRecordError as RunRecordError
+    from strands_cli.errors import StrandsCliError as StrandsCliError
     from strands_cli.errors import Unreachable as Unreachable
     from strands_cli.errors import UsageError as UsageError
     from strands_cli.events import Event as Event
+    from strands_cli.events import RunStatus as RunStatus
     from strands_cli.events import Usage as Usage
+    from strands_cli.outputs.artifacts import ARTIFACT_EXISTS as ARTIFACT_EXISTS
+    from strands_cli.pages.comparison import comparison_body as comparison_body
+    from strands_cli.pages.effect_parts import effect_html as effect_html
+    from strands_cli.pages.html_text import anchor_of as anchor_of
+    from strands_cli.pages.html_text import badge as badge
+    from strands_cli.pages.html_text import escape as escape
+    from strands_cli.pages.html_text import isolated as isolated
+    from strands_cli.pages.html_text import moment as moment
+    from strands_cli.pages.html_text import preformatted as preformatted
+    from strands_cli.pages.page_frame import content_policy as content_policy
+    from strands_cli.pages.page_frame import document as document
+    from strands_cli.pages.picture_sections import pattern_picture as pattern_picture
+    from strands_cli.pages.run_page import RunPage as RunPage
+    from strands_cli.pages.run_parts import run_body as run_body
+    from strands_cli.pages.safe_markdown import markdown_html as markdown_html
+    from strands_cli.phrases import counted as counted
+    from strands_cli.phrases import duration as duration
+    from strands_cli.phrases import shortened as shortened
+    from strands_cli.planning.data_flow.workflow_trust import Trust as Trust
+    from strands_cli.planning.folders.workflow_folder import is_workflow as is_workflow
+    from strands_cli.planning.machine.installation import Installation as Installation
+    from strands_cli.planning.machine.installation import read_installation as read_installation
+    from strands_cli.planning.machine.lock_check import require_locked as require_locked
+    from strands_cli.planning.plan.plan_values import Plan as Plan
+    from strands_cli.planning.plan.plan_values import PlannedTool as PlannedTool
+    from strands_cli.planning.policy_explanation import explain_policy as explain_policy
+    from strands_cli.planning.resolve.single_tool import find_single_tool as find_single_tool
+    from strands_cli.planning.run_inputs import MISSING_INPUT as MISSING_INPUT
+    from strands_cli.planning.run_request import RunRequest as RunRequest
+    from strands_cli.planning.sentences.authority_sentences import authority_sections as authority_sections
+    from strands_cli.planning.sentences.authority_sentences import python_lines as python_lines
     from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
     from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+    from strands_cli.policy.policy import Policy as Policy
     from strands_cli.provider_table import Provider as Provider
     from strands_cli.queues.queue_port import Engine as Engine
     from strands_cli.queues.queue_port import Handler as Handler
@@ -52,26 +99,42 @@ if TYPE_CHECKING:
     from strands_cli.queues.queue_port import Ticket as Ticket
     from strands_cli.queues.queue_port import WorkerState as WorkerState
     from strands_cli.run_views.files.fetched_artifacts import StoredArtifact as StoredArtifact
+    from strands_cli.run_views.pictures.pattern_graph import pattern_graph_of as pattern_graph_of
+    from strands_cli.run_views.run_tree import Branch as Branch
     from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
     from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
     from strands_cli.secrets.redactor import Redactor as Redactor
     from strands_cli.store_place import StorePlace as StorePlace
+    from strands_cli.workflow.sections.run_sections import InputSpec as InputSpec
+    from strands_cli.yaml_files.document_reader import SUFFIXES as SUFFIXES
+    from strands_cli.yaml_files.document_reader import read_document as read_document
 
 # Imported on first use: a program that only lists runs needs no model, and a build no store.
 _PUBLIC = {
+    "ARTIFACT_EXISTS": "strands_cli.outputs.artifacts",
     "Answer": "strands_cli.engine.journal.journal_rows",
+    "Branch": "strands_cli.run_views.run_tree",
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
+    "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
     "Engine": "strands_cli.queues.queue_port",
     "Event": "strands_cli.events",
     "ExitCode": "strands_cli.errors",
     "Finding": "strands_cli.errors",
     "HIDE_NOTHING": "strands_cli.secrets.redactor",
     "Handler": "strands_cli.queues.queue_port",
+    "InputSpec": "strands_cli.workflow.sections.run_sections",
+    "Installation": "strands_cli.planning.machine.installation",
+    "Interrupted": "strands_cli.errors",
     "InvalidInput": "strands_cli.errors",
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
+    "MISSING_INPUT": "strands_cli.planning.run_inputs",
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.api.read_runs",
+    "OutputClosed": "strands_cli.cli.output.results",
+    "Plan": "strands_cli.planning.plan.plan_values",
+    "PlannedTool": "strands_cli.planning.plan.plan_values",
+    "Policy": "strands_cli.policy.policy",
     "Provider": "strands_cli.provider_table",
     "Question": "strands_cli.engine.journal.journal_rows",
     "QueueLimits": "strands_cli.queues.queue_port",
@@ -81,32 +144,73 @@ _PUBLIC = {
     "Row": "strands_cli.engine.journal.journal_rows",
     "RowKind": "strands_cli.engine.journal.journal_rows",
     "RunChoices": "strands_cli.api.choice_types",
+    "RunPage": "strands_cli.pages.run_page",
     "RunQueue": "strands_cli.queues.queue_port",
     "RunRecordError": "strands_cli.errors",
+    "RunRequest": "strands_cli.planning.run_request",
     "RunResult": "strands_cli.engine.plan_execution",
+    "RunStatus": "strands_cli.events",
     "RunStore": "strands_cli.engine.ports.store_port",
     "Runs": "strands_cli.api.read_runs",
+    "SUFFIXES": "strands_cli.yaml_files.document_reader",
     "Schedule": "strands_cli.queues.queue_port",
     "Station": "strands_cli.queues.queue_port",
     "StoreOpener": "strands_cli.engine.ports.store_port",
+    "StoreOptions": "strands_cli.cli.commands.opened_stores",
     "StorePlace": "strands_cli.store_place",
     "StoredArtifact": "strands_cli.run_views.files.fetched_artifacts",
     "StoredJournal": "strands_cli.engine.ports.store_port",
     "StoredRun": "strands_cli.engine.ports.store_port",
     "StoredRunChoices": "strands_cli.api.choice_types",
+    "StrandsCliError": "strands_cli.errors",
     "Ticket": "strands_cli.queues.queue_port",
+    "ToolRecord": "strands_cli.catalog.tool_record",
+    "Trust": "strands_cli.planning.data_flow.workflow_trust",
     "Unreachable": "strands_cli.errors",
     "Usage": "strands_cli.events",
     "UsageError": "strands_cli.errors",
     "WorkerState": "strands_cli.queues.queue_port",
     "Workflow": "strands_cli.api.workflows",
+    "anchor_of": "strands_cli.pages.html_text",
+    "authority_sections": "strands_cli.planning.sentences.authority_sentences",
+    "badge": "strands_cli.pages.html_text",
     "build_manifests": "strands_cli.plugins.check.build_manifest",
     "check_text": "strands_cli.api.text_checks",
+    "comparison_body": "strands_cli.pages.comparison",
+    "content_policy": "strands_cli.pages.page_frame",
+    "counted": "strands_cli.phrases",
+    "digest_of": "strands_cli.canonical_json",
+    "document": "strands_cli.pages.page_frame",
+    "duration": "strands_cli.phrases",
+    "effect_html": "strands_cli.pages.effect_parts",
+    "escape": "strands_cli.pages.html_text",
+    "explain_policy": "strands_cli.planning.policy_explanation",
+    "find_provenance": "strands_cli.catalog.provenance",
+    "find_single_tool": "strands_cli.planning.resolve.single_tool",
+    "is_workflow": "strands_cli.planning.folders.workflow_folder",
+    "isolated": "strands_cli.pages.html_text",
+    "json_object": "strands_cli.canonical_json",
     "json_text": "strands_cli.engine.journal.row_texts",
+    "markdown_html": "strands_cli.pages.safe_markdown",
+    "moment": "strands_cli.pages.html_text",
     "named_run": "strands_cli.engine.stored_runs.described_run",
+    "pattern_graph_of": "strands_cli.run_views.pictures.pattern_graph",
+    "pattern_picture": "strands_cli.pages.picture_sections",
+    "plan": "strands_cli.app",
+    "preformatted": "strands_cli.pages.html_text",
+    "print_result": "strands_cli.cli.output.results",
+    "python_lines": "strands_cli.planning.sentences.authority_sentences",
+    "read_document": "strands_cli.yaml_files.document_reader",
+    "read_installation": "strands_cli.planning.machine.installation",
+    "require_locked": "strands_cli.planning.machine.lock_check",
     "row_of": "strands_cli.engine.journal.stored_columns",
+    "run_body": "strands_cli.pages.run_parts",
+    "run_to_end": "strands_cli.cli.process",
+    "say": "strands_cli.cli.output.messages",
+    "shortened": "strands_cli.phrases",
     "stored_texts": "strands_cli.engine.journal.stored_columns",
     "usage_text": "strands_cli.engine.journal.row_texts",
+    "with_run_options": "strands_cli.cli.commands.command_options",
 }
 
 

@@ -134,7 +134,7 @@ class OpenedRun:
         """Return its effects as trees: steps, with their model turns, tool calls and questions below them."""
         return tree_of(summary_of(self.journal))
 
-    def keys(self, below: str = "") -> Sequence[str]:
+    def effect_keys(self, below: str = "") -> Sequence[str]:
         """Return the keys of its effects, or of those below one, in the order in which they first started."""
         return [row.key for row in self.journal.rows(below=below)]
 

@@ -11,7 +11,7 @@ from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, refuse
 FILE_UNREADABLE = Code("file-unreadable", "A file cannot be opened or read.", "Check the path and its permissions.", 2)
 NOT_UTF8 = Code("not-utf8", "The bytes are not UTF-8 text.", "Save the file as UTF-8.")
 
-# Of the files that may be workflows or agents.
+# The endings of files that may be workflows or agents.
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 10 * 1024 * 1024
 STDIN = "-"

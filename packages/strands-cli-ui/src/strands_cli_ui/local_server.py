@@ -54,9 +54,9 @@ async def serve(options: UiOptions, announce: Callable[[str], None]) -> None:
 
 def _changes(options: UiOptions, topic: str) -> Changes:
     """Return what notices changes of a run, or of the list of runs."""
-    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.api import Runs
 
-    return RunsChanges(store_at(options.place), topic)
+    return RunsChanges(Runs(options.place).store, topic)
 
 
 def _server(ui: Ui, admission: Admission, options: UiOptions, port: int) -> uvicorn.Server:

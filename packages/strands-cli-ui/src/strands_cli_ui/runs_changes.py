@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strands_cli.engine.ports.store_port import RunStore
+from strands_cli.api import RunStore
 
 
 class RunsChanges:

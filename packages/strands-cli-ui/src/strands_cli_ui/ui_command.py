@@ -8,11 +8,16 @@ from typing import Annotated
 
 import typer
 
-from strands_cli.cli.commands.command_options import with_run_options
-from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
-from strands_cli.cli.output.messages import say
-from strands_cli.cli.output.results import OutputClosed, print_result
-from strands_cli.errors import ExitCode, Interrupted
+from strands_cli.api import (
+    DEFAULT_STORE,
+    ExitCode,
+    Interrupted,
+    OutputClosed,
+    StoreOptions,
+    print_result,
+    say,
+    with_run_options,
+)
 
 
 @with_run_options()
@@ -37,7 +42,7 @@ def ui(
 
     Example: strands ui --port 8765
     """
-    from strands_cli.cli.process import run_to_end
+    from strands_cli.api import run_to_end
     from strands_cli_ui.local_server import serve
     from strands_cli_ui.ui_options import UiOptions
 

@@ -9,8 +9,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from strands_cli.errors import UsageError
-from strands_cli.store_place import StorePlace
+from strands_cli.api import StorePlace, UsageError
 
 LOOPBACK = "127.0.0.1"
 # How many connections may wait until they are accepted.

@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.pages.html_text import preformatted
+from strands_cli.api import RunRecordError, StrandsCliError, preformatted
 from strands_cli_ui.folder_views.tool_pages import show_tool, show_tools
 from strands_cli_ui.folder_views.workflow_pages import show_workflow, show_workflows
 from strands_cli_ui.folder_views.workflow_start import show_started, start, trust
@@ -88,8 +87,8 @@ async def _events(ui: Ui, request: Any) -> Any:
     topic = ""
     if "run" in request.path_params:
         try:
-            with ui.opened() as store:
-                topic = store.find(request.path_params["run"])
+            with ui.opened() as runs:
+                topic = runs.find(request.path_params["run"])
         except StrandsCliError as error:
             return _missing(error.message)
     return EventStream(ui.hub, topic)

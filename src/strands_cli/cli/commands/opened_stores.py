@@ -46,4 +46,5 @@ class StoreOptions:
             yield found
 
 
+# The store that no option names, as the default of such a parameter of a command.
 DEFAULT_STORE = StoreOptions()

@@ -120,6 +120,7 @@ class WorkflowTool(AnyTool):
         return tuple(dict.fromkeys((record.name, prefixed)))
 
 
+# A tool of a plan, whatever it is: installed, an object or a function of Python, of an MCP server, a workflow.
 PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool | LateTool
 
 

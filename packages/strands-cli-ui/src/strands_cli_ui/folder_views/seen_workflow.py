@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from strands_cli.canonical_json import digest_of, json_object
-from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
-from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
-from strands_cli.planning.data_flow.workflow_trust import Trust
-from strands_cli.planning.folders.workflow_folder import is_workflow
-from strands_cli.planning.run_inputs import MISSING_INPUT
-from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.sentences.authority_sentences import authority_sections, python_lines
-from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
+from strands_cli.api import (
+    ARTIFACT_EXISTS,
+    MISSING_INPUT,
+    SUFFIXES,
+    RunRecordError,
+    RunRequest,
+    StrandsCliError,
+    Trust,
+    UsageError,
+    authority_sections,
+    digest_of,
+    is_workflow,
+    json_object,
+    python_lines,
+    read_document,
+)
 from strands_cli_ui.frame.ui_frame import has_address
 from strands_cli_ui.frame.ui_state import Ui
 
 if TYPE_CHECKING:
-    from strands_cli.errors import Finding
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.api import Finding, Plan
 
 # The most files of a folder that are looked at.
 FILES = 300
@@ -94,17 +100,17 @@ def seen_workflow(ui: Ui, name: str) -> SeenWorkflow:
         RunRecordError: The folder has no such file.
         StrandsCliError: It is not a valid workflow.
     """
-    from strands_cli import app
+    from strands_cli.api import plan
 
     if name not in workflow_names(ui):
         raise RunRecordError(f"there is no workflow {name} in {ui.folder}", fix="see the list of workflows")
-    plan = app.plan(
+    planned = plan(
         ui.folder / name, RunRequest(runs_dir=ui.place.directory, store=ui.place.address or None, beside=ui.folder)
     )
-    trust = Trust.of(plan, whole=True)
-    sections = authority_sections(trust.authority, is_complete=plan.is_complete)
+    trust = Trust.of(planned, whole=True)
+    sections = authority_sections(trust.authority, is_complete=planned.is_complete)
     if own := python_lines(trust):
         sections["Python of this folder"] = own
-    findings = tuple(one for one in plan.findings if one.code != MISSING_INPUT)
-    about = [plan.text, dict(plan.files), trust.authority.digest, list(trust.authority.places), sections]
-    return SeenWorkflow(plan, findings, trust, sections, digest_of(about))
+    findings = tuple(one for one in planned.findings if one.code != MISSING_INPUT)
+    about = [planned.text, dict(planned.files), trust.authority.digest, list(trust.authority.places), sections]
+    return SeenWorkflow(planned, findings, trust, sections, digest_of(about))

@@ -6,14 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from strands_cli.errors import StrandsCliError, UsageError
-from strands_cli.pages.html_text import escape, isolated, preformatted
-from strands_cli.phrases import counted, shortened
-from strands_cli.planning.machine.installation import read_installation
-from strands_cli.planning.machine.lock_check import require_locked
-from strands_cli.planning.policy_explanation import explain_policy
-from strands_cli.planning.resolve.single_tool import find_single_tool
-from strands_cli.policy.policy import Policy
+from strands_cli.api import (
+    Policy,
+    StrandsCliError,
+    UsageError,
+    counted,
+    escape,
+    explain_policy,
+    find_single_tool,
+    isolated,
+    preformatted,
+    read_installation,
+    require_locked,
+    shortened,
+)
 from strands_cli_ui.frame.ui_forms import section, table
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
@@ -21,8 +27,7 @@ from strands_cli_ui.frame.ui_state import Ui
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.catalog.tool_record import ToolRecord
-    from strands_cli.planning.machine.installation import Installation
+    from strands_cli.api import Installation, ToolRecord
 
 PER_PAGE = 200
 
@@ -55,7 +60,7 @@ def show_tool(ui: Ui, request: Any) -> Response:
     name = request.query_params.get("name", "")
     record = _record(machine, name)
     claims = {key: value for key, value in record.as_dict().items() if value not in (None, [], {}) and key != "source"}
-    from strands_cli.catalog.provenance import find_provenance
+    from strands_cli.api import find_provenance
 
     source = {**record.source, **find_provenance(record, machine.catalog).as_dict()}
     parts = [

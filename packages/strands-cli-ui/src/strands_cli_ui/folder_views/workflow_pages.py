@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.pages.html_text import escape, isolated, preformatted
-from strands_cli.pages.picture_sections import pattern_picture
-from strands_cli.phrases import counted, shortened
-from strands_cli.run_views.pictures.pattern_graph import pattern_graph_of
+from strands_cli.api import (
+    Finding,
+    StrandsCliError,
+    counted,
+    escape,
+    isolated,
+    pattern_graph_of,
+    pattern_picture,
+    preformatted,
+    shortened,
+)
 from strands_cli_ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow, titles_of, workflow_names
 from strands_cli_ui.frame.ui_forms import form, option, section, table
 from strands_cli_ui.frame.ui_frame import page_response
@@ -20,8 +26,7 @@ from strands_cli_ui.frame.ui_state import Ui
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.planning.plan.plan_values import PlannedTool
-    from strands_cli.workflow.sections.run_sections import InputSpec
+    from strands_cli.api import InputSpec, PlannedTool
 
 _OVERWRITE = '<p><label><input type="checkbox" name="force" value="yes"> Overwrite artifacts that exist</label></p>'
 # The most characters of one text in a table.

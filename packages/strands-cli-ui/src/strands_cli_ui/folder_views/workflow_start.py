@@ -8,7 +8,7 @@ import platform
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.errors import RunRecordError, StrandsCliError
+from strands_cli.api import RunRecordError, StrandsCliError
 from strands_cli_ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow
 from strands_cli_ui.folder_views.workflow_pages import inputs_of, refusal
 from strands_cli_ui.frame.ui_frame import page_response
@@ -73,12 +73,9 @@ def _as_shown(ui: Ui, request: Any) -> SeenWorkflow | None:
 
 def _run_of(ui: Ui, pid: int) -> str | None:
     """Return the run of a process of this machine."""
-    with ui.opened() as store:
-        for run in store.runs()[0][:NEWEST]:
-            with (
-                contextlib.suppress(StrandsCliError),
-                contextlib.closing(store.open(run.id, hold=False)) as journal,
-            ):
-                if journal.get("pid") == pid and journal.get("host") == platform.node():
+    with ui.opened() as runs:
+        for run in runs.all()[0][:NEWEST]:
+            with contextlib.suppress(StrandsCliError), runs.open(run.id) as opened:
+                if opened.journal.get("pid") == pid and opened.journal.get("host") == platform.node():
                     return run.id
     return None

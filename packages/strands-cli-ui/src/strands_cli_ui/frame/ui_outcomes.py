@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from strands_cli.pages.html_text import escape, preformatted
+from strands_cli.api import escape, preformatted
 from strands_cli_ui.frame.ui_frame import page_response
 
 if TYPE_CHECKING:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.ports.store_port import RunStore
-from strands_cli.engine.stored_runs.opened_store import store_at
-from strands_cli.store_place import StorePlace
+from strands_cli.api import Runs, StorePlace
 from strands_cli_ui.children.child_commands import Children
 from strands_cli_ui.frame.known_pages import KnownPages
 from strands_cli_ui.live.change_hub import ChangeHub
@@ -48,12 +45,10 @@ class Ui:
     one_at_a_time: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
     known: KnownPages = field(default_factory=KnownPages)
 
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[RunStore]:
-        """Open the store of the runs for one page.
+    def opened(self) -> Runs:
+        """Open the runs for one page.
 
         Raises:
             RunRecordError: It cannot be reached or used.
         """
-        with contextlib.closing(store_at(self.place)) as store:
-            yield store
+        return Runs(self.place)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from strands_cli.errors import StrandsCliError
+from strands_cli.api import StrandsCliError
 
 # The most streams of events of one process; each takes a connection of a browser.
 STREAMS = 64

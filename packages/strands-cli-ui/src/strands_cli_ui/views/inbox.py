@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.batch_ids import BATCH
-from strands_cli.engine.stored_runs.many_journals import journals_of
-from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.pages.html_text import escape, isolated, moment
-from strands_cli.pages.run_page import run_page_of
-from strands_cli.phrases import counted
+from strands_cli.api import RunRecordError, StrandsCliError, counted, escape, isolated, moment
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.views.question_forms import question_forms
@@ -19,7 +13,7 @@ from strands_cli_ui.views.question_forms import question_forms
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.engine.ports.store_port import StoredJournal, StoredRun
+    from strands_cli.api import OpenedRun, StoredRun
 
 # The most runs whose questions one page shows.
 SHOWN = 50
@@ -28,13 +22,13 @@ _ASKING = ("waiting", "interrupted", "needs-decision")
 
 def show_inbox(ui: Ui, request: Any) -> Response:
     """Return the questions of all runs."""
-    with ui.opened() as store:
-        runs, _ = store.runs()
+    with ui.opened() as runs:
+        every, _ = runs.all()
         # A batch that waits has no question: its rows have.
-        asking = [run for run in runs if run.status in _ASKING and run.pattern != BATCH and has_address(run.id)]
+        asking = [run for run in every if run.status in _ASKING and not run.is_batch and has_address(run.id)]
         shown = asking[:SHOWN]
-        journals = journals_of(store, (run.id for run in shown))
-        parts = [_questions_of(journal, run, request) for run, journal in zip(shown, journals, strict=True)]
+        opened = runs.open_each(run.id for run in shown)
+        parts = [_questions_of(one, run, request) for run, one in zip(shown, opened, strict=True)]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (
         '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'
@@ -43,13 +37,13 @@ def show_inbox(ui: Ui, request: Any) -> Response:
     return page_response("Inbox", body)
 
 
-def _questions_of(journal: StoredJournal | RunRecordError, run: StoredRun, request: Any) -> str:
+def _questions_of(opened: OpenedRun | RunRecordError, run: StoredRun, request: Any) -> str:
     """Return the questions of a run; empty where it has none, or has been deleted meanwhile."""
-    if isinstance(journal, RunRecordError):
+    if isinstance(opened, RunRecordError):
         return ""
     try:
-        with contextlib.closing(journal):
-            page = run_page_of(journal, most_whole=0)
+        with opened:
+            page = opened.page()
     except StrandsCliError:
         return ""
     forms = question_forms(page, request)

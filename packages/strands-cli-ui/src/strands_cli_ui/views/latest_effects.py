@@ -6,7 +6,7 @@ import dataclasses
 from collections import deque
 from collections.abc import Sequence
 
-from strands_cli.run_views.run_tree import Branch
+from strands_cli.api import Branch
 
 
 def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from strands_cli.engine.ports.store_port import StoredJournal
-from strands_cli.engine.stored_runs.run_summary import summary_of
-from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
-from strands_cli.pages.effect_parts import effect_html
-from strands_cli.pages.html_text import escape
-from strands_cli.pages.run_page import redacted_effect, run_page_of
-from strands_cli.pages.run_parts import run_body
-from strands_cli.pages.safe_markdown import markdown_html
-from strands_cli.run_views.effects.whole_effect import effect_of
+from strands_cli.api import effect_html, escape, markdown_html, run_body
 from strands_cli_ui.frame.ui_forms import form
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
@@ -28,7 +19,7 @@ from strands_cli_ui.views.question_forms import question_forms
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.pages.run_page import RunPage
+    from strands_cli.api import RunPage
 
 # The most effects that the page lists; the first load stays under 100 kB.
 EFFECTS = 24
@@ -36,19 +27,6 @@ EFFECTS = 24
 BELOW = 200
 # In these a process works on the run, or may begin to, so that the page follows it.
 _FOLLOWED = ("running", "waiting", "interrupted", "needs-decision")
-
-
-@contextlib.contextmanager
-def opened(ui: Ui, request: Any) -> Iterator[StoredJournal]:
-    """Open the journal of the run that an address names, to read it.
-
-    Raises:
-        RunRecordError: There is no such run, or its journal cannot be read.
-    """
-    with ui.opened() as store:
-        run = store.find(request.path_params["run"])
-        with contextlib.closing(store.open(run, hold=False)) as journal:
-            yield journal
 
 
 def show_run(ui: Ui, request: Any) -> Response:
@@ -74,54 +52,53 @@ def show_run(ui: Ui, request: Any) -> Response:
 
 def _page(ui: Ui, request: Any) -> RunPage:
     """Return what is known of a run; it is read again when its journal has changed."""
-    with ui.opened() as store:
-        run = store.find(request.path_params["run"])
+    with ui.opened() as runs:
+        run = runs.find(request.path_params["run"])
 
         def read() -> RunPage:
-            with contextlib.closing(store.open(run, hold=False)) as journal:
-                return run_page_of(journal, most_whole=0)
+            with runs.open(run) as opened:
+                return opened.page()
 
-        found: RunPage = ui.known.get(run, store.state(run), read)
+        found: RunPage = ui.known.get(run, runs.state(run), read)
         return found
 
 
 def show_response(ui: Ui, request: Any) -> Response:
     """Return the answer of a run, which its own page cuts."""
-    with opened(ui, request) as journal:
-        text = stored_redactor(journal).text(str(summary_of(journal).response or ""))
-    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
-    title = f"Answer of {journal.run_id}"
+    with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
+        text = run.response()
+    place = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
+    title = f"Answer of {run.id}"
     return page_response(title, f"<h1>{escape(title)}</h1>{place}{markdown_html(text, level=2)}")
 
 
 def show_effect(ui: Ui, request: Any) -> Response:
     """Return what one effect read, called and answered."""
     key = request.query_params.get("key", "")
-    with opened(ui, request) as journal:
-        below: Sequence[str] = [row.key for row in journal.rows(below=key)] if journal.row(key) is None else ()
+    with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
+        below: Sequence[str] = () if run.has_effect(key) else run.effect_keys(below=key)
         # A place that has effects below it need not have one itself.
-        whole = None if below else redacted_effect(effect_of(journal, key), stored_redactor(journal))
-    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
+        whole = None if below else run.effect(key)
+    place = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
     content, below = (effect_html(whole), whole.below) if whole else ("", below)
-    inside = f'<div id="inside">{content}{_below(journal.run_id, key, below)}</div>'
-    return page_response(f"{key} of {journal.run_id}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
+    inside = f'<div id="inside">{content}{_below(run.id, key, below)}</div>'
+    return page_response(f"{key} of {run.id}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
 
 
 def show_keys(ui: Ui, request: Any) -> Response:
     """Return the keys of all effects at the top of a run, in pages; what is below each is on its own page."""
-    with opened(ui, request) as journal:
-        keys = list(dict.fromkeys(row.key.partition("/")[0] for row in journal.rows()))
+    with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
+        keys = list(dict.fromkeys(key.partition("/")[0] for key in run.effect_keys()))
     number = request.query_params.get("page", "1")
     first = (int(number) - 1 if number.isdecimal() and len(number) < 9 else 0) * BELOW
     shown = keys[max(0, first) : first + BELOW]
     links = [
-        f'<a href="/runs/{quote(journal.run_id)}/keys?page={page}">{page}</a>'
-        for page in range(1, -(-len(keys) // BELOW) + 1)
+        f'<a href="/runs/{quote(run.id)}/keys?page={page}">{page}</a>' for page in range(1, -(-len(keys) // BELOW) + 1)
     ]
-    place = f'<p><a href="/runs/{quote(journal.run_id)}">The run</a></p>'
-    listed = _listed(journal.run_id, shown)
-    body = f"<h1>Effects of <code>{escape(journal.run_id)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
-    return page_response(f"Effects of {journal.run_id}", body)
+    place = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
+    listed = _listed(run.id, shown)
+    body = f"<h1>Effects of <code>{escape(run.id)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
+    return page_response(f"Effects of {run.id}", body)
 
 
 def _below(run: str, key: str, below: Sequence[str]) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.batch_ids import BATCH
-from strands_cli.engine.decisions.questions import chosen_question
-from strands_cli.errors import ExitCode, UsageError
-from strands_cli.run_views.open_questions import questions_of, with_run
+from strands_cli.api import ExitCode, UsageError
 from strands_cli_ui.frame.ui_outcomes import failure, go_to
 from strands_cli_ui.frame.ui_state import Ui, store_words
 from strands_cli_ui.security.request_guard import form_of
@@ -54,8 +50,8 @@ def answer(ui: Ui, request: Any) -> Response:
 def resume(ui: Ui, request: Any) -> Response:
     """Continue a run."""
     run = _found(ui, request)
-    with ui.opened() as store:
-        is_batch = store.read(run).pattern == BATCH
+    with ui.opened() as runs:
+        is_batch = runs.get(run).is_batch
     words = _words(ui, "batch resume", run) if is_batch else _words(ui, "resume", run, "--detach")
     return _continued(run, ui.children.start(words))
 
@@ -86,23 +82,19 @@ def _words(ui: Ui, verb: str, run: str, *flags: str, key: str | None = None) -> 
 
 
 def _found(ui: Ui, request: Any) -> str:
-    with ui.opened() as store:
-        return store.find(request.path_params["run"])
+    with ui.opened() as runs:
+        return runs.find(request.path_params["run"])
 
 
 def _require_open(ui: Ui, run: str, key: str) -> None:
     """Raise `UsageError` with the answer that a question has got already, also while the run goes on with it."""
-    with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
-        try:
-            chosen_question(journal, key)
-        except UsageError as error:
-            error.fix = with_run(error.fix, run, ui.place)
-            raise
+    with ui.opened() as runs, runs.open(run) as opened:
+        opened.require_waiting(key)
 
 
 def _still_waits(ui: Ui, run: str) -> bool:
-    with ui.opened() as store, contextlib.closing(store.open(run, hold=False)) as journal:
-        return bool(questions_of(journal))
+    with ui.opened() as runs, runs.open(run) as opened:
+        return bool(opened.questions())
 
 
 def _continued(run: str, child: Child) -> Response:

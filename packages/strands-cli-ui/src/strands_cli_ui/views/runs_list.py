@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import quote, urlencode
 
-from strands_cli.batch_ids import without_rows
-from strands_cli.events import RunStatus
-from strands_cli.pages.html_text import badge, escape, moment
-from strands_cli.phrases import counted, duration
+from strands_cli.api import Runs, RunStatus, badge, counted, duration, escape, moment
 from strands_cli_ui.frame.ui_forms import option
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
@@ -18,7 +15,7 @@ from strands_cli_ui.frame.ui_state import Ui
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.engine.ports.store_port import StoredRun
+    from strands_cli.api import StoredRun
 
 PER_PAGE = 50
 
@@ -27,8 +24,8 @@ def show_runs(ui: Ui, request: Any) -> Response:
     """Return the list of runs."""
     begun = time.perf_counter()
     asked = request.query_params
-    with ui.opened() as store:
-        runs, problems = store.runs()
+    with ui.opened() as opened:
+        runs, problems = opened.all()
     problems += [f"the name of the run {run.id} is not UTF-8" for run in runs if not has_address(run.id)]
     runs = [run for run in runs if has_address(run.id)]
     listed = _listed(runs, asked)
@@ -63,7 +60,7 @@ def show_runs(ui: Ui, request: Any) -> Response:
 def _listed(runs: list[StoredRun], asked: Any) -> list[StoredRun]:
     """Return runs without the rows of batches, unless these are asked for: by a text, or as those that wait."""
     is_asked = bool(asked.get("text", "").strip()) or asked.get("status") in ("waiting", "needs-decision")
-    return runs if is_asked else without_rows(runs)
+    return runs if is_asked else Runs.without_rows(runs)
 
 
 def _fits(run: StoredRun, asked: Any) -> bool:

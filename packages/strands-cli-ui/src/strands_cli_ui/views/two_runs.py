@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.errors import UsageError
-from strands_cli.pages.comparison import comparison_body
-from strands_cli.pages.run_page import run_page_of
+from strands_cli.api import UsageError, comparison_body
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.pages.run_page import RunPage
+    from strands_cli.api import RunPage
 
 
 def show_comparison(ui: Ui, request: Any) -> Response:
@@ -27,5 +24,5 @@ def show_comparison(ui: Ui, request: Any) -> Response:
 
 
 def _page_of(ui: Ui, name: str) -> RunPage:
-    with ui.opened() as store, contextlib.closing(store.open(store.find(name), hold=False)) as journal:
-        return run_page_of(journal, most_whole=0)
+    with ui.opened() as runs, runs.open(name) as run:
+        return run.page()
