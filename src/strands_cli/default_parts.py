@@ -10,11 +10,14 @@ from collections.abc import Mapping
 CORE = "strands-cli"
 HOOKS = "strands_cli.hooks"
 COMMANDS = "strands_cli.commands"
+PATTERNS = "strands_cli.patterns"
+FILTERS = "strands_cli.filters"
+SECRETS = "strands_cli.secrets"
 STORES = "strands_cli.stores"
 ENGINES = "strands_cli.engines"
 PROVIDERS = "strands_cli.providers"
 # The groups whose parts a person names: through them the core imports what policy and the lock admit.
-PART_GROUPS = (COMMANDS, STORES, ENGINES, PROVIDERS)
+PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, STORES, ENGINES)
 
 # Name -> object reference, as in an entry point.
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -65,6 +68,22 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
             "replay",
         )
     },
+    PATTERNS: {
+        "chain": "strands_cli.workflow.patterns.chain:Chain",
+        "workflow": "strands_cli.workflow.patterns.workflow:WorkflowPattern",
+        "routing": "strands_cli.workflow.patterns.routing:Routing",
+        "parallel": "strands_cli.workflow.patterns.parallel:Parallel",
+        "evaluator_optimizer": "strands_cli.workflow.patterns.evaluator_optimizer:EvaluatorOptimizer",
+        "orchestrator_workers": "strands_cli.workflow.patterns.orchestrator_workers:OrchestratorWorkers",
+        "graph": "strands_cli.workflow.patterns.graph:Graph",
+    },
+    FILTERS: {
+        "regex_search": "strands_cli.workflow.templates.filters:_earlier_search",
+    },
+    SECRETS: dict.fromkeys(
+        ("env", "file", "command", "keyring", "secrets_manager", "ssm"),
+        "strands_cli.secrets.secret_sources:read_secret",
+    ),
 }
 
 # Names of distributions of this project, so that a fix names what brings them.

@@ -1,4 +1,4 @@
-"""The recipes of "Add a pattern, an option, a kind of tool" work as they are written, in the places that they name."""
+"""The recipes of "Add an option, a kind of tool" work as they are written, in the places that they name."""
 
 from __future__ import annotations
 
@@ -21,12 +21,9 @@ PAGE = CLONE / "docs" / "how-to" / "extend.md"
 PROVIDERS = CLONE / "docs" / "how-to" / "providers.md"
 TOY = CLONE / "tests" / "patterns" / "toy"
 CORE = "src/strands_cli"
+SIDES = ("workflow", "engine")
 # The files of each recipe: another one makes the recipe longer, so that it fails here first.
 PLACES = {
-    "pattern": [
-        f"{CORE}/workflow/patterns/pattern_models.py",
-        f"{CORE}/engine/patterns/pattern_functions.py",
-    ],
     "option": [f"{CORE}/planning/run_request.py"],
     "tool": [
         f"{CORE}/toolref.py",
@@ -146,18 +143,13 @@ def test_a_provider_is_a_distribution_of_its_own(copy: Copy) -> None:
 
 
 @pytest.mark.docs
-def test_a_pattern_is_two_files_and_two_entries(copy: Copy) -> None:
-    text = PAGE.read_text("utf-8")
-    for side in ("workflow", "engine"):
-        toy, file = TOY / f"{side}_side.py", f"{CORE}/{side}/patterns/talk.py"
-        assert file in text
-        assert toy.relative_to(CLONE).as_posix() in text
-        written = toy.read_text("utf-8").replace(
-            "tests.patterns.toy.workflow_side", "strands_cli.workflow.patterns.talk"
-        )
-        (copy.root / file).write_text(written, "utf-8")
-    copy.follow("pattern")
-    copy.keeps_the_rules()
+def test_a_pattern_touches_no_file_of_the_core(copy: Copy) -> None:
+    files = {f"strands_cli_yours/{side}_side.py": (TOY / f"{side}_side.py").read_text("utf-8") for side in SIDES}
+    named = {file: text.replace("tests.patterns.toy", "strands_cli_yours") for file, text in files.items()}
+    points = "[strands_cli.patterns]\ntalk = strands_cli_yours.workflow_side:Talk\n"
+    make_distribution(
+        copy.root / "src", "strands-cli-yours", "1.0", points, {"strands_cli_yours/__init__.py": "", **named}
+    )
     copy.strands("new", "bees", "--pattern", "talk")
     copy.strands("validate", "bees.yaml")
     steps = json.loads(copy.strands("plan", "bees.yaml", "--format", "json"))["steps"]

@@ -1,4 +1,4 @@
-"""A new pattern needs two files: with them it is validated, planned, explained, scaffolded, run and resumed."""
+"""The pattern of a distribution is validated, planned, explained, scaffolded, run and resumed."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ import pytest
 
 from strands_cli.api import Workflow
 from strands_cli.cli.program import run_program
-from strands_cli.engine.patterns.pattern_functions import PATTERNS as FUNCTIONS
 from strands_cli.errors import WaitingForPerson
 from strands_cli.plugins.scaffold.new_workflow import NewWorkflow, make_workflow
 from strands_cli.workflow.format_schema import workflow_schema
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
-from tests.patterns.toy.engine_side import talk
-from tests.patterns.toy.workflow_side import Talk
+from tests.distributions import make_distribution
 
 
 @pytest.fixture(autouse=True)
 def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Register the pattern in both registries, and write its starter."""
+    """Install the pattern, and write its starter."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STRANDS_RUNS_DIR", str(tmp_path / "runs"))
-    with monkeypatch.context() as registered:
-        registered.setitem(PATTERNS, "talk", Talk)
-        registered.setitem(FUNCTIONS, "talk", talk)
-        WorkflowSpec.model_rebuild(force=True)
+    points = "[strands_cli.patterns]\ntalk = tests.patterns.toy.workflow_side:Talk\n"
+    make_distribution(tmp_path / "site", "strands-cli-yours", "1.0", points, {})
+    with monkeypatch.context() as installed:
+        installed.syspath_prepend(str(tmp_path / "site"))
         make_workflow(NewWorkflow("bees", "talk"), tmp_path)
         yield tmp_path / "bees.yaml"
+    PATTERNS.learn("talk")
     WorkflowSpec.model_rebuild(force=True)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.patterns.pattern_functions import PATTERNS
+from strands_cli.engine.patterns.pattern_functions import function_of
 from strands_cli.engine.run import Run
 from strands_cli.errors import BudgetExceeded, RunFailed
 from strands_cli.planning.planned_steps import AGENT_PART
@@ -57,7 +57,7 @@ async def run_workflow(
     ports = dataclasses.replace(outer.ports, agents=agents, tools=tools)
     inner = Run(plan, ports, outer.id, outer.emit, within=scope, prefix=f"{key}/")
     try:
-        return await PATTERNS[pattern.type](inner, pattern.config)
+        return await function_of(pattern)(inner, pattern.config)
     except BudgetExceeded as error:
         if scope.exceeded is not None:
             raise scope.exceeded from error

@@ -13,7 +13,7 @@ from strands_cli.engine.decisions.questions import open_questions
 from strands_cli.engine.denials import FailedCalls, failed_calls_of, require_done
 from strands_cli.engine.effects.effect import EffectSpec, NeedsDecision
 from strands_cli.engine.end_names import end_names
-from strands_cli.engine.patterns.pattern_functions import PATTERNS
+from strands_cli.engine.patterns.pattern_functions import function_of
 from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.ports.tracing_port import Traced
 from strands_cli.engine.run import Run
@@ -76,7 +76,7 @@ async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> R
         run.budget.is_frozen = True
     _store_start(run)
     try:
-        names = await PATTERNS[pattern.type](run, pattern.config)
+        names = await function_of(pattern)(run, pattern.config)
         failed = failed_calls_of(ports.journal.rows("tool"))
         require_done(failed.denials, fail_on_denied=ports.fail_on_denied)
         artifacts = await _finish_artifacts(run, names, write_artifacts)

@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
 from strands_cli.catalog.distributions.group_points import declared_points
-from strands_cli.default_parts import COMMANDS, CORE, DEFAULTS, ENGINES, PART_GROUPS, PROVIDERS, STORES, owner_by_name
+from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.default_parts import (
+    COMMANDS,
+    CORE,
+    DEFAULTS,
+    ENGINES,
+    FILTERS,
+    PART_GROUPS,
+    PATTERNS,
+    PROVIDERS,
+    SECRETS,
+    STORES,
+    owner_by_name,
+)
 from strands_cli.errors import Code, Denied, Finding
 
 if TYPE_CHECKING:
@@ -29,6 +42,9 @@ class Kind(NamedTuple):
 
 KINDS = {
     COMMANDS: Kind("the command `{}`", "adds the command `{}`"),
+    PATTERNS: Kind("the pattern `{}`", "adds the pattern `{}`"),
+    FILTERS: Kind("the template filter `{}`", "adds the template filter `{}`"),
+    SECRETS: Kind("the source of secrets `{}`", "reads secrets of the source `{}`"),
     STORES: Kind("the store of addresses `{}:`", "opens `{}:` stores"),
     ENGINES: Kind("the engine for queues of `{}:`", "runs the queues of `{}:` stores"),
     PROVIDERS: Kind("the model provider `{}`", "adds the provider `{}`"),
@@ -82,6 +98,13 @@ def owner_of(group: str, name: str) -> str | None:
     return owner_by_name(group, name) or next(
         (part.distribution for part in parts_of(group) if part.name == name), None
     )
+
+
+def owners_of_packages() -> dict[str, str]:
+    """Return the import names of the packages that have parts, each with its distribution."""
+    seen = scan_installed()
+    found = [part for group in PART_GROUPS for part in parts_of(group, seen)]
+    return {part.value.partition(":")[0].partition(".")[0].strip(): part.distribution for part in found}
 
 
 def part_named(group: str, name: str) -> Part | None:
@@ -148,15 +171,25 @@ def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None
         BaseException: What its import raises.
     """
     from strands_cli.catalog.distributions.named_objects import import_named
+
+    require_admitted(part, policy, lock)
+    return import_named(part.value)
+
+
+def require_admitted(part: Part, policy: Policy | None = None, lock: NamedIn | None = None) -> None:
+    """Check that a part may be imported, without importing it; the arguments are those of `imported_part`.
+
+    Raises:
+        Denied: Policy denies its distribution, or it is not as it was locked.
+    """
     from strands_cli.config import load_settings
     from strands_cli.user_files.policy_files import load_policy
 
     if part.distribution == CORE:
-        return import_named(part.value)
+        return
     in_force = load_policy(load_settings(), Path.cwd()) if policy is None else policy
     _require_allowed(part, in_force)
     _require_locked(part, in_force, lock)
-    return import_named(part.value)
 
 
 def _require_allowed(part: Part, policy: Policy) -> None:

@@ -98,7 +98,7 @@ def meant_pattern(pattern: Any) -> str | None:
     """Return the pattern that a value without a known `type` means: by a similar word, else by the keys it has."""
     if not isinstance(pattern, dict) or str(pattern.get("type")) in PATTERNS:
         return None
-    if close := did_you_mean(str(pattern.get("type", "")), PATTERNS):
+    if close := did_you_mean(str(pattern.get("type", "")), PATTERNS.installed()):
         return close
     config = pattern.get("config")
     written = {*pattern, *(config if isinstance(config, dict) else ())}

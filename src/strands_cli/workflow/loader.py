@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from strands_cli.canonical_json import json_object
-from strands_cli.errors import Code, Finding, too_many
+from strands_cli.default_parts import DEFAULTS, PATTERNS
+from strands_cli.errors import Code, Finding, StrandsCliError, too_many
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.yaml_files.document import Document, escape
@@ -18,6 +21,13 @@ NOT_A_WORKFLOW = Code(
     "not-a-workflow",
     "The file holds one agent, tests of an agent, or a recording.",
     "Name a workflow, or use the command for such files.",
+)
+
+PATTERN_UNUSABLE = Code(
+    "pattern-unusable",
+    "The pattern of an installed distribution cannot be imported, or is not a pattern.",
+    "Upgrade the distribution, or report it to its authors.",
+    18,
 )
 
 # A workflow with so many errors is not checked to the end.
@@ -47,17 +57,17 @@ _MOST_TOOLS = 1_000
 
 
 def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loaded:
-    """Validate a document as a workflow; mistakes in it are findings, not exceptions.
+    """Return a document as a workflow, with its mistakes as findings in the order of the file.
 
-    Returns:
-        The workflow and all findings, in the order of the file.
+    Raises:
+        Denied: Its pattern is one of a distribution that may not be imported.
+        NotEquipped: That pattern cannot be imported.
     """
     from strands_cli.workflow.checks.check_workflow import check_spec
 
-    if (other := _other_file(document)) is not None:
-        return Loaded(None, document, (other,))
-    if (large := _too_large(document)) is not None:
-        return Loaded(None, document, (large,))
+    if (wrong := _other_file(document) or _too_large(document)) is not None:
+        return Loaded(None, document, (wrong,))
+    _learn_pattern(document)
     findings: list[Finding] = []
     of_form = list(document.findings)
     spec, errors = _validate(document.value)
@@ -104,6 +114,30 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     shown = candidate if spec else None
     loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
     return loaded.with_findings(findings)
+
+
+def _learn_pattern(document: Document) -> None:
+    """Import the pattern that a workflow names, if it is one of an installed distribution.
+
+    Raises:
+        Denied: It may not be imported; the finding has the place.
+        NotEquipped: It cannot be imported, or is not a pattern.
+    """
+    name = json_object(json_object(document.value).get("pattern")).get("type")
+    if not isinstance(name, str) or name in DEFAULTS[PATTERNS]:
+        return
+    from strands_cli.workflow.patterns.pattern_models import PATTERNS as MODELS
+
+    try:
+        MODELS.learn(name, Path(document.file).parent)
+    except StrandsCliError as error:
+        where = document.where("/pattern/type")
+        found = error.findings or (Finding(PATTERN_UNUSABLE, error.message, None, error.fix),)
+        error.findings = tuple(replace(finding, where=where) for finding in found)
+        raise
+    if MODELS.has_changed:
+        WorkflowSpec.model_rebuild(force=True)
+        MODELS.has_changed = False
 
 
 def _too_large(document: Document) -> Finding | None:

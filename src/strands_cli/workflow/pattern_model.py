@@ -6,7 +6,7 @@ import abc
 import functools
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from strands_cli.graph_paths import leading_to_each
@@ -48,19 +48,23 @@ class SharedAgent(NamedTuple):
 class PatternModel(FormatModel):
     """One pattern in a workflow, and everything that the rest of the program asks it.
 
-    A subclass in `workflow/patterns/` and a coroutine function of the same name in `engine/patterns/` make a pattern.
+    A subclass is a pattern: its model of the config, its steps with the names in their scope, its checks, its picture
+    and what runs it. The entry-point group `strands_cli.patterns` names subclasses.
 
     Attributes:
+        runs: The coroutine function that runs it, or its place as `module:name`, which is imported when it runs. It
+            gets the `Run` and the config, and returns the names that artifacts may use, `last_response` among them.
         purpose: What the pattern is for, in one sentence.
         starter: The agents, pattern and outputs of a new workflow, as YAML.
-        reserved: Names that its templates may use and that inputs should not have. Those of the format's own patterns
-            are in the table of `patterns/pattern_models.py`: each workflow asks for them, and imports one pattern.
+        reserved: Names that its templates may use and that inputs should not have. Those of the core's patterns are
+            in the table of `patterns/pattern_models.py`: each workflow asks for them, and imports one pattern.
         earlier_at_end: Names that artifacts of the earlier format may use besides.
         is_bounded: Whether every step runs at most once.
         runs_every_step: Whether a run that completes has run every step once.
         joins_any: Whether one of the edges to a step is enough to run it, rather than all of them.
     """
 
+    runs: ClassVar[str | Callable[..., Awaitable[dict[str, Any]]]]
     purpose: ClassVar[str]
     starter: ClassVar[str]
     recording: ClassVar[str]

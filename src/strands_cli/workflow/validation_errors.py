@@ -258,9 +258,9 @@ def _no_form(mistake: _Mistake, document: Document) -> Finding:
             place = document.where(f"{mistake.pointer}/{escape(typo)}", key=True)
             return Finding(UNKNOWN_KEY, f"`{typo}` is not a key of `pattern`", place, "did you mean `type`?")
         if name is None:
-            fix = f"add `type: {meant}`" if meant else f"one of {', '.join(PATTERNS)}"
+            fix = f"add `type: {meant}`" if meant else f"one of {', '.join(PATTERNS.installed())}"
             return Finding(MISSING_KEY, "`pattern` has no `type`", where, fix)
-        fix = f"did you mean `{meant}`?" if meant else f"one of {', '.join(PATTERNS)}"
+        fix = f"did you mean `{meant}`?" if meant else f"one of {', '.join(PATTERNS.installed())}"
         return Finding(UNKNOWN_PATTERN, f"there is no pattern {name!r}", document.where(f"{mistake.pointer}/type"), fix)
     for key in value:
         close = did_you_mean(str(key), STEP_WORDS)

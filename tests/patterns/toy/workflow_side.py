@@ -30,6 +30,7 @@ class TalkConfig(FormatModel):
 class Talk(PatternModel):
     """One agent speaks several times."""
 
+    runs = "tests.patterns.toy.engine_side:talk"
     purpose = "One agent speaks several times."
     starter = """\
 agents:

@@ -111,6 +111,14 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 @completer
+def patterns(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the patterns, also those of installed distributions."""
+    from strands_cli.workflow.patterns.pattern_models import PATTERNS
+
+    yield from PATTERNS.installed()
+
+
+@completer
 def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the inputs of the workflow that was typed; after `NAME=` the values of a choice."""
     from strands_cli.workflow.packaged.packaged_source import located

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
 from strands_cli.cli.output.results import print_json, print_result
+from strands_cli.default_parts import DEFAULTS, FILTERS, SECRETS
+from strands_cli.default_parts import PATTERNS as PATTERN_GROUP
+from strands_cli.parts.named_parts import parts_of
 
 Rows = list[dict[str, Any]]
 # One example of each form of reference that `toolref` reads; a test parses them.
@@ -46,7 +49,8 @@ def list_supported(as_json: Annotated[bool, typer.Option("--json", help="Print o
 def _patterns() -> Rows:
     from strands_cli.workflow.patterns.pattern_models import PATTERNS
 
-    return [{"name": name, "description": model.purpose} for name, model in PATTERNS.items()]
+    rows = _named_parts(PATTERN_GROUP)
+    return [{**row, "description": row["description"] or PATTERNS[str(row["name"])].purpose} for row in rows]
 
 
 def _steps() -> Rows:
@@ -79,13 +83,19 @@ def _needs(extra: str | None, keys: tuple[str, ...]) -> str:
 def _template_filters() -> Rows:
     from strands_cli.workflow.templates.sandbox import Sandbox
 
-    return [{"name": name, "description": ""} for name in sorted(Sandbox().filters)]
+    own = [{"name": name, "description": ""} for name in sorted(Sandbox().filters)]
+    return [*own, *(row for row in _named_parts(FILTERS) if row["name"] not in {one["name"] for one in own})]
+
+
+def _named_parts(group: str) -> Rows:
+    """Return the names of the core in a group, and those of installed distributions."""
+    others = {part.name: part.distribution for part in parts_of(group) if part.name not in DEFAULTS[group]}
+    own = [{"name": name, "description": ""} for name in DEFAULTS[group]]
+    return [*own, *({"name": name, "description": f"of {others[name]}"} for name in sorted(others))]
 
 
 def _secret_sources() -> Rows:
-    from strands_cli.workflow.sections.run_sections import Secret
-
-    return [{"name": name, "description": ""} for name in get_args(_fields(Secret)["source"].annotation)]
+    return _named_parts(SECRETS)
 
 
 def _exit_codes() -> Rows:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.output.results import print_json, print_result
+from strands_cli.default_parts import DEFAULTS, PATTERNS
 from strands_cli.errors import UsageError
-from strands_cli.workflow.patterns.pattern_models import PATTERNS
-
-if TYPE_CHECKING:
-    Pattern = str
-else:
-    Pattern = Literal[tuple(PATTERNS)]
 
 
 def new(
     path: Annotated[Path, typer.Argument(metavar="NAME", help="The workflow's name, or the path of its file.")],
-    pattern: Annotated[Pattern, typer.Option(help="The order of its steps.")] = "chain",
+    pattern: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"The order of its steps: {', '.join(DEFAULTS[PATTERNS])}, or a pattern of an installed distribution.",
+            autocompletion=completions.patterns,
+        ),
+    ] = "chain",
     provider: Annotated[
         str | None,
         typer.Option(

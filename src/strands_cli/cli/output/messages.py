@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from strands_cli.cli.output.results import (
@@ -327,8 +328,30 @@ def _report_our_fault(error: BaseException) -> None:
         _write_traceback(error)
     last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
     place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
-    say(f"error: this is a bug in strands-cli: {type(error).__name__}: {error}{place}")
-    say("  fix: run it again with STRANDS_DEBUG=1 for the whole traceback, and report it")
+    owner = _distribution_at_fault(error)
+    say(f"error: this is a bug in {owner or 'strands-cli'}: {type(error).__name__}: {error}{place}")
+    to = f" to the authors of {owner}" if owner else ""
+    say(f"  fix: run it again with STRANDS_DEBUG=1 for the whole traceback, and report it{to}")
+
+
+def _distribution_at_fault(error: BaseException) -> str | None:
+    """Return the distribution whose part raised an exception; None where it is not code of a part."""
+    import traceback
+
+    from strands_cli.parts.named_parts import owners_of_packages
+
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    try:
+        owners = owners_of_packages()
+    except Exception:  # noqa: BLE001 - the report of a bug must not fail
+        return None
+    for folders in (Path(file).parts for file in reversed(files)):
+        if "strands_cli" in folders:
+            return None
+        for name in reversed(folders):
+            if name in owners:
+                return owners[name]
+    return None
 
 
 def _write_traceback(error: BaseException) -> None:

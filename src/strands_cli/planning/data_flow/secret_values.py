@@ -49,7 +49,8 @@ def check_secrets(plan: Plan, places: Sequence[Where], environ: Mapping[str, str
     """
     if not plan.spec.env.secrets:
         return
-    from strands_cli.secrets.secret_sources import SecretFault, is_short_here, require_source
+    from strands_cli.parts.plugin_secrets import require_any_source
+    from strands_cli.secrets.secret_sources import SecretFault, is_short_here
     from strands_cli.secrets.short_secrets import short_secret
 
     taken = secret_takers(plan)
@@ -58,7 +59,7 @@ def check_secrets(plan: Plan, places: Sequence[Where], environ: Mapping[str, str
         if is_short_here(reference, environ):
             yield short_secret(f"the secret '{reference.name}'", where)
         try:
-            require_source(reference, environ)
+            require_any_source(reference, environ)
         except SecretFault as fault:
             if secret_name(secret) in taken:
                 yield Finding(MISSING_SECRET, str(fault), where, fault.fix)
@@ -135,7 +136,8 @@ def read_secrets(
     """
     if not plan.spec.env.secrets:
         return {}
-    from strands_cli.secrets.secret_sources import SecretFault, read_secret
+    from strands_cli.parts.plugin_secrets import read_any_secret
+    from strands_cli.secrets.secret_sources import SecretFault
 
     environ = os.environ if environ is None else environ
     values: dict[str, str] = {}
@@ -146,7 +148,7 @@ def read_secrets(
         if reference.name not in taken and not (secret.source == "env" and environ.get(secret.key)):
             continue
         try:
-            values[reference.name] = read_secret(reference, environ, remote)
+            values[reference.name] = read_any_secret(reference, environ, remote)
         except SecretFault as fault:
             findings.append(Finding(MISSING_SECRET, str(fault), fix=fault.fix))
     if findings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,9 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.dependencies import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli.default_parts import CORE, DEFAULTS, FILTERS, PATTERNS, SECRETS
 from strands_cli.errors import Code, Denied, Finding, Where
+from strands_cli.parts.named_parts import part_named
 from strands_cli.parts.named_providers import provider_by_name
 from strands_cli.parts.plugin_lock import lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
@@ -37,6 +40,9 @@ LOCK_MISSING = Code(
     "Read what the workflow uses, then create the lock with: strands lock",
     21,
 )
+
+
+_PIPED = re.compile(r"\|\s*([A-Za-z_]\w*)")
 
 
 class Used(NamedTuple):
@@ -65,6 +71,20 @@ def used_of(plan: Plan, catalog: Catalog) -> Used:
     """Return what a plan uses of what is installed."""
     used = used_by(with_parts(plan.called()), python_path_of(plan))
     return used._replace(packages=packages_of(plan, catalog.seen))
+
+
+def distributions_of_parts(plans: Iterable[Plan]) -> list[str]:
+    """Return the distributions whose parts these plans name: patterns, sources of secrets, and template filters.
+
+    Every word after a `|` of a file counts as the name of a filter: one more that is locked does no harm.
+    """
+    named: set[tuple[str, str]] = set()
+    for plan in (part for whole in plans for part in (whole, *all_workflows_in(whole))):
+        named.add((PATTERNS, plan.spec.pattern.type))
+        named |= {(SECRETS, secret.source) for secret in plan.spec.env.secrets}
+        named |= {(FILTERS, word) for text in (plan.text, *plan.files.values()) for word in _PIPED.findall(text)}
+    parts = (part_named(group, name) for group, name in sorted(named) if name not in DEFAULTS[group])
+    return sorted({part.distribution for part in parts if part is not None and part.distribution != CORE})
 
 
 def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
@@ -288,7 +308,10 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     required = required_distributions({*(one.distribution for one in records), *packages}, catalog.seen)
     distributions = lock_distributions(records, catalog, required)
     distributions = with_packages(distributions, packages, catalog.seen, required)
-    distributions = {**lock_plugins((*hooks, *_of_providers(plans)), catalog.seen), **distributions}
+    distributions = {
+        **lock_plugins((*hooks, *_of_providers(plans), *distributions_of_parts(plans)), catalog.seen),
+        **distributions,
+    }
     for name, one in (*distributions.items(), *modules.items()):
         require_readable(name, one.files)
     return Lock(distributions, modules, workflows=dict(_locked_workflows(plans)))

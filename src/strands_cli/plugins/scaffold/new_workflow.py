@@ -13,6 +13,7 @@ from strands_cli.errors import UsageError, suggest
 from strands_cli.parts.named_providers import provider_named, provider_names
 from strands_cli.plugins.scaffold.new_file import require_name, write_new
 from strands_cli.workflow.format_schema import workflow_schema
+from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.patterns.pattern_models import PATTERNS
 
 SCHEMA = "workflow.schema.json"
@@ -27,7 +28,7 @@ class NewWorkflow:
 
     Attributes:
         name: The workflow's name, and that of its file.
-        pattern: One of `PATTERNS`.
+        pattern: The name of a pattern, of the core or of an installed distribution.
         provider: The provider of its models; without one it plays a recording that is written beside it.
         model: The provider's name of the model.
     """
@@ -63,12 +64,27 @@ def workflow_files(new: NewWorkflow) -> dict[str, str]:
     """
     require_name(new.name, "a workflow")
     name = json.dumps(new.name) if new.name.lower() in _YAML_WORDS else new.name
-    pattern = PATTERNS[new.pattern]
+    pattern = _pattern(new.pattern)
     words = {"schema": SCHEMA, "purpose": pattern.purpose, "name": name, "runtime": _runtime(new)}
     made = {f"{new.name}.yaml": _head(words) + pattern.starter}
     if new.recording is not None:
         made[new.recording] = pattern.recording
     return made
+
+
+def _pattern(name: str) -> type[PatternModel]:
+    """Return the model of a pattern.
+
+    Raises:
+        UsageError: There is no such pattern.
+        StrandsCliError: It may not be imported, or cannot be.
+    """
+    PATTERNS.learn(name)
+    if name in PATTERNS:
+        return PATTERNS[name]
+    known = PATTERNS.installed()
+    fix = suggest(name, known, f"one of {', '.join(known)}")
+    raise UsageError(f"there is no pattern {name!r}", fix=fix)
 
 
 def _runtime(new: NewWorkflow) -> str:

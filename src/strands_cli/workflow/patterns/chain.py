@@ -52,6 +52,7 @@ class ChainConfig(FormatModel):
 class Chain(PatternModel):
     """Steps one after another."""
 
+    runs = "strands_cli.engine.patterns.chain:chain"
     purpose = "Steps one after another; each sees the answers of those before it."
     starter = STARTER
     recording = RECORDING

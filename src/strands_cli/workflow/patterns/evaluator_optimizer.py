@@ -98,6 +98,7 @@ class EvaluatorConfig(FormatModel):
 class EvaluatorOptimizer(PatternModel):
     """Drafts until one is good enough."""
 
+    runs = "strands_cli.engine.patterns.evaluator_optimizer:evaluator_optimizer"
     purpose = "Drafts are judged and revised until one is good enough."
     starter = STARTER
     recording = RECORDING

@@ -138,6 +138,7 @@ class GraphConfig(FormatModel):
 class Graph(PatternModel):
     """Nodes joined by edges."""
 
+    runs = "strands_cli.engine.patterns.graph:graph"
     purpose = "Nodes joined by edges with conditions, cycles allowed; the first node is the entry."
     starter = STARTER
     recording = RECORDING

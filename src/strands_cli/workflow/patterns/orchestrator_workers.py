@@ -103,6 +103,7 @@ class OrchestratorConfig(FormatModel):
 class OrchestratorWorkers(PatternModel):
     """Work split among workers."""
 
+    runs = "strands_cli.engine.patterns.orchestrator_workers:orchestrator_workers"
     purpose = "An orchestrator hands out tasks, workers do them side by side."
     starter = STARTER
     recording = RECORDING

@@ -81,6 +81,7 @@ class ParallelConfig(FormatModel):
 class Parallel(PatternModel):
     """Branches that run concurrently."""
 
+    runs = "strands_cli.engine.patterns.parallel:parallel"
     purpose = "Branches side by side, then an optional step that joins their answers."
     starter = STARTER
     recording = RECORDING

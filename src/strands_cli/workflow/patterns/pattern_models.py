@@ -1,85 +1,123 @@
-"""The patterns of the format by name; each other file here is one pattern, which is imported where it is asked for."""
+"""The patterns by name: the core's, one file each here, and those of distributions; imported where one is asked for."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Annotated, Any, NamedTuple, Union
+from pathlib import Path
+from typing import Annotated, Any, Union
 
 from pydantic import Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, Tag, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from strands_cli.default_parts import DEFAULTS
+from strands_cli.default_parts import PATTERNS as GROUP
+from strands_cli.errors import NotEquipped, StrandsCliError
+from strands_cli.parts.named_parts import NamedIn, Part, imported_part, part_named, parts_of
 from strands_cli.workflow.base_model import read_when_met
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
 
-
-class _Place(NamedTuple):
-    """Where the model of a pattern is: its module here and its class.
-
-    Attributes:
-        reserved: Names that its templates may use and that inputs should not have.
-    """
-
-    module: str
-    model: str
-    reserved: tuple[str, ...] = ()
-
-
 _REVIEW = ("draft", "current_draft", "evaluation", "current_evaluation", "iteration", "iteration_index", "iterations")
 _WORK = ("orchestrator_response", "subtasks", "task_count", "round_count", "workers", "num_workers", "worker_count")
-_PLACES = {
-    "chain": _Place("chain", "Chain"),
-    "workflow": _Place("workflow", "WorkflowPattern", ("tasks",)),
-    "routing": _Place("routing", "Routing", ("router", "chosen_route")),
-    "parallel": _Place("parallel", "Parallel", ("branches",)),
-    "evaluator_optimizer": _Place("evaluator_optimizer", "EvaluatorOptimizer", (*_REVIEW, "final_score")),
-    "orchestrator_workers": _Place("orchestrator_workers", "OrchestratorWorkers", (*_WORK, "reduce_response")),
-    "graph": _Place("graph", "Graph", ("nodes", "terminal_node")),
+# Names that the templates of the core's patterns may use and that inputs should not have.
+_RESERVED = {
+    "workflow": ("tasks",),
+    "routing": ("router", "chosen_route"),
+    "parallel": ("branches",),
+    "evaluator_optimizer": (*_REVIEW, "final_score"),
+    "orchestrator_workers": (*_WORK, "reduce_response"),
+    "graph": ("nodes", "terminal_node"),
 }
 
 
-class _Patterns(MutableMapping[str, type[PatternModel]]):
-    """The models of patterns by name; a workflow has one, and a model takes a hundredth of a cold command."""
+class _Patterns(Mapping[str, type[PatternModel]]):
+    """The models of patterns by name: the core's, and those of distributions that a workflow has named.
+
+    A workflow has one pattern, and a model takes a hundredth of a cold command.
+
+    Attributes:
+        has_changed: Whether a pattern was learned or forgotten since the model of a workflow was built.
+    """
 
     def __init__(self) -> None:
-        self._places = dict(_PLACES)
+        self.has_changed = False
         self._models: dict[str, type[PatternModel]] = {}
+        self._learned: list[str] = []
         self._reserved: frozenset[str] | None = None
 
     def __getitem__(self, name: str) -> type[PatternModel]:
         if name not in self._models:
-            place = self._places[name]
-            module = importlib.import_module(f"strands_cli.workflow.patterns.{place.module}")
-            self._models[name] = getattr(module, place.model)
+            module, _, attribute = DEFAULTS[GROUP][name].partition(":")
+            self._models[name] = getattr(importlib.import_module(module), attribute)
         return self._models[name]
 
-    def __setitem__(self, name: str, model: type[PatternModel]) -> None:
-        self._places[name] = _Place(model.__module__, model.__name__, tuple(model.reserved))
-        self._models[name] = model
-        self._reserved = None
-
-    def __delitem__(self, name: str) -> None:
-        del self._places[name]
-        self._models.pop(name, None)
-        self._reserved = None
-
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in DEFAULTS[GROUP] or name in self._learned
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter((*DEFAULTS[GROUP], *self._learned))
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(DEFAULTS[GROUP]) + len(self._learned)
+
+    def installed(self) -> tuple[str, ...]:
+        """Return every name, also those of patterns of installed distributions, none of which is imported."""
+        return (*DEFAULTS[GROUP], *sorted({part.name for part in parts_of(GROUP)} - {*DEFAULTS[GROUP]}))
+
+    def learn(self, name: str, folder: Path | None = None) -> None:
+        """Import the pattern of an installed distribution that a workflow names.
+
+        Policy and the lock are asked each time. A name of the core is left alone, one of nothing installed forgotten.
+
+        Args:
+            folder: Where the workflow is, whose lock is asked; the current directory by default.
+
+        Raises:
+            Denied: Its owner is not certain, policy denies it, or it is not as it was locked.
+            NotEquipped: It cannot be imported, or is not a pattern.
+        """
+        if name in DEFAULTS[GROUP]:
+            return
+        part = part_named(GROUP, name)
+        model = _imported(part, folder) if part is not None else None
+        if self._models.get(name) is model:
+            return
+        self._learned = [one for one in self._learned if one != name]
+        self._models.pop(name, None)
+        if model is not None:
+            self._learned.append(name)
+            self._models[name] = model
+        self._reserved = None
+        self.has_changed = True
 
     def reserved(self) -> frozenset[str]:
         """Return the names that the templates of any pattern may use."""
         if self._reserved is None:
-            self._reserved = frozenset(name for place in self._places.values() for name in place.reserved)
+            own = {name for names in _RESERVED.values() for name in names}
+            self._reserved = frozenset(own.union(*(self._models[name].reserved for name in self._learned)))
         return self._reserved
+
+
+def _imported(part: Part, folder: Path | None) -> type[PatternModel]:
+    try:
+        model = imported_part(part, lock=NamedIn(folder) if folder is not None else None)
+    except StrandsCliError:
+        raise
+    except Exception as error:  # a plugin may raise anything when it is imported
+        raise _unusable(part, f"{type(error).__name__}: {error}") from error
+    if not (isinstance(model, type) and issubclass(model, PatternModel)):
+        raise _unusable(part, f"{part.value} is not a subclass of PatternModel")
+    if not hasattr(model, "runs"):
+        raise _unusable(part, f"{part.value} does not say what runs it (`runs`)")
+    return model
+
+
+def _unusable(part: Part, reason: str) -> NotEquipped:
+    message = f"{part} of {part.distribution} cannot be used: {reason}"
+    return NotEquipped(message, fix=f"pip install --upgrade {part.distribution}")
 
 
 PATTERNS = _Patterns()

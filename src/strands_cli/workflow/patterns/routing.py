@@ -89,6 +89,7 @@ class RoutingConfig(FormatModel):
 class Routing(PatternModel):
     """One of several routes."""
 
+    runs = "strands_cli.engine.patterns.routing:routing"
     purpose = "A router chooses one of the routes; only that one runs."
     starter = STARTER
     recording = RECORDING

@@ -168,6 +168,7 @@ class ResultsBefore(Mapping[str, Scope]):
 class WorkflowPattern(PatternModel):
     """Tasks with dependencies."""
 
+    runs = "strands_cli.engine.patterns.workflow:workflow"
     purpose = "Tasks with dependencies; each starts when its own are done."
     starter = STARTER
     recording = RECORDING

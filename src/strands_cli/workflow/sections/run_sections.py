@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
+from strands_cli.default_parts import DEFAULTS, SECRETS
 from strands_cli.errors import suggest
 from strands_cli.workflow.base_model import FormatModel, Named, Scalar
 from strands_cli.workflow.sections.coercion import coerce, type_word_of
@@ -161,13 +163,25 @@ class Inputs(FormatModel):
         return values
 
 
+def _known_source(name: str) -> str:
+    """Return the name of a source of secrets that is there; nothing is imported."""
+    if name not in DEFAULTS[SECRETS]:
+        from strands_cli.parts.plugin_secrets import known_sources
+
+        if name not in (known := known_sources()):
+            raise PydanticCustomError("literal_error", "not a source", {"expected": ", ".join(known)})
+    return name
+
+
 class Secret(FormatModel):
     """A reference to a secret; its value is removed from prompts, traces, the journal and errors."""
 
     key: str = Field(min_length=1, description="Name of the secret at its source, for example an environment variable.")
     name: str | None = Field(default=None, description="Name under which tools ask for it; `key` if not given.")
-    source: Literal["env", "file", "command", "keyring", "secrets_manager", "ssm"] = Field(
-        default="env", description="Where the value comes from."
+    source: Annotated[str, AfterValidator(_known_source)] = Field(
+        default="env",
+        description="Where the value comes from: env, file, command, keyring, secrets_manager, ssm, or a source of an"
+        " installed distribution.",
     )
     path: str | None = Field(default=None, description="File, command line or remote path the source needs.")
 

@@ -17,7 +17,9 @@ from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from strands_cli.default_parts import FILTERS as PLUGIN_FILTERS
 from strands_cli.errors import did_you_mean
+from strands_cli.parts.named_parts import part_named, parts_of, require_admitted
 from strands_cli.workflow.templates.bounds import (
     MAX_BITS,
     MAX_OUTPUT,
@@ -47,6 +49,7 @@ from strands_cli.workflow.templates.filters import (
     require_small_format,
     size_of,
 )
+from strands_cli.workflow.templates.plugin_filters import plugin_filter
 from strands_cli.workflow.templates.template_errors import TemplateError, UnknownNameError
 from strands_cli.workflow.templates.template_facts import Facts
 from strands_cli.workflow.templates.template_parts import Parts
@@ -294,12 +297,26 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return the parts of a template whose filters and tests exist."""
         for node in parts.every:
             if isinstance(node, nodes.Filter) and node.name not in self.filters:
-                raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, self.filters)}", node.lineno)
+                self._add_filter(node)
             if isinstance(node, nodes.Test) and node.name not in self.tests:
                 raise TemplateError(f"there is no test {node.name!r}{_close(node.name, self.tests)}", node.lineno)
             if (word := _NOT_HERE.get(type(node))) is not None:
                 raise TemplateError(f"`{word}` needs other template files, which do not exist", node.lineno)
         return parts
+
+    def _add_filter(self, node: nodes.Filter) -> None:
+        """Add the filter of an installed distribution; it is imported when it is first called.
+
+        Raises:
+            TemplateError: No distribution has it.
+            Denied: Its distribution may not be imported.
+        """
+        part = part_named(PLUGIN_FILTERS, node.name)
+        if part is None:
+            known = [*self.filters, *(one.name for one in parts_of(PLUGIN_FILTERS))]
+            raise TemplateError(f"there is no filter {node.name!r}{_close(node.name, known)}", node.lineno)
+        require_admitted(part)
+        self.filters[node.name] = bounded_filter(node.name, plugin_filter(part))
 
     def _template(self, text: str) -> jinja2.Template:
         return self._compiled(self.parts(text).tree)
