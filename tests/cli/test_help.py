@@ -156,7 +156,7 @@ def test_both_names_and_the_module_are_the_same_program(folder: Folder) -> None:
         (["run", "x.yaml", "--verbos"], "--verbose"),
         (["plan", "x.yaml", "--format", "jason"], "'json'"),
         (["new", "x", "--pattern", "chian"], "did you mean 'chain'?"),
-        (["new", "x", "--pattern", "bees"], "see `strands new --help`"),
+        (["new", "x", "--pattern", "bees"], "one of chain, workflow"),
         (["run"], "'SPEC'"),
         (["run", "x.yaml", "y.yaml"], "y.yaml"),
         (["run", "--var"], "'--var'"),
