@@ -14,7 +14,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@", re.DOTALL)
 _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)", re.IGNORECASE)
 # A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
-_REFERENCE = re.compile(r"\{([a-z][a-z0-9_-]*):([^{}]+)\}")
+_REFERENCE = re.compile(r"\{(env|file|keyring|command):([^{}]+)\}")
 # Braces are no characters of an address (RFC 3986, section 2), so that every other text in them is a mistake.
 _BRACES = re.compile(r"\{[^{}]*\}?")
 

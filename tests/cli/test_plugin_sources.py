@@ -160,16 +160,6 @@ def test_a_variable_is_never_read_by_a_plugin(plugin: Folder) -> None:
     assert not was_imported(plugin)
 
 
-def test_an_address_of_a_store_takes_a_secret_of_a_source(plugin: Folder) -> None:
-    points = "[strands_cli.stores]\nmemory = strands_cli_theirs:opener\n"
-    store = "class opener:\n    def open(place, address):\n        raise ValueError(str(len(address)))\n"
-    make_distribution(plugin.site, "strands-cli-theirs", "1.0", points, {"strands_cli_theirs/__init__.py": store})
-    ran = plugin.strands("runs", "list", "--store", "memory://ann:{vault:pw}@host/x")
-    whole = "memory://ann:vault-value-of-password-pw@host/x"
-    assert f"ValueError: {len(whole)}" in ran.err, ran.err
-    assert "vault-value" not in ran.err
-
-
 def test_both_are_listed(plugin: Folder) -> None:
     listed = plugin.strands("list-supported", "--json").document
     assert {"name": "shout", "description": "of strands-cli-yours"} in listed["template_filters"]

@@ -85,15 +85,14 @@ def _whole_address(address: str) -> str:
     """Return an address with the values of the secrets that it names, encoded for their place in it."""
     from urllib.parse import quote
 
-    from strands_cli.parts.plugin_secrets import read_any_secret
-    from strands_cli.secrets.secret_sources import SecretFault, SecretReference
+    from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret
 
     while (found := secret_reference(address)) is not None:
         text, source, name = found
         key, path = (name, "") if source in ("env", "keyring") else ("password", name)
         reference = SecretReference("the password of the store", key, source, path, Path.cwd())
         try:
-            value = read_any_secret(reference, os.environ)
+            value = read_secret(reference, os.environ)
         except SecretFault as error:
             raise UsageError(f"the store cannot be opened: {error}", fix=error.fix) from None
         address = address.replace(text, quote(value, safe=""))
