@@ -13,11 +13,12 @@ COMMANDS = "strands_cli.commands"
 PATTERNS = "strands_cli.patterns"
 FILTERS = "strands_cli.filters"
 SECRETS = "strands_cli.secrets"
+FORMATS = "strands_cli.formats"
 STORES = "strands_cli.stores"
 ENGINES = "strands_cli.engines"
 PROVIDERS = "strands_cli.providers"
 # The groups whose parts a person names: through them the core imports what policy and the lock admit.
-PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, STORES, ENGINES)
+PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, ENGINES)
 
 # Name -> object reference, as in an entry point.
 DEFAULTS: Mapping[str, Mapping[str, str]] = {

@@ -60,16 +60,17 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     """Return a document as a workflow, with its mistakes as findings in the order of the file.
 
     Raises:
-        Denied: Its pattern is one of a distribution that may not be imported.
-        NotEquipped: That pattern cannot be imported.
+        Denied: Its format or its pattern is one of a distribution that may not be imported.
+        NotEquipped: That cannot be imported, or is not installed.
     """
     from strands_cli.workflow.checks.check_workflow import check_spec
 
+    document, of_format = _in_present_format(document)
     if (wrong := _other_file(document) or _too_large(document)) is not None:
         return Loaded(None, document, (wrong,))
     _learn_pattern(document)
     findings: list[Finding] = []
-    of_form = list(document.findings)
+    of_form = [*document.findings, *of_format]
     spec, errors = _validate(document.value)
     candidate, repairs = spec, Repairs()
     if spec is None:
@@ -114,6 +115,16 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     shown = candidate if spec else None
     loaded = Loaded(shown, document, tuple(of_form), files, origins, snapshot, candidate, repairs, packages)
     return loaded.with_findings(findings)
+
+
+def _in_present_format(document: Document) -> tuple[Document, tuple[Finding, ...]]:
+    """Return a document in the present format, and what its translation found."""
+    value = json_object(document.value)
+    if "format" not in value and value.get("version") in (None, 1):
+        return document, ()
+    from strands_cli.workflow.translated import translated
+
+    return translated(document)
 
 
 def _learn_pattern(document: Document) -> None:
