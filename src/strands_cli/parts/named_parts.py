@@ -95,6 +95,12 @@ def parts_of(group: str, seen: Scan | None = None) -> list[Part]:
     return [Part(group, point.name, distribution, point.value) for distribution, point in declared_points(group, seen)]
 
 
+def names_in(group: str) -> tuple[str, ...]:
+    """Return every name of a group: the core's, then those of installed distributions; nothing is imported."""
+    own = DEFAULTS.get(group, {})
+    return (*own, *sorted({part.name for part in parts_of(group)} - own.keys()))
+
+
 def owner_of(group: str, name: str) -> str | None:
     """Return the distribution that a name is of: ours, or that of the installed one that claims it; None for none."""
     return owner_by_name(group, name) or next(
@@ -129,8 +135,9 @@ def part_named(group: str, name: str) -> Part | None:
 def contested_parts() -> list[Finding]:
     """Return a finding for each name that two installed distributions claim, or one that is not its owner."""
     claims: dict[tuple[str, str], list[Part]] = {}
+    seen = scan_installed()
     for group in PART_GROUPS:
-        for part in parts_of(group):
+        for part in parts_of(group, seen):
             claims.setdefault((group, part.name), []).append(part)
     return [fault for one in claims.values() if (fault := _fault(one)) is not None]
 

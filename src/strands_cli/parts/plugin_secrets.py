@@ -6,13 +6,8 @@ from collections.abc import Callable, Mapping
 
 from strands_cli.default_parts import DEFAULTS, SECRETS
 from strands_cli.errors import StrandsCliError
-from strands_cli.parts.named_parts import Part, imported_part, part_named, parts_of, require_admitted
+from strands_cli.parts.named_parts import Part, imported_part, names_in, part_named, require_admitted
 from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret, require_source
-
-
-def known_sources() -> tuple[str, ...]:
-    """Return the names of all sources of secrets, also those of installed distributions, none of which is imported."""
-    return (*DEFAULTS[SECRETS], *sorted({part.name for part in parts_of(SECRETS)} - {*DEFAULTS[SECRETS]}))
 
 
 def require_any_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
@@ -61,5 +56,5 @@ def _part_of(secret: SecretReference) -> Part:
     part = part_named(SECRETS, secret.source)
     if part is None:
         message = f"the secret '{secret.name}' has the source '{secret.source}', which is not installed"
-        raise SecretFault(message, f"one of {', '.join(known_sources())}")
+        raise SecretFault(message, f"one of {', '.join(names_in(SECRETS))}")
     return part

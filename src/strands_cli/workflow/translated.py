@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any, Literal
 
 from strands_cli.canonical_json import json_object
 from strands_cli.default_parts import FORMATS
-from strands_cli.errors import Code, Denied, Finding, NotEquipped, StrandsCliError, suggest
-from strands_cli.parts.named_parts import NamedIn, Part, imported_part, part_named, parts_of
+from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest
+from strands_cli.parts.named_parts import NamedIn, Part, imported_part, names_in, part_named
 from strands_cli.unicode_safety import printable
 from strands_cli.yaml_files.document import Document
 
@@ -92,7 +93,7 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
     if isinstance(name, str):
         part = part_named(FORMATS, name)
         if part is None:
-            known = sorted({one.name for one in parts_of(FORMATS)})
+            known = names_in(FORMATS)
             message = f"no installed distribution reads the format {printable(name)!r}"
             fix = suggest(name, known, f"there are: {', '.join(known)}" if known else None)
             finding = Finding(UNKNOWN_FORMAT, message, document.where("/format"), fix)
@@ -107,9 +108,7 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
 def _translation(part: Part, document: Document) -> Translation:
     fix = f"pip install --upgrade {part.distribution}"
     try:
-        made = imported_part(part, lock=NamedIn(Path(document.file).parent))(_copied(document.value))
-    except Denied:
-        raise
+        made = imported_part(part, lock=NamedIn(Path(document.file).parent))(copy.deepcopy(document.value))
     except StrandsCliError:
         raise
     except Exception as error:  # a plugin may raise anything
@@ -119,12 +118,6 @@ def _translation(part: Part, document: Document) -> Translation:
         return made
     message = f"{part} of {part.distribution} returns {type(made).__name__}, not a translation into the present format"
     raise NotEquipped(message, fix=fix)
-
-
-def _copied(value: Any) -> Any:
-    import copy
-
-    return copy.deepcopy(value)
 
 
 def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:

@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PATTERNS as GROUP
 from strands_cli.errors import NotEquipped, StrandsCliError
-from strands_cli.parts.named_parts import NamedIn, Part, imported_part, part_named, parts_of
+from strands_cli.parts.named_parts import NamedIn, Part, imported_part, names_in, part_named
 from strands_cli.workflow.base_model import read_when_met
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
@@ -65,7 +65,7 @@ class _Patterns(Mapping[str, type[PatternModel]]):
 
     def installed(self) -> tuple[str, ...]:
         """Return every name, also those of patterns of installed distributions, none of which is imported."""
-        return (*DEFAULTS[GROUP], *sorted({part.name for part in parts_of(GROUP)} - {*DEFAULTS[GROUP]}))
+        return names_in(GROUP)
 
     def learn(self, name: str, folder: Path | None = None) -> None:
         """Import the pattern of an installed distribution that a workflow names.

@@ -166,9 +166,9 @@ class Inputs(FormatModel):
 def _known_source(name: str) -> str:
     """Return the name of a source of secrets that is there; nothing is imported."""
     if name not in DEFAULTS[SECRETS]:
-        from strands_cli.parts.plugin_secrets import known_sources
+        from strands_cli.parts.named_parts import names_in
 
-        if name not in (known := known_sources()):
+        if name not in (known := names_in(SECRETS)):
             raise PydanticCustomError("literal_error", "not a source", {"expected": ", ".join(known)})
     return name
 
