@@ -112,7 +112,7 @@ def test_a_broken_translation_names_its_distribution(plugin: Folder, line: str, 
     ran = plugin.strands("run", "flow.yaml")
     assert (ran.code, ran.codes, problem in ran.err, "strands-cli-yours" in ran.err) == (
         18,
-        ["format-broken"],
+        ["part-broken"],
         True,
         True,
     )

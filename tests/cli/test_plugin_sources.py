@@ -88,7 +88,10 @@ def test_a_filter_of_the_core_is_never_that_of_a_plugin(plugin: Folder) -> None:
     [
         ("{{ 'bug' | shout }}", "the template filter `shout` of strands-cli-yours failed: KeyError: 'no voice'"),
         ("{{ 'object' | shout }}", "the template filter `shout` of strands-cli-yours returns object"),
-        ("{{ 'x' | number }}", "the template filter `number` of strands-cli-yours is int, not a function"),
+        (
+            "{{ 'x' | number }}",
+            "`number` of strands-cli-yours (strands_cli_yours:NUMBER) is int, not a function",
+        ),
     ],
 )
 def test_a_filter_that_fails_names_its_distribution(plugin: Folder, template: str, problem: str) -> None:
@@ -178,3 +181,42 @@ def test_both_are_locked_with_their_workflow(plugin: Folder) -> None:
         file.write("# changed\n")
     ran = plugin.strands("run", "flow.yaml")
     assert (ran.code, "lock-changed" in ran.codes) == (21, True)
+
+
+@pytest.mark.parametrize("kind", ["filter", "secret"])
+def test_the_lock_beside_the_workflow_counts_from_every_folder(plugin: Folder, kind: str) -> None:
+    if kind == "filter":
+        echo(plugin, "{{ 'hi' | shout }}")
+    else:
+        takes_secret(plugin, source="vault", path="team")
+    assert plugin.strands("lock").code == 0
+    elsewhere = plugin.root / "elsewhere"
+    elsewhere.mkdir()
+    flow = str(plugin.work / "flow.yaml")
+    assert plugin.strands("plan", flow, "--locked", cwd=elsewhere).code == 0
+    assert not was_imported(plugin)
+    with (plugin.site / "strands_cli_yours" / "__init__.py").open("a") as file:
+        file.write("# changed\n")
+    ran = plugin.strands("run", flow, cwd=elsewhere)
+    assert (ran.code, "lock-changed" in ran.codes, was_imported(plugin)) == (21, True, False)
+
+
+@pytest.mark.parametrize("kind", ["filter", "secret"])
+def test_the_lock_beside_the_workflow_must_have_them(plugin: Folder, kind: str) -> None:
+    echo(plugin, "hi")
+    assert plugin.strands("lock").code == 0
+    if kind == "filter":
+        echo(plugin, "{{ 'hi' | shout }}")
+    else:
+        takes_secret(plugin, source="vault", path="team")
+    ran = plugin.strands("run", "flow.yaml")
+    assert (ran.code, was_imported(plugin)) == (21, False)
+    assert "strands-cli-yours" in ran.err
+    assert plugin.strands("lock", "flow.yaml").code == 0
+    assert plugin.strands("plan", "flow.yaml", "--locked").code == 0
+
+
+def test_a_plan_shows_what_calls_a_filter_as_it_is_written(plugin: Folder) -> None:
+    echo(plugin, "{{ 'hi' | shout }}")
+    planned = plugin.strands("plan", "flow.yaml")
+    assert (planned.code, "{{ 'hi' | shout }}" in planned.out, was_imported(plugin)) == (0, True, False)

@@ -144,7 +144,7 @@ def test_a_store_without_the_library_of_its_client_names_the_distribution_to_ins
     with pytest.raises(NotEquipped) as refused:
         store_at(StorePlace(address=ADDRESS))
     assert "no_such_client" in str(refused.value)
-    assert str(refused.value.fix).endswith("pip install --upgrade strands-store-memory")
+    assert str(refused.value.fix).startswith("pip install --upgrade strands-store-memory")
 
 
 def lock(distribution: str) -> None:

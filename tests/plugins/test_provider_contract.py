@@ -399,7 +399,7 @@ def test_what_cannot_be_a_provider_names_its_distribution(yours: Folder, name: s
     flow(yours, name)
     for command in ("plan", "run"):
         ran = yours.strands(command, "flow.yaml")
-        assert (ran.code, ran.codes) == (18, ["provider-broken"]), ran.err
+        assert (ran.code, ran.codes) == (18, ["part-broken"]), ran.err
         assert BROKEN[name] in ran.err
         assert f"the model provider `{name}` of {NAME} (" in ran.err
         assert f"fix: pip install --upgrade {NAME}" in ran.err

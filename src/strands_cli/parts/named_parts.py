@@ -27,7 +27,8 @@ from strands_cli.default_parts import (
     STORES,
     owner_by_name,
 )
-from strands_cli.errors import Code, Denied, Finding
+from strands_cli.errors import Code, Denied, Finding, NotEquipped, StrandsCliError
+from strands_cli.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.policy.policy import Policy
@@ -63,6 +64,13 @@ PART_DENIED = Code(
     "A rule of policy denies the distribution of a store, an engine or another part that was named.",
     "Have the rule changed, or name another one.",
     21,
+)
+
+PART_BROKEN = Code(
+    "part-broken",
+    "What a distribution declares as a command, a provider, a store or another part cannot be imported or used.",
+    "Upgrade the distribution, or name another one.",
+    18,
 )
 
 
@@ -177,12 +185,24 @@ def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None
 
     Raises:
         Denied: Policy denies its distribution, or it is not as it was locked.
-        BaseException: What its import raises.
+        NotEquipped: It cannot be imported.
     """
     from strands_cli.catalog.distributions.named_objects import import_named
 
     require_admitted(part, policy, lock)
-    return import_named(part.value)
+    try:
+        return import_named(part.value)
+    except (StrandsCliError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # an import may raise anything, SystemExit too
+        raise broken_part(part, f"cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def broken_part(part: Part, problem: str) -> NotEquipped:
+    """Return the error of a part that cannot be used; `problem` follows its name: "is a list, not a function"."""
+    message = printable(f"{part} of {part.distribution} ({part.value}) {problem}")
+    fix = f"pip install --upgrade {part.distribution}, or name another one"
+    return NotEquipped(message, findings=[Finding(PART_BROKEN, message, None, fix)], fix=fix)
 
 
 def require_admitted(part: Part, policy: Policy | None = None, lock: NamedIn | None = None) -> None:

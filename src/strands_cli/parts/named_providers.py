@@ -7,25 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.default_parts import PROVIDERS as GROUP
-from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError
-from strands_cli.parts.named_parts import NamedIn, Part, imported_part, part_named, parts_of
+from strands_cli.parts.named_parts import NamedIn, broken_part, imported_part, names_in, part_named, parts_of
 from strands_cli.provider_table import IMPORTED, PROVIDERS, Provider
 from strands_cli.providers import SETTING_FIELDS
 
 if TYPE_CHECKING:
     from strands_cli.policy.policy import Policy
 
-PROVIDER_BROKEN = Code(
-    "provider-broken",
-    "What a distribution declares as a model provider cannot be imported, or is not a usable `Provider`.",
-    "Upgrade the distribution, or take another provider.",
-    18,
-)
-
 
 def provider_names() -> list[str]:
     """Return the names of all providers, those of installed distributions at the end; nothing is imported."""
-    return [*PROVIDERS, *sorted({part.name for part in parts_of(GROUP)} - PROVIDERS.keys())]
+    return list(names_in(GROUP))
 
 
 def provider_by_name(name: str) -> Provider | None:
@@ -53,22 +45,11 @@ def provider_named(name: str, policy: Policy | None = None, lock: NamedIn | None
     part = part_named(GROUP, name)
     if part is None:
         return None
-    try:
-        row = imported_part(part, policy, lock)
-    except (StrandsCliError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # an import may raise anything, SystemExit too
-        raise _broken(part, f"cannot be imported: {type(error).__name__}: {error}") from error
+    row = imported_part(part, policy, lock)
     if (fault := fault_of_row(row, part.name)) is not None:
-        raise _broken(part, f"is not a usable Provider: {fault}")
+        raise broken_part(part, f"is not a usable Provider: {fault}")
     IMPORTED[name] = replace(row, distribution=part.distribution)
     return IMPORTED[name]
-
-
-def _broken(part: Part, problem: str) -> NotEquipped:
-    message = f"{part} of {part.distribution} ({part.value}) {problem}"
-    fix = f"pip install --upgrade {part.distribution}, or take another provider"
-    return NotEquipped(message, findings=[Finding(PROVIDER_BROKEN, message, None, fix)], fix=fix)
 
 
 def fault_of_row(row: object, name: str) -> str | None:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 
 from strands_cli.default_parts import DEFAULTS, SECRETS
 from strands_cli.errors import StrandsCliError
-from strands_cli.parts.named_parts import Part, imported_part, names_in, part_named, require_admitted
+from strands_cli.parts.named_parts import NamedIn, Part, imported_part, names_in, part_named, require_admitted
 from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret, require_source
 
 
-def require_any_source(secret: SecretReference, environ: Mapping[str, str]) -> None:
+def require_any_source(secret: SecretReference, environ: Mapping[str, str], lock: NamedIn | None = None) -> None:
     """Check that a secret's source exists, without running a program, opening a file or importing a plugin.
+
+    Args:
+        lock: The workflow that names it; by default the lock of the current directory is asked.
 
     Raises:
         SecretFault: The source does not exist.
@@ -20,27 +23,33 @@ def require_any_source(secret: SecretReference, environ: Mapping[str, str]) -> N
     if secret.source in DEFAULTS[SECRETS]:
         require_source(secret, environ)
     else:
-        require_admitted(_part_of(secret))
+        require_admitted(_part_of(secret), lock=lock)
 
 
 def read_any_secret(
-    secret: SecretReference, environ: Mapping[str, str], remote: Callable[[SecretReference], str] | None = None
+    secret: SecretReference,
+    environ: Mapping[str, str],
+    remote: Callable[[SecretReference], str] | None = None,
+    lock: NamedIn | None = None,
 ) -> str:
     """Return a secret's value.
 
     Args:
         remote: Reads those that a cloud service keeps.
+        lock: The workflow that names it; by default the lock of the current directory is asked.
 
     Raises:
         SecretFault: The secret has no value; the message has no part of one.
         Denied: Its source is of a distribution that may not be imported.
+        NotEquipped: Its source cannot be imported.
     """
     if secret.source in DEFAULTS[SECRETS]:
         return read_secret(secret, environ, remote)
     part = _part_of(secret)
     fix = f"ask the authors of {part.distribution}, or choose another `source`"
+    read = imported_part(part, lock=lock)
     try:
-        value = imported_part(part)(secret)
+        value = read(secret)
     except (StrandsCliError, SecretFault):
         raise
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything, with the value in its message

@@ -11,6 +11,7 @@ from strands_cli.planning.plan.plan_values import Bounds, PlannedAgent, PlannedS
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
+from strands_cli.workflow.templates.plugin_filters import without_plugin_filters
 from strands_cli.workflow.templates.template import Templates
 from strands_cli.workflow.templates.template_errors import TemplateError
 
@@ -43,6 +44,7 @@ def agents_by_key(spec: WorkflowSpec) -> Callable[[str], tuple[str, ...]]:
     return agents_of
 
 
+@without_plugin_filters()
 def planned_steps(
     spec: WorkflowSpec,
     inputs: Mapping[str, Any],
@@ -52,7 +54,10 @@ def planned_steps(
     *,
     as_written: bool = False,
 ) -> tuple[PlannedStep, ...]:
-    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`."""
+    """Return the steps for a reader, inputs rendered where they need nothing but the run's inputs, or `as_written`.
+
+    What calls a template filter of a distribution is left as it is written.
+    """
     templates, inputs = spec.templates(), spec.inputs.names_of(inputs)
     planned: list[PlannedStep] = []
     for placed in spec.pattern.placed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from strands_cli.errors import NotEquipped, StrandsCliError, UsageError
+from strands_cli.errors import NotEquipped, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.queues.queue_port import Engine, RunQueue
@@ -53,17 +53,7 @@ def installed_engine(scheme: str) -> Engine | None:
     from strands_cli.parts.named_parts import imported_part, part_named
 
     part = part_named(ENGINES, scheme)
-    if part is None:
-        return None
-    try:
-        return cast("Engine", imported_part(part))
-    except StrandsCliError:
-        raise
-    except Exception as error:  # a plugin may raise anything when it is imported
-        raise NotEquipped(
-            f"the engine of {part.distribution} fails to load: {type(error).__name__}: {error}",
-            fix=f"pip install --upgrade {part.distribution}",
-        ) from error
+    return None if part is None else cast("Engine", imported_part(part))
 
 
 def queue_at(place: StorePlace) -> RunQueue:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from strands_cli.canonical_json import json_object
 from strands_cli.default_parts import FORMATS
 from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest
-from strands_cli.parts.named_parts import NamedIn, Part, imported_part, names_in, part_named
+from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
 from strands_cli.unicode_safety import printable
 from strands_cli.yaml_files.document import Document
 
@@ -25,12 +25,6 @@ FORMAT_FINDING = Code(
     "format-finding",
     "The translation of a file of another format found something.",
     "Do what the finding says.",
-)
-FORMAT_BROKEN = Code(
-    "format-broken",
-    "The translation of a format cannot be imported, or does not return a document.",
-    "Upgrade the distribution, or report it to its authors.",
-    18,
 )
 
 
@@ -77,7 +71,7 @@ def translated(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     try:
         made = _translation(part, document)
     except StrandsCliError as error:
-        found = error.findings or (Finding(FORMAT_BROKEN, error.message, None, error.fix),)
+        found = error.findings or (Finding(PART_BROKEN, error.message, None, error.fix),)
         error.findings = tuple(replace(one, where=document.where(where)) for one in found)
         raise
     findings = tuple(_finding(part, problem, document) for problem in made.problems)
@@ -106,18 +100,16 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
 
 
 def _translation(part: Part, document: Document) -> Translation:
-    fix = f"pip install --upgrade {part.distribution}"
+    translate = imported_part(part, lock=NamedIn(Path(document.file).parent))
     try:
-        made = imported_part(part, lock=NamedIn(Path(document.file).parent))(copy.deepcopy(document.value))
+        made = translate(copy.deepcopy(document.value))
     except StrandsCliError:
         raise
     except Exception as error:  # a plugin may raise anything
-        message = f"{part} of {part.distribution} failed: {type(error).__name__}: {error}"
-        raise NotEquipped(printable(message), fix=fix) from error
+        raise broken_part(part, f"failed: {type(error).__name__}: {error}") from error
     if isinstance(made, Translation) and isinstance(made.value, Mapping) and "format" not in made.value:
         return made
-    message = f"{part} of {part.distribution} returns {type(made).__name__}, not a translation into the present format"
-    raise NotEquipped(message, fix=fix)
+    raise broken_part(part, f"returns {type(made).__name__}, not a translation into the present format")
 
 
 def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:

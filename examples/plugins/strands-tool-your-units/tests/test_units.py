@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
-from strands_cli.testing import Example, ToolContract
-
 from strands_tool_your_units.units import Units
+
+from strands_cli.testing import Example, ToolContract
 
 
 class TestUnits(ToolContract):

@@ -91,16 +91,13 @@ class PluginCommand(TyperCommand):
         return command.make_context(info_name, args, parent=parent, **extra)
 
     def _imported(self) -> Any:
-        from strands_cli.parts.named_parts import imported_part
+        from strands_cli.parts.named_parts import broken_part, imported_part
 
-        part = self.part
+        made = imported_part(self.part)
         try:
-            return built_command(part.name, imported_part(part))
-        except StrandsCliError:
-            raise
-        except Exception as error:  # a plugin may raise anything when it is imported
-            message = f"{part} of {part.distribution} cannot be used: {part.value}: {type(error).__name__}: {error}"
-            raise NotEquipped(message, fix=f"pip install --upgrade {part.distribution}") from error
+            return built_command(self.part.name, made)
+        except Exception as error:  # a signature that Typer cannot read
+            raise broken_part(self.part, f"is not a command: {type(error).__name__}: {error}") from error
 
 
 def _invoked(invoke: Callable[[Any], Any], part: Part, context: Any) -> int:

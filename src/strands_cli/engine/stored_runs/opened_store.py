@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from strands_cli.errors import NotEquipped, StrandsCliError, UsageError, suggest
+from strands_cli.errors import NotEquipped, UsageError, suggest
 from strands_cli.store_place import secret_reference
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore, StoreOpener
+    from strands_cli.parts.named_parts import Part
     from strands_cli.store_place import StorePlace
 
 
@@ -27,11 +27,14 @@ def store_at(place: StorePlace) -> RunStore:
         from strands_cli.engine.stored_runs.folder_store import FolderStore
 
         return FolderStore(place.directory)
-    opener, address = opener_of(place)
+    from strands_cli.parts.named_parts import broken_part, imported_part
+
+    part = _part_of(place)
+    opener = cast("StoreOpener", imported_part(part))
     try:
-        return opener.open(place, address)
+        return opener.open(place, _whole_address(place.address))
     except ModuleNotFoundError as error:  # a plugin that imports its client when it is used
-        raise _broken(place, error) from error
+        raise broken_part(part, f"fails to load: {type(error).__name__}: {error}") from error
 
 
 def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
@@ -41,33 +44,19 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
         UsageError: No store has addresses of this form, or its address names a secret that has no value.
         NotEquipped: What opens it is not installed.
     """
-    return _load_opener(place), _whole_address(place.address)
+    from strands_cli.parts.named_parts import imported_part
+
+    return cast("StoreOpener", imported_part(_part_of(place))), _whole_address(place.address)
 
 
-def _load_opener(place: StorePlace) -> StoreOpener:
+def _part_of(place: StorePlace) -> Part:
     from strands_cli.default_parts import STORES
-    from strands_cli.parts.named_parts import imported_part, part_named, parts_of
+    from strands_cli.parts.named_parts import names_in, part_named
 
     part = part_named(STORES, place.scheme)
     if part is None:
-        raise _no_opener(place, [one.name for one in parts_of(STORES)])
-    try:
-        return cast("StoreOpener", imported_part(part))
-    except StrandsCliError:
-        raise
-    except Exception as error:  # a plugin may raise anything when it is imported
-        raise _broken(place, error) from error
-
-
-def _broken(place: StorePlace, error: Exception) -> NotEquipped:
-    from strands_cli.default_parts import STORES
-    from strands_cli.parts.named_parts import owner_of
-
-    owner = owner_of(STORES, place.scheme)
-    return NotEquipped(
-        f"the store {place} cannot be opened: {owner} fails to load: {type(error).__name__}: {error}",
-        fix=f"{Path(sys.executable).name} -m pip install --upgrade {owner}",
-    )
+        raise _no_opener(place, list(names_in(STORES)))
+    return part
 
 
 def _no_opener(place: StorePlace, points: list[str]) -> NotEquipped | UsageError:

@@ -12,6 +12,7 @@ from strands_cli.outputs.artifacts import ARTIFACT_EXISTS, ArtifactPlaces, obsta
 from strands_cli.outputs.output_folder import DEFAULT_OUT, require_own_folder
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.templates.plugin_filters import without_plugin_filters
 from strands_cli.workflow.templates.template_errors import TemplateError
 from strands_cli.yaml_files.document import Document
 
@@ -29,6 +30,7 @@ ARTIFACT_OUTSIDE = Code(
 )
 
 
+@without_plugin_filters()
 def check_outputs(
     spec: WorkflowSpec, document: Document, inputs: Mapping[str, Any], options: RunRequest
 ) -> list[Finding]:

@@ -136,6 +136,7 @@ def read_secrets(
     """
     if not plan.spec.env.secrets:
         return {}
+    from strands_cli.parts.named_parts import NamedIn
     from strands_cli.parts.plugin_secrets import read_any_secret
     from strands_cli.secrets.secret_sources import SecretFault
 
@@ -148,7 +149,7 @@ def read_secrets(
         if reference.name not in taken and not (secret.source == "env" and environ.get(secret.key)):
             continue
         try:
-            values[reference.name] = read_any_secret(reference, environ, remote)
+            values[reference.name] = read_any_secret(reference, environ, remote, NamedIn(plan.project))
         except SecretFault as fault:
             findings.append(Finding(MISSING_SECRET, str(fault), fix=fault.fix))
     if findings:

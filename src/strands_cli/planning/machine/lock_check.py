@@ -16,11 +16,11 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.dependencies import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.default_parts import CORE, DEFAULTS, FILTERS, PATTERNS, SECRETS
+from strands_cli.default_parts import DEFAULTS, FILTERS, PATTERNS, SECRETS
 from strands_cli.errors import Code, Denied, Finding, Where
-from strands_cli.parts.named_parts import part_named
+from strands_cli.parts.named_parts import Part, part_named, parts_of
 from strands_cli.parts.named_providers import provider_by_name
-from strands_cli.parts.plugin_lock import lock_finding, lock_plugins, place_in_lock
+from strands_cli.parts.plugin_lock import check_locked, lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
 from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
@@ -28,6 +28,7 @@ from strands_cli.planning.planned_tools.tool_config import reached_by
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
 
 if TYPE_CHECKING:
+    from strands_cli.catalog.distributions.entry_points import Scan
     from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
     from strands_cli.lock.compare import Difference
     from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
@@ -73,18 +74,41 @@ def used_of(plan: Plan, catalog: Catalog) -> Used:
     return used._replace(packages=packages_of(plan, catalog.seen))
 
 
-def distributions_of_parts(plans: Iterable[Plan]) -> list[str]:
-    """Return the distributions whose parts these plans name: patterns, sources of secrets, and template filters.
+def distributions_of_parts(plans: Iterable[Plan], seen: Scan) -> list[str]:
+    """Return the distributions whose parts these plans name: patterns, sources of secrets, and template filters."""
+    return sorted({part.distribution for part in _parts_in(plans, seen)})
+
+
+def _parts_unlike_the_lock(plan: Plan, seen: Scan, required_by: str | None) -> list[Finding]:
+    """Return why parts that a plan names may not be imported by the lock beside its workflow."""
+    first = {part.distribution: str(part) for part in reversed(_parts_in([plan], seen))}
+    return [
+        finding
+        for distribution, named in sorted(first.items())
+        for finding in check_locked([distribution], plan.project, required_by, named=named)
+    ]
+
+
+def _parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
+    """Return the parts of distributions that these plans name.
 
     Every word after a `|` of a file counts as the name of a filter: one more that is locked does no harm.
     """
     named: set[tuple[str, str]] = set()
+    installed: dict[str, set[str]] = {}
     for plan in (part for whole in plans for part in (whole, *all_workflows_in(whole))):
         named.add((PATTERNS, plan.spec.pattern.type))
         named |= {(SECRETS, secret.source) for secret in plan.spec.env.secrets}
         named |= {(FILTERS, word) for text in (plan.text, *plan.files.values()) for word in _PIPED.findall(text)}
-    parts = (part_named(group, name) for group, name in sorted(named) if name not in DEFAULTS[group])
-    return sorted({part.distribution for part in parts if part is not None and part.distribution != CORE})
+    parts = []
+    for group, name in sorted(named):
+        if name in DEFAULTS[group]:
+            continue
+        if group not in installed:
+            installed[group] = {part.name for part in parts_of(group, seen)}
+        if name in installed[group] and (part := part_named(group, name)) is not None:
+            parts.append(part)
+    return parts
 
 
 def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Used:
@@ -105,6 +129,7 @@ def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> P
     """
     used = used_of(plan, catalog)
     findings, locked = check_used(used, plan.project, catalog, required_by, _spec_word(plan))
+    findings += _parts_unlike_the_lock(plan, catalog.seen, required_by)
     if any(finding.code == UNKNOWN_TOOL for finding in plan.findings):
         findings += _uninstalled(plan.project, catalog, known=findings)
     servers = servers_in(with_parts(plan.called()))
@@ -309,7 +334,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     distributions = lock_distributions(records, catalog, required)
     distributions = with_packages(distributions, packages, catalog.seen, required)
     distributions = {
-        **lock_plugins((*hooks, *_of_providers(plans), *distributions_of_parts(plans)), catalog.seen),
+        **lock_plugins((*hooks, *_of_providers(plans), *distributions_of_parts(plans, catalog.seen)), catalog.seen),
         **distributions,
     }
     for name, one in (*distributions.items(), *modules.items()):

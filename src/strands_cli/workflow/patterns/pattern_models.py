@@ -14,8 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PATTERNS as GROUP
-from strands_cli.errors import NotEquipped, StrandsCliError
-from strands_cli.parts.named_parts import NamedIn, Part, imported_part, names_in, part_named
+from strands_cli.parts.named_parts import NamedIn, Part, broken_part, imported_part, names_in, part_named
 from strands_cli.workflow.base_model import read_when_met
 from strands_cli.workflow.pattern_model import PatternModel
 from strands_cli.workflow.template_scope import COMMON_NAMES, YIELDING
@@ -102,22 +101,12 @@ class _Patterns(Mapping[str, type[PatternModel]]):
 
 
 def _imported(part: Part, folder: Path | None) -> type[PatternModel]:
-    try:
-        model = imported_part(part, lock=NamedIn(folder) if folder is not None else None)
-    except StrandsCliError:
-        raise
-    except Exception as error:  # a plugin may raise anything when it is imported
-        raise _unusable(part, f"{type(error).__name__}: {error}") from error
+    model = imported_part(part, lock=NamedIn(folder) if folder is not None else None)
     if not (isinstance(model, type) and issubclass(model, PatternModel)):
-        raise _unusable(part, f"{part.value} is not a subclass of PatternModel")
+        raise broken_part(part, "is not a subclass of PatternModel")
     if not hasattr(model, "runs"):
-        raise _unusable(part, f"{part.value} does not say what runs it (`runs`)")
+        raise broken_part(part, "does not say what runs it (`runs`)")
     return model
-
-
-def _unusable(part: Part, reason: str) -> NotEquipped:
-    message = f"{part} of {part.distribution} cannot be used: {reason}"
-    return NotEquipped(message, fix=f"pip install --upgrade {part.distribution}")
 
 
 PATTERNS = _Patterns()

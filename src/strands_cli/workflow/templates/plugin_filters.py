@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, cast
 
 from strands_cli.errors import StrandsCliError
-from strands_cli.parts.named_parts import Part, imported_part
+from strands_cli.parts.named_parts import Part, broken_part, imported_part
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 # What a filter may return: a template can go on with these, and no object of a plugin reaches it.
 _VALUES = (str, int, float, bool, list, dict, type(None))
+
+# Whether a plan is being made, which imports no plugin.
+_plans: ContextVar[bool] = ContextVar("plans", default=False)
+
+
+@contextmanager
+def without_plugin_filters() -> Iterator[None]:
+    """Let templates that call a filter of a distribution fail with `TemplateError`: only a run imports one."""
+    token = _plans.set(True)
+    try:
+        yield
+    finally:
+        _plans.reset(token)
 
 
 def plugin_filter(part: Part) -> Callable[..., Any]:
@@ -19,6 +34,8 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
     loaded: list[Callable[..., Any]] = []
 
     def call(*given: Any, **named: Any) -> Any:
+        if _plans.get():
+            raise TemplateError(f"{part} is called in a run alone")
         if not loaded:
             loaded.append(_imported(part))
         try:
@@ -35,15 +52,9 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
 
 
 def _imported(part: Part) -> Callable[..., Any]:
-    try:
-        function = imported_part(part)
-    except StrandsCliError:
-        raise
-    except Exception as error:  # a plugin may raise anything when it is imported
-        problem = f"{type(error).__name__}: {error}"
-        raise TemplateError(f"{part} of {part.distribution} cannot be imported: {problem}") from error
+    function = imported_part(part)
     if not callable(function):
-        raise TemplateError(f"{part} of {part.distribution} is {type(function).__name__}, not a function")
+        raise broken_part(part, f"is {type(function).__name__}, not a function")
     return cast("Callable[..., Any]", function)
 
 

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from strands import tool
-from strands_cli.metadata import tool_metadata
 
+from strands_cli.metadata import tool_metadata
 from strands_tool_your_units.scale import KNOWN, Unit, converted
 
 _NOTHING = {"network": [], "filesystem": [], "subprocess": False, "env": [], "secrets": []}
