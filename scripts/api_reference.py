@@ -28,6 +28,7 @@ SUBJECTS = {
     "strands_cli.errors": "Errors",
     "strands_cli.queues.": "Queues",
     "strands_cli.hooks.": "Checks and hooks",
+    "strands_cli.machine_checks.": "Checks and hooks",
     "strands_cli.provider_table": "Model providers",
     "strands_cli.api.": "Workflows and runs",
     "strands_cli.run_views.": "Workflows and runs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 from collections.abc import Generator
 from typing import Any
@@ -46,10 +47,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def walls_here() -> str:
     """Return the walls that make an engine possible on this machine, empty where one of them is missing."""
-    try:
-        from strands_cli.doctor.os_layers import find_layers
-    except ImportError:  # a tool distribution is tested by itself; the whole suite asks
+    if importlib.util.find_spec("strands_cli") is None:  # a tool distribution is tested by itself; the whole suite asks
         return ""
+    from strands_cli_doctor.os_layers import find_layers
+
     if platform.machine().lower() not in ARCHITECTURES:
         return ""
     here = {found.layer.name: found.here for found in find_layers()}

@@ -63,6 +63,11 @@ def load_settings(
     )
 
 
+def settings_without_store() -> Settings:
+    """Return the settings of this environment as if no address of a store was in it; policy needs none."""
+    return load_settings({name: value for name, value in os.environ.items() if name != "STRANDS_STORE"})
+
+
 def _chosen_store(environ: Mapping[str, str], runs_dir: Path | None, store: str | None) -> tuple[Path | None, str]:
     """Return the directory or the address that options or variables name; at most one of them is set."""
     names = ("--runs-dir", "--store")

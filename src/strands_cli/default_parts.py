@@ -48,7 +48,6 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "tools": "strands_cli.cli.commands.tools.tools_commands:tools_app",
         "plugin": "strands_cli.cli.commands.plugin.plugin_group:plugin_app",
         "lock": "strands_cli.cli.commands.lock_command:lock",
-        "doctor": "strands_cli.cli.commands.doctor_command:doctor",
         "list-supported": "strands_cli.cli.commands.list_supported:list_supported",
         "completion": "strands_cli.cli.commands.completion:completion",
     },
@@ -89,7 +88,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 
 # Names of distributions of this project, so that a fix names what brings them.
 OURS: Mapping[str, Mapping[str, str]] = {
-    COMMANDS: {"ui": "strands-cli-ui"},
+    COMMANDS: {"doctor": "strands-cli-doctor", "ui": "strands-cli-ui"},
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
     PROVIDERS: {"local": "strands-cli-local"},

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from strands_cli.addresses.written_places import is_local
-from strands_cli.doctor.setup import check_providers
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
+from strands_cli.machine_checks.setup_checks import check_providers
 from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, merge_settings, place_of

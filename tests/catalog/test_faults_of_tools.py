@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.catalog import Catalog, discover_catalog
-from strands_cli.doctor.setup import check_tools
 from strands_cli.errors import Finding, InvalidInput, NotEquipped
+from strands_cli.machine_checks.setup_checks import check_tools
 from strands_cli.planning.resolve.single_tool import find_single_tool
 from strands_cli.planning.resolve.tool_families import require_family
 from strands_cli.plugins.check.plugin_checks import check_plugin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from strands_cli.doctor.os_layers import LAYERS
+from strands_cli_doctor.os_layers import LAYERS
 from tests.docs.pages import CLONE
 
 PAGE = CLONE / "docs" / "explanation" / "security-model.md"

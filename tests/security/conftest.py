@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.doctor.sandbox_engines import find_engines
+from strands_cli.catalog.distributions.scan import search_path
+from strands_cli_doctor.sandbox_engines import find_engines
 from tests.cli.strands import Folder, empty_folder
 from tests.security.outside import Outside, standing
 
@@ -37,7 +38,7 @@ def held() -> None:
 
 @functools.cache
 def _why_not() -> str:
-    engines, lines = find_engines(discover_catalog())
+    engines, lines = find_engines(discover_catalog().tools, search_path())
     mine = [engine for engine in engines if engine.tool == "python_exec"]
     if any(engine.available and dict(engine.layers).get("landlock") == "enforced" for engine in mine):
         return ""

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
     from strands_cli.cli.output.messages import say as say
     from strands_cli.cli.output.results import OutputClosed as OutputClosed
+    from strands_cli.cli.output.results import print_json as print_json
     from strands_cli.cli.output.results import print_result as print_result
     from strands_cli.cli.process import run_to_end as run_to_end
+    from strands_cli.cli.terminal_text import table as table
     from strands_cli.engine.journal.journal_rows import Answer as Answer
     from strands_cli.engine.journal.journal_rows import Journal as Journal
     from strands_cli.engine.journal.journal_rows import Question as Question
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from strands_cli.events import Event as Event
     from strands_cli.events import RunStatus as RunStatus
     from strands_cli.events import Usage as Usage
+    from strands_cli.hooks.hook_values import Check as Check
+    from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
     from strands_cli.outputs.artifacts import ARTIFACT_EXISTS as ARTIFACT_EXISTS
     from strands_cli.pages.comparison import comparison_body as comparison_body
     from strands_cli.pages.effect_parts import effect_html as effect_html
@@ -105,6 +109,7 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
     from strands_cli.secrets.redactor import Redactor as Redactor
     from strands_cli.store_place import StorePlace as StorePlace
+    from strands_cli.subprocesses import run_within as run_within
     from strands_cli.workflow.sections.run_sections import InputSpec as InputSpec
     from strands_cli.yaml_files.document_reader import SUFFIXES as SUFFIXES
     from strands_cli.yaml_files.document_reader import read_document as read_document
@@ -115,6 +120,7 @@ _PUBLIC = {
     "Answer": "strands_cli.engine.journal.journal_rows",
     "Branch": "strands_cli.run_views.run_tree",
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
+    "Check": "strands_cli.hooks.hook_values",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
     "Engine": "strands_cli.queues.queue_port",
     "Event": "strands_cli.events",
@@ -129,6 +135,7 @@ _PUBLIC = {
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
     "MISSING_INPUT": "strands_cli.planning.run_inputs",
+    "MachineChecks": "strands_cli.machine_checks.core_checks",
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.api.read_runs",
     "OutputClosed": "strands_cli.cli.output.results",
@@ -198,6 +205,7 @@ _PUBLIC = {
     "pattern_picture": "strands_cli.pages.picture_sections",
     "plan": "strands_cli.app",
     "preformatted": "strands_cli.pages.html_text",
+    "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",
     "python_lines": "strands_cli.planning.sentences.authority_sentences",
     "read_document": "strands_cli.yaml_files.document_reader",
@@ -206,9 +214,11 @@ _PUBLIC = {
     "row_of": "strands_cli.engine.journal.stored_columns",
     "run_body": "strands_cli.pages.run_parts",
     "run_to_end": "strands_cli.cli.process",
+    "run_within": "strands_cli.subprocesses",
     "say": "strands_cli.cli.output.messages",
     "shortened": "strands_cli.phrases",
     "stored_texts": "strands_cli.engine.journal.stored_columns",
+    "table": "strands_cli.cli.terminal_text",
     "usage_text": "strands_cli.engine.journal.row_texts",
     "with_run_options": "strands_cli.cli.commands.command_options",
 }

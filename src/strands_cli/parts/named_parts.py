@@ -157,9 +157,9 @@ def _fault(claims: list[Part]) -> Finding | None:
     if not others and len({part.distribution for part in claims}) < 2:
         return None
     names = " and ".join(sorted({part.distribution for part in claims}))
-    message = f"{names} claim {claims[0]}"
-    if len(claims) == 1:
-        message = f"{names} claims {claims[0]}, which is that of {owner}"
+    message = f"{names} {'claims' if len(claims) == 1 else 'claim'} {claims[0]}"
+    if owner is not None and len(others) == len(claims):
+        message = f"{message}, which is that of {owner}"
     refused = (others or claims[1:])[0].distribution
     return Finding(PART_TAKEN, message, None, f"uninstall what you do not mean: strands plugin uninstall {refused}")
 
@@ -211,12 +211,12 @@ def require_admitted(part: Part, policy: Policy | None = None, lock: NamedIn | N
     Raises:
         Denied: Policy denies its distribution, or it is not as it was locked.
     """
-    from strands_cli.config import load_settings
+    from strands_cli.config import settings_without_store
     from strands_cli.user_files.policy_files import load_policy
 
     if part.distribution == CORE:
         return
-    in_force = load_policy(load_settings(), Path.cwd()) if policy is None else policy
+    in_force = load_policy(settings_without_store(), Path.cwd()) if policy is None else policy
     _require_allowed(part, in_force)
     _require_locked(part, in_force, lock)
 

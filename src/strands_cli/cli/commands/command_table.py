@@ -19,7 +19,7 @@ HEADINGS = {
     "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store"),
     "Beyond one process": ("submit", "worker", "workers", "queue"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
-    "This machine": ("doctor", "list-supported", "completion"),
+    "This machine": ("list-supported", "completion"),
 }
 
 # Words of other programs, with the command that does here what they do there.

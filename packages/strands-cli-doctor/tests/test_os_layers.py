@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.doctor.os_layers import LAYERS, find_layers
+from strands_cli_doctor.os_layers import LAYERS, find_layers
 from tests.wordings import Wording
 
 WORDS = {"enforced", "best effort", "not available"}

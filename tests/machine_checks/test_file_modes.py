@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from strands_cli.config import Settings
-from strands_cli.doctor import file_modes as modes
-from strands_cli.doctor.file_modes import check_modes
 from strands_cli.hooks.hook_values import Check
+from strands_cli.machine_checks import file_modes as modes
+from strands_cli.machine_checks.file_modes import check_modes
 from tests.wordings import Wording
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes of files")

@@ -6,15 +6,11 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from strands_cli.catalog.catalog import Catalog
-from strands_cli.catalog.distributions.scan import search_path
-from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.hooks.hook_values import Check
-from strands_cli.subprocesses import run_within
+from strands_cli.api import Check, ToolRecord, run_within
 
 SECONDS = 30.0
 MAX_ANSWER = 64 * 1024
@@ -49,10 +45,14 @@ class EngineFault(Exception):
     """A tool's self-test did not answer; the message is one line."""
 
 
-def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> tuple[list[Engine], list[Check]]:
+def find_engines(
+    tools: Iterable[ToolRecord], import_path: Sequence[str], denied: Container[tuple[str, str]] = ()
+) -> tuple[list[Engine], list[Check]]:
     """Run the self-test of every usable tool that names one in its manifest (`strands_cli.engines`).
 
     Args:
+        tools: The installed tools.
+        import_path: The directories that plugins are imported from.
         denied: Tools, as distribution and name, that policy denies; their self-tests do not run.
 
     Returns:
@@ -60,13 +60,13 @@ def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> t
     """
     engines: list[Engine] = []
     lines: list[Check] = []
-    for record in _with_engines(catalog):
+    for record in _with_engines(tools):
         name = f"engines of {record.name}"
         if (record.distribution, record.ref_name) in denied:
             lines.append(Check(name, "ok", "not tested: policy denies it"))
             continue
         try:
-            found = _ask(record)
+            found = _ask(record, import_path)
         except EngineFault as fault:
             lines.append(
                 Check(name, "failed", f"{record.distribution}: {fault}", "reinstall it, or report it to its author")
@@ -77,9 +77,9 @@ def find_engines(catalog: Catalog, denied: Container[tuple[str, str]] = ()) -> t
     return engines, lines
 
 
-def _with_engines(catalog: Catalog) -> Iterator[ToolRecord]:
+def _with_engines(tools: Iterable[ToolRecord]) -> Iterator[ToolRecord]:
     seen: set[tuple[str, str]] = set()
-    for tool in catalog.tools:
+    for tool in tools:
         for record in (tool, *(tool.members or ())):
             named = (record.strands_cli or {}).get("engines")
             if isinstance(named, str) and tool.usable and (record.distribution, named) not in seen:
@@ -100,12 +100,12 @@ def _line(name: str, found: list[Engine]) -> Check:
     return Check(name, "ok", "; ".join(results))
 
 
-def _ask(record: ToolRecord) -> list[Engine]:
+def _ask(record: ToolRecord, import_path: Sequence[str]) -> list[Engine]:
     """Return the engines that one tool's self-test reports."""
-    reference = _REFERENCE.fullmatch(record.strands_cli["engines"])
+    reference = _REFERENCE.fullmatch((record.strands_cli or {})["engines"])
     if reference is None:
         raise EngineFault("`engines` is not of the form package.module:function")
-    program = [sys.executable, "-I", "-B", "-c", _PROGRAM, json.dumps(search_path()), *reference.groups()]
+    program = [sys.executable, "-I", "-B", "-c", _PROGRAM, json.dumps(list(import_path)), *reference.groups()]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             code = run_within(SECONDS, program, out, err)

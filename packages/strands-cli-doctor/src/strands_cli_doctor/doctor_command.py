@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.cli.output.results import print_json, print_result
-from strands_cli.cli.terminal_text import table
-from strands_cli.errors import ExitCode
+from strands_cli.api import ExitCode, print_json, print_result, table
 
 if TYPE_CHECKING:
-    from strands_cli.config import Settings
-    from strands_cli.doctor.diagnosis import Examination
-    from strands_cli.doctor.os_layers import Found
-    from strands_cli.hooks.hook_values import Check
+    from strands_cli_doctor.diagnosis import Examination
+    from strands_cli_doctor.os_layers import Found
 
 
 def doctor(
@@ -34,15 +28,9 @@ def doctor(
 
     Example: strands doctor --json
     """
-    from strands_cli.cli.commands.store_health import check_store
-    from strands_cli.doctor.diagnosis import CORE, examine
-    from strands_cli.notifications.run_notices import check_notifications
+    from strands_cli_doctor.diagnosis import examine
 
-    settings, wrong = _settings()
-    found = examine(settings, Path.cwd(), with_engines=not no_engines)
-    own = [line for line in found.lines if line[0] == CORE]
-    more = [(CORE, check) for check in (*(wrong or check_store(settings)), *check_notifications(settings, send=notify))]
-    found = dataclasses.replace(found, lines=(*own, *more, *found.lines[len(own) :]))
+    found = examine(Path.cwd(), with_engines=not no_engines, sends=notify)
     ok = not any(check.status == "failed" for _, check in found.lines)
     if as_json:
         print_json(_document(found, ok=ok))
@@ -52,25 +40,10 @@ def doctor(
     return ExitCode.OK if ok else ExitCode.NOT_EQUIPPED
 
 
-def _settings() -> tuple[Settings, list[Check]]:
-    """Return the settings of this environment; without its store, and a line about it, where it names no usable one."""
-    from strands_cli.config import load_settings
-    from strands_cli.errors import UsageError
-    from strands_cli.hooks.hook_values import Check
-
-    try:
-        return load_settings(), []
-    except UsageError as error:
-        others = {name: value for name, value in os.environ.items() if name != "STRANDS_STORE"}
-        return load_settings(others), [Check("store", "failed", error.message, error.fix)]
-
-
 def _print_lines(found: Examination) -> None:
-    from strands_cli.doctor.diagnosis import CORE
-
     width = max(len(check.name) for _, check in found.lines)
     for plugin, check in found.lines:
-        text = " ".join(check.message.split()) + (f"  [{plugin}]" if plugin != CORE else "")
+        text = " ".join(check.message.split()) + (f"  [{plugin}]" if plugin is not None else "")
         print_result(f"{check.status:8} {check.name:{width}}  {text}")
         if check.fix and check.status != "ok":
             print_result(f"{'':8} {'':{width}}  fix: {' '.join(check.fix.split())}")
@@ -86,11 +59,9 @@ def _print_layers(layers: tuple[Found, ...]) -> None:
 
 
 def _document(found: Examination, *, ok: bool) -> dict[str, Any]:
-    from strands_cli.doctor.diagnosis import CORE
-
     checks = [
         {
-            "plugin": None if plugin == CORE else plugin,
+            "plugin": plugin,
             "name": check.name,
             "status": check.status,
             "message": check.message,

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.catalog import Catalog, discover_catalog
-from strands_cli.doctor import sandbox_engines as engines
-from strands_cli.doctor.sandbox_engines import Engine, find_engines
+from strands_cli.catalog.catalog import discover_catalog
+from strands_cli.catalog.distributions.scan import search_path
+from strands_cli.catalog.tool_record import ToolRecord
+from strands_cli_doctor import sandbox_engines as engines
+from strands_cli_doctor.sandbox_engines import Engine, find_engines
 from tests.distributions import make_distribution, manifest_of, tool
 from tests.wordings import Wording
 
@@ -26,21 +28,23 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def install(site: Path, body: str, named: str = "strands_tool_box.engines:engines", name: str = "box") -> Catalog:
-    """Install a tool whose self-test has this body, and return the catalog of the directory."""
+def install(
+    site: Path, body: str, named: str = "strands_tool_box.engines:engines", name: str = "box"
+) -> tuple[ToolRecord, ...]:
+    """Install a tool whose self-test has this body, and return the tools of the directory."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     package = f"strands_tool_{name}"
     files = {f"{package}/__init__.py": "", f"{package}/engines.py": f"import os, sys\n\n\ndef engines():\n{lines}"}
     described = tool(name, package, strands_cli={"engines": named})
     distribution = f"strands-tool-{name}"
     make_distribution(site, distribution, "1.0", {name: package}, files, manifest_of(distribution, described))
-    return discover_catalog([str(site)])
+    return tuple(discover_catalog([str(site)]).tools)
 
 
 def test_engines_are_reported_in_the_order_of_the_tool_and_the_first_that_holds_is_named(
     site: Path, wording: Wording
 ) -> None:
-    found, (line,) = find_engines(install(site, f"return [{AWAY!r}, {STRONG!r}]"))
+    found, (line,) = find_engines(install(site, f"return [{AWAY!r}, {STRONG!r}]"), search_path())
     layers = (("wall", "enforced"), ("size", "best effort"))
     assert found == [
         Engine("box", "away", False, "not installed", (("wall", "not available"),)),
@@ -52,7 +56,7 @@ def test_engines_are_reported_in_the_order_of_the_tool_and_the_first_that_holds_
 
 
 def test_a_tool_without_an_engine_that_holds_is_a_warning_with_every_reason(site: Path, wording: Wording) -> None:
-    _, (line,) = find_engines(install(site, f"return [{AWAY!r}]"))
+    _, (line,) = find_engines(install(site, f"return [{AWAY!r}]"), search_path())
     assert line.status == "warning"
     assert AWAY["engine"] in line.message
     assert AWAY["reason"] in line.message
@@ -75,7 +79,7 @@ def test_a_tool_without_an_engine_that_holds_is_a_warning_with_every_reason(site
     ],
 )
 def test_a_self_test_that_fails_is_one_failed_line(site: Path, body: str, named: str | None, wording: Wording) -> None:
-    found, (line,) = find_engines(install(site, body))
+    found, (line,) = find_engines(install(site, body), search_path())
     assert (found, "box" in line.name, line.status) == ([], True, "failed")
     assert named is None or named in line.message
     wording(line.message)
@@ -83,7 +87,9 @@ def test_a_self_test_that_fails_is_one_failed_line(site: Path, body: str, named:
 
 
 def test_what_a_self_test_prints_is_not_its_answer(site: Path) -> None:
-    found, (line,) = find_engines(install(site, f"print('[]')\nos.write(1, b'noise')\nreturn [{STRONG!r}]"))
+    found, (line,) = find_engines(
+        install(site, f"print('[]')\nos.write(1, b'noise')\nreturn [{STRONG!r}]"), search_path()
+    )
     assert ([engine.name for engine in found], line.status) == (["strong"], "ok")
 
 
@@ -98,7 +104,7 @@ def test_a_self_test_that_hangs_is_ended_with_all_it_started(
     monkeypatch.setattr(engines, "SECONDS", 1.0)
     # A grandchild keeps the pipe open: the reader ends only when that is gone as well.
     body = f"held = os.open({str(pipe)!r}, os.O_WRONLY)\nos.fork()\nimport threading\nthreading.Event().wait()"
-    _, (line,) = find_engines(install(site, body))
+    _, (line,) = find_engines(install(site, body), search_path())
     assert line.status == "failed"
     wording(line.message)
     reader.join(120)
@@ -106,24 +112,24 @@ def test_a_self_test_that_hangs_is_ended_with_all_it_started(
 
 
 def test_a_reference_of_another_form_runs_nothing(site: Path, wording: Wording) -> None:
-    _, (line,) = find_engines(install(site, "return []", named="os;system:x"))
+    _, (line,) = find_engines(install(site, "return []", named="os;system:x"), search_path())
     assert ("box" in line.name, line.status) == (True, "failed")
     wording(line.message)
 
 
 def test_the_self_test_of_a_denied_tool_is_not_run(site: Path, wording: Wording) -> None:
-    catalog = install(site, f"open({str(site / 'ran')!r}, 'w').close()\nreturn []")
-    _, (line,) = find_engines(catalog, {("strands-tool-box", "box")})
+    tools = install(site, f"open({str(site / 'ran')!r}, 'w').close()\nreturn []")
+    _, (line,) = find_engines(tools, search_path(), {("strands-tool-box", "box")})
     assert ("box" in line.name, line.status) == (True, "ok")
     wording(line.message)
     assert not (site / "ran").exists()
 
 
 def test_the_current_directory_is_not_a_source_of_self_tests(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = install(site, f"return [{STRONG!r}]")
+    tools = install(site, f"return [{STRONG!r}]")
     (folder := site / "folder" / "strands_tool_box").mkdir(parents=True)
     (folder / "__init__.py").write_text("raise SystemExit('hostile')\n")
     monkeypatch.chdir(site / "folder")
     monkeypatch.syspath_prepend("")
-    _, (line,) = find_engines(catalog)
+    _, (line,) = find_engines(tools, search_path())
     assert line.status == "ok"

@@ -1,4 +1,4 @@
-"""The checks of the setup: providers, tools, policy, lock, hook plugins."""
+"""The checks of the setup: parts, providers, tools, policy, lock, hook plugins."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
-from strands_cli.doctor.file_modes import secrets_here
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks.hook_values import Check
+from strands_cli.machine_checks.file_modes import secrets_here
+from strands_cli.parts.named_parts import contested_parts
 from strands_cli.parts.named_providers import provider_named, provider_names
 from strands_cli.phrases import counted
+from strands_cli.policy.policy import Policy
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
@@ -22,6 +24,14 @@ from strands_cli.secrets.secret_sources import is_short_here
 from strands_cli.secrets.short_secrets import short_secret
 
 _MOST_DIFFERENCES = 5
+
+
+def check_parts() -> Iterator[Check]:
+    """Report the names of commands, stores, formats and other parts that more than one distribution claims."""
+    contested = contested_parts()
+    yield from (Check("parts", "warning", finding.message, finding.fix) for finding in contested)
+    if not contested:
+        yield Check("parts", "ok", "each name that a plugin adds is of one distribution")
 
 
 def check_providers(environ: Mapping[str, str]) -> Iterator[Check]:
@@ -125,17 +135,12 @@ def denied_tools(catalog: Catalog, rules: Sequence[Rule]) -> set[tuple[str, str]
     return denied
 
 
-def check_policies(settings: Settings, folder: Path, catalog: Catalog) -> Iterator[Check]:
-    """Report the policy files in force, and their faults."""
+def check_policies(settings: Settings, folder: Path, policy: Policy, catalog: Catalog) -> Iterator[Check]:
+    """Report the policy files in force, and what is doubtful in them."""
     from strands_cli.planning.machine.file_rule_checks import check_file_rules
-    from strands_cli.user_files.policy_files import load_policy, policy_places
+    from strands_cli.user_files.policy_files import policy_places
 
     existing = [(level, path) for level, path in policy_places(settings, folder) if _exists(path)]
-    try:
-        policy = load_policy(settings, folder)
-    except StrandsCliError as error:
-        yield from (_found("policy", finding) for finding in error.findings)
-        return
     for level, path in existing:
         count = sum(rule.level == level for rule in policy.rules)
         yield Check("policy", "ok", f"{level}: {path}, {counted(count, 'rule')}")

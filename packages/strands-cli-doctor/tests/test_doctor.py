@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.doctor.machine import check_program, filesystem_of
+from strands_cli_doctor.own_checks import check_path
 from tests.cli.strands import Folder
 from tests.distributions import broken_manifest, make_distribution, manifest_of, sound, tool
 from tests.wordings import Wording
@@ -35,14 +34,6 @@ def lines_of(folder: Folder, code: int = 0, **env: str) -> dict[str, list[dict[s
     for line in done.document["checks"]:
         found.setdefault(line["name"], []).append(line)
     return found
-
-
-@pytest.fixture
-def sane(folder: Folder) -> Folder:
-    """Return a folder with a home and a PATH on which this program is."""
-    (folder.root / "home").mkdir()
-    folder.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
-    return folder
 
 
 def test_where_all_is_well_every_line_is_ok_but_for_the_missing_key(sane: Folder) -> None:
@@ -135,7 +126,7 @@ def test_a_program_that_took_the_place_of_this_one_is_a_warning(
     taken.write_text("#!python\nfrom strands_agents_builder.strands import main\n")
     taken.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    lines = check_program(Scan(), {"PATH": str(tmp_path)})
+    lines = check_path({"PATH": str(tmp_path)})
     (line,) = (line for line in lines if line.name == "PATH")
     assert (line.status, str(taken) in line.message) == ("warning", True)
 
@@ -185,12 +176,15 @@ def test_engines_and_walls_are_reported_as_tables(sane: Folder, tmp_path: Path) 
     assert re.search(r"^landlock +\S.* +enforced +not available +not available +\S", text, re.M)
 
 
-@pytest.mark.parametrize("why", ["--no-engines", "denied", "rules unknown", "not locked"])
+@pytest.mark.parametrize("why", ["--no-engines", "denied", "not locked"])
 def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, why: str, wording: Wording) -> None:
     install_engines(sane, tmp_path / "ran")
-    text = {"denied": "rules: [{deny: box}]", "rules unknown": "rules: [{denny: box}]", "not locked": "locked: true"}
+    text = {"denied": "rules: [{deny: box}]", "not locked": "locked: true"}
     if why in text:
         sane.write("strands-policy.yaml", f"version: 1\n{text[why]}\n")
+    if why == "not locked":
+        assert sane.strands("doctor").code == 21, "its distribution has to be locked as well"
+        assert sane.strands("lock", "--update", "strands-cli-doctor").code == 0
     done = sane.strands("doctor", "--json", *(["--no-engines"] if why == "--no-engines" else []))
     lines = [line for line in done.document["checks"] if line["name"].startswith("engines")]
     assert lines
@@ -202,19 +196,23 @@ def test_no_self_test_runs_where_somebody_says_no(sane: Folder, tmp_path: Path, 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes of files")
 def test_a_lock_that_everybody_can_change_is_a_warning(sane: Folder) -> None:
-    sane.write("strands.lock", "version = 7\n").chmod(0o666)
-    (line,) = lines_of(sane, 18)["permissions"]
+    sane.tool("shout", "return answer('A')")
+    sane.workflow([{"tool": "shout", "input": {"text": "a"}}])
+    assert sane.strands("lock").code == 0
+    (sane.work / "strands.lock").chmod(0o666)
+    (line,) = lines_of(sane)["permissions"]
     assert (line["status"], "strands.lock" in line["message"]) == ("warning", True)
 
 
-def test_a_policy_file_that_does_not_parse_fails_with_its_line(sane: Folder) -> None:
+def test_policy_files_are_counted_and_one_that_does_not_parse_admits_nothing(sane: Folder) -> None:
     sane.write("strands-policy.yaml", "version: 1\nrules:\n  - {deny: calculator}\n")
     assert re.search(r"\b1 ", lines_of(sane)["policy"][0]["message"])
     sane.write("strands-policy.yaml", "version: 1\nrules:\n  - {denny: calculator}\n")
-    assert "strands-policy.yaml:3" in lines_of(sane, 18)["policy"][0]["message"]
+    ran = sane.strands("doctor", "--json")
+    assert (ran.code, ran.document["error"]["findings"][0]["line"]) == (21, 3)
 
 
-def test_a_lock_that_is_not_what_is_installed_fails(sane: Folder) -> None:
+def test_a_lock_that_is_not_what_is_installed_fails_and_one_that_cannot_be_read_admits_nothing(sane: Folder) -> None:
     sane.tool("shout", "return answer('A')")
     sane.workflow([{"tool": "shout", "input": {"text": "a"}}])
     assert sane.strands("lock").code == 0
@@ -224,22 +222,13 @@ def test_a_lock_that_is_not_what_is_installed_fails(sane: Folder) -> None:
     (line,) = lines_of(sane, 18)["lock"]
     assert (line["status"], "strands-tool-shout" in line["message"]) == ("failed", True)
     sane.write("strands.lock", "version = 7\n")
-    assert lines_of(sane, 18)["lock"][0]["status"] == "failed"
+    assert sane.strands("doctor", "--json").document["error"]["findings"][0]["code"] == "lock-broken"
 
 
 def test_records_that_cannot_be_kept_fail(sane: Folder) -> None:
     file = sane.write("a-file", "")
     (line,) = lines_of(sane, 18, STRANDS_RUNS_DIR=str(file / "runs"))["runs"]
     assert (line["status"], str(file) in line["message"]) == ("failed", True)
-
-
-def test_a_filesystem_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
-    mounts = tmp_path / "mounts"
-    real = os.path.realpath(tmp_path).replace(" ", "\\040")
-    mounts.write_text(f"host:/x {real} nfs4 rw 0 0\n/dev/b {real}-other xfs rw 0 0\nshort\n/dev/a / ext4 rw 0 0\n")
-    assert filesystem_of(tmp_path, mounts) == "nfs4"
-    assert filesystem_of(tmp_path.parent, mounts) == "ext4"
-    assert filesystem_of(tmp_path, tmp_path / "none") is None
 
 
 def test_a_variable_that_nothing_reads_is_a_warning_with_the_nearest(sane: Folder) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strands_cli.doctor.setup import check_short_keys
+from strands_cli.machine_checks.setup_checks import check_short_keys
 
 
 def test_doctor_names_the_variables_and_nothing_of_their_values(tmp_path: Path) -> None:
