@@ -5,11 +5,10 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, Self
-
-from strands_cli.quick_dataclass import dataclass
 
 Severity = Literal["error", "warning"]
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from strands_cli.quick_dataclass import dataclass
 
 # A scheme as RFC 3986 (section 3.1) has it, and what follows it.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)

@@ -8,13 +8,13 @@ import functools
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 
-from strands_cli.engine.ports.tracing_port import UNTRACED
+from strands_cli.engine.ports.tracing_port import UNTRACED, provider_here
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -30,16 +30,6 @@ if TYPE_CHECKING:
 # Seconds that the end of a run waits until its last spans are sent.
 END_WAIT_S = 1.0
 SERVICE = "strands-cli"
-_PROVIDER = context.create_key("strands_cli.provider")
-
-
-def provider_here() -> TracerProvider | None:
-    """Return the provider of the run around the caller, or None if the run is not traced.
-
-    The provider is in OpenTelemetry's context and not in a global variable: a program may have its own provider, and
-    several runs at the same time.
-    """
-    return cast("TracerProvider | None", context.get_value(_PROVIDER))
 
 
 @contextlib.asynccontextmanager
@@ -79,13 +69,15 @@ class RunTracing:
     @contextlib.contextmanager
     def run(self, run_id: str, workflow: str, pattern: str) -> Iterator[OpenSpan]:
         """Open the span of a run below the caller's span, or else below the span that `TRACEPARENT` names."""
-        token = context.attach(context.set_value(_PROVIDER, self._provider, _caller_context()))
+        here = provider_here.set(self._provider)
+        token = context.attach(_caller_context())
         attributes = {"strands_cli.run_id": run_id, "strands_cli.workflow": workflow, "strands_cli.pattern": pattern}
         try:
             with self._open("run", {**attributes, "gen_ai.operation.name": "invoke_workflow"}) as span:
                 yield span
         finally:
             context.detach(token)
+            provider_here.reset(here)
 
     @contextlib.contextmanager
     def step(self, key: str, kind: StepKind, who: str) -> Iterator[OpenSpan]:
@@ -215,7 +207,7 @@ class _Routed(Tracer):
         return self._here().start_as_current_span(*args, **kwargs)
 
     def _here(self) -> Tracer:
-        provider = provider_here()
+        provider = provider_here.get()
         return self.other if provider is None else _sdk_tracer(provider)
 
 

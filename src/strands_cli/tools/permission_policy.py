@@ -18,8 +18,8 @@ from strands.types.tools import AgentTool
 
 from strands_cli.canonical_json import digest_of
 from strands_cli.catalog.catalog import Catalog, discover_catalog
+from strands_cli.catalog.definitions.earlier_words import doubled, in_present_words
 from strands_cli.errors import UsageError
-from strands_cli.policy.claims.earlier_words import doubled, in_present_words
 from strands_cli.policy.decision import Decision, decide
 from strands_cli.policy.permission_question import PermissionQuestion
 from strands_cli.policy.rules.rule import Effect, Rule

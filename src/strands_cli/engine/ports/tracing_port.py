@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.errors import StrandsCliError, WaitingForPerson
@@ -47,6 +48,10 @@ class Untraced:
 
 
 UNTRACED = Untraced()
+
+# The tracer provider of the run around the caller, None outside of a traced run. It is not a global variable: a program
+# may have a provider of its own, and several runs at the same time.
+provider_here: ContextVar[Any] = ContextVar("provider_here", default=None)
 
 
 @contextlib.contextmanager

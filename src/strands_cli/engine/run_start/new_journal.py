@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal.journal_rows import Journal, Row
+from strands_cli.engine.journal.recording_writer import write_recording
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 from strands_cli.engine.run_start.run_facts import new_run_id, recorded_calls, run_facts
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.outputs.recording_writer import write_recording
 from strands_cli.planning.planned_tools.planned_tool import ObjectTool
 from strands_cli.planning.run_inputs import UNKNOWN_INPUT
 from strands_cli.planning.workflow_tools.tool_parts import with_parts

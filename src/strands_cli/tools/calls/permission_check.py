@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.catalog.definitions.earlier_words import doubled
 from strands_cli.engine.denials import ERROR_CODE
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
@@ -17,7 +18,6 @@ from strands_cli.phrases import shortened
 from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, LateTool, PythonTool
 from strands_cli.planning.planned_tools.policy_requests import request_of
-from strands_cli.policy.claims.earlier_words import doubled
 from strands_cli.policy.decision import Decision, is_managed
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.policy.rules.tool_request import Request

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects.effect import Effect
+from strands_cli.engine.ports.tracing_port import provider_here
 from strands_cli.phrases import shortened
 from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.policy.decision import Decision
@@ -105,9 +106,7 @@ def tool_span(planned: PlannedTool, tool_use_id: str) -> Iterator[ToolSpan]:
         current.set_attributes(origin)
         yield ToolSpan(current, is_ours=False)
         return
-    from strands_cli.telemetry.run_spans import provider_here
-
-    span = _tracer_of(provider_here() or trace.get_tracer_provider()).start_span(f"tool:{planned.name}")
+    span = _tracer_of(provider_here.get() or trace.get_tracer_provider()).start_span(f"tool:{planned.name}")
     if not span.is_recording():
         yield ToolSpan(span, is_ours=True)
         return

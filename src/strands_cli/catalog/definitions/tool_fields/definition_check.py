@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strands_cli.canonical_json import json_object
+from strands_cli.catalog.definitions.earlier_words import word_faults
 from strands_cli.errors import Code, Finding, Where, suggest
-from strands_cli.policy.claims.earlier_words import word_faults
 
 KINDS = ("module", "function", "agent_tool", "class", "suite", "provider")
 # Kinds that provide several tools from one entry point.
