@@ -11,8 +11,10 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 # The user and the password in front of a host; one that is not encoded may contain every character.
 _PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@", re.DOTALL)
 _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)", re.IGNORECASE)
+# The sources of the program that an address can refer to; a source of a distribution is `{NAME:PATH#KEY}`.
+SOURCES = ("env", "file", "keyring", "command")
 # A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
-_REFERENCE = re.compile(r"\{(env|file|keyring|command):([^{}]+)\}")
+_REFERENCE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*):([^{}]+)\}")
 # Braces are no characters of an address (RFC 3986, section 2), so that every other text in them is a mistake.
 _BRACES = re.compile(r"\{[^{}]*\}?")
 
@@ -24,14 +26,17 @@ class StorePlace:
     Attributes:
         directory: An absolute path.
         address: As it was given, so that it may contain a password; `str()` of the place does not.
+        sources: The sources of secrets of distributions that the address refers to. Braces with any other word before
+            a colon may be a password, and are not shown.
     """
 
     directory: Path | None = None
     address: str = field(default="", repr=False)
+    sources: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         """Return the place for a person: a path, or the address without its password."""
-        return str(self.directory) if self.directory is not None else without_password(self.address)
+        return str(self.directory) if self.directory is not None else without_password(self.address, self.sources)
 
     @property
     def scheme(self) -> str:
@@ -54,14 +59,28 @@ def is_address(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def without_password(address: str) -> str:
-    """Return an address without passwords; references to secrets stay, since they contain no value."""
+def without_password(address: str, sources: tuple[str, ...] = ()) -> str:
+    """Return an address without passwords; references to secrets stay, since they contain no value.
+
+    Args:
+        sources: The sources that a reference may have beside those of the program.
+    """
+
+    def refers(text: str) -> bool:
+        found = _REFERENCE.fullmatch(text)
+        return found is not None and found[1] in (*SOURCES, *sources)
+
     scheme, _, rest = address.partition("://")
     found = _PASSWORD.match(rest)
-    if found and not _REFERENCE.fullmatch(found["password"]):
+    if found and not refers(found["password"]):
         rest = f"{found['user']}@{rest[found.end() :]}"
-    rest = _IN_QUERY.sub(lambda one: one[0] if _REFERENCE.fullmatch(one["password"]) else f"{one['name']}...", rest)
+    rest = _IN_QUERY.sub(lambda one: one[0] if refers(one["password"]) else f"{one['name']}...", rest)
     return f"{scheme}://{rest}"
+
+
+def other_sources(address: str) -> tuple[str, ...]:
+    """Return the words of an address that are sources of distributions, if they are sources at all."""
+    return tuple(sorted({found[1] for found in _REFERENCE.finditer(address)} - set(SOURCES)))
 
 
 def secret_reference(address: str) -> tuple[str, str, str] | None:

@@ -10,7 +10,7 @@ from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
-from strands_cli.planning.stores.store_choice import store_place_of
+from strands_cli.planning.stores.store_choice import chosen_place, store_place_of
 from strands_cli.store_place import StorePlace, is_address, without_password
 from strands_cli.user_files.user_config import BAD_CONFIG
 
@@ -44,7 +44,7 @@ def test_an_option_is_before_a_variable_and_a_variable_before_the_config_file(tm
         ({}, {"store": "postgres.example.org"}),
         ({}, {"store": ""}),  # "$STORE" that is not set: not the default directory
         ({}, {"runs_dir": Path("/runs"), "store": ""}),
-        ({}, {"store": "postgresql://ann:{evn:PG}@db/runs"}),
+        ({}, {"store": "postgresql://ann:{evn}@db/runs"}),
         ({"STRANDS_STORE": "postgresql://ann:{env:PG@db/runs"}, {}),
         ({"STRANDS_STORE": "postgresql://ann:{env:}@db/runs"}, {}),
     ],
@@ -52,6 +52,12 @@ def test_an_option_is_before_a_variable_and_a_variable_before_the_config_file(tm
 def test_two_places_and_what_is_not_an_address_are_refused(environ: dict[str, str], options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         load_settings(environ, **options)  # type: ignore[arg-type]
+
+
+def test_a_source_of_secrets_that_is_not_installed_is_refused_without_its_word() -> None:
+    with pytest.raises(UsageError) as refused:
+        chosen_place(store=f"postgresql://ann:{{{HIDDEN}:x}}@db/runs")
+    assert HIDDEN not in f"{refused.value} {refused.value.fix}"
 
 
 def test_the_password_of_the_config_file_is_a_reference_in_the_address(tmp_path: Path) -> None:
@@ -91,6 +97,7 @@ def test_a_store_in_the_config_file_that_is_not_valid_is_a_finding_with_its_line
         ("postgresql://ann:{env:PG}@db/runs", "postgresql://ann:{env:PG}@db/runs"),
         (f"postgresql://db/runs?user=ann&password={HIDDEN}&x=1", "postgresql://db/runs?user=ann&password=...&x=1"),
         (f"postgresql:///runs?PassWord={HIDDEN}", "postgresql:///runs?PassWord=..."),
+        (f"postgresql://ann:{{{HIDDEN}:x}}@db/runs", "postgresql://ann@db/runs"),
     ],
 )
 def test_a_place_is_shown_without_its_password(address: str, shown: str | None) -> None:
@@ -137,6 +144,22 @@ def test_references_to_secrets_are_read_when_the_store_is_opened(
     monkeypatch.setenv("PG", "a/b@c d")
     _, address = opener_of(StorePlace(address="memory://ann:{env:PG}@db/runs"))
     assert address == "memory://ann:a%2Fb%40c%20d@db/runs"
+    (record / "entry_points.txt").write_text(
+        "[strands_cli.stores]\nmemory = store_of_test:store\n[strands_cli.secrets]\nvault = vault_of_test:vault\n",
+        "utf-8",
+    )
+    (tmp_path / "vault_of_test.py").write_text(
+        "def vault(secret):\n    return f'{secret.path}/{secret.key}'\n", "utf-8"
+    )
+    for written, value in (("team/db#pw", "team%2Fdb%2Fpw"), ("team", "team%2Fpassword")):
+        place = chosen_place(store=f"memory://ann:{{vault:{written}}}@db/runs")
+        assert place.words == ("--store", f"memory://ann:{{vault:{written}}}@db/runs")
+        assert opener_of(place)[1] == f"memory://ann:{value}@db/runs"
+    configured = settings_in(
+        tmp_path,
+        "version: 1\nstore: {address: 'memory://ann@db/r', password: {source: vault, path: team, key: pw}}\n",
+    )
+    assert store_place_of(configured).address == "memory://ann:{vault:team#pw}@db/r"
     monkeypatch.delenv("PG")
     with pytest.raises(UsageError) as unset:
         opener_of(StorePlace(address="memory://ann:{env:PG}@db/runs"))

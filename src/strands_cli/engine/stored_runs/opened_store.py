@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from strands_cli.errors import NotEquipped, UsageError, suggest
-from strands_cli.store_place import secret_reference
+from strands_cli.store_place import SOURCES, secret_reference
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore, StoreOpener
@@ -74,14 +74,18 @@ def _whole_address(address: str) -> str:
     """Return an address with the values of the secrets that it names, encoded for their place in it."""
     from urllib.parse import quote
 
-    from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret
+    from strands_cli.parts.plugin_secrets import read_any_secret
+    from strands_cli.secrets.secret_sources import SecretFault, SecretReference
 
     while (found := secret_reference(address)) is not None:
         text, source, name = found
         key, path = (name, "") if source in ("env", "keyring") else ("password", name)
+        if source not in SOURCES:
+            path, _, key = name.partition("#")
+            key = key or "password"
         reference = SecretReference("the password of the store", key, source, path, Path.cwd())
         try:
-            value = read_secret(reference, os.environ)
+            value = read_any_secret(reference, os.environ)
         except SecretFault as error:
             raise UsageError(f"the store cannot be opened: {error}", fix=error.fix) from None
         address = address.replace(text, quote(value, safe=""))

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.config import REFERENCES, Settings, load_settings
-from strands_cli.store_place import StorePlace, has_wrong_reference, is_address, without_password
+from strands_cli.errors import UsageError
+from strands_cli.store_place import (
+    StorePlace,
+    has_wrong_reference,
+    is_address,
+    other_sources,
+    without_password,
+)
 
 if TYPE_CHECKING:
     from strands_cli.yaml_files.document import Document
@@ -24,10 +31,36 @@ def store_place_of(settings: Settings) -> StorePlace:
 
     Raises:
         InvalidInput: The user's config file is not valid.
+        UsageError: The address refers to a source of secrets that is not installed.
     """
     if not settings.is_chosen and (address := _configured(settings.user_config)):
-        return StorePlace(address=address)
-    return StorePlace(address=settings.store) if settings.store else StorePlace(settings.runs_dir)
+        return _place_at(address)
+    return _place_at(settings.store) if settings.store else StorePlace(settings.runs_dir)
+
+
+def _place_at(address: str) -> StorePlace:
+    if not _has_known_sources(address):
+        # Not which word: it may be the beginning of a password.
+        raise UsageError("the braces in the address of the store do not refer to a secret", fix=_references())
+    return StorePlace(address=address, sources=other_sources(address))
+
+
+def _has_known_sources(address: str) -> bool:
+    """Return whether a program's or an installed distribution's source is before each colon in braces."""
+    sources = other_sources(address)
+    return not sources or set(sources) <= set(_installed_sources())
+
+
+def _installed_sources() -> list[str]:
+    from strands_cli.default_parts import DEFAULTS, SECRETS
+    from strands_cli.parts.named_parts import names_in
+
+    return [name for name in names_in(SECRETS) if name not in DEFAULTS[SECRETS]]
+
+
+def _references() -> str:
+    also = ", ".join(f"{{{name}:PATH#KEY}}" for name in _installed_sources())
+    return f"{REFERENCES}; installed too: {also}" if also else REFERENCES
 
 
 def chosen_place(runs_dir: Path | None = None, store: str | None = None) -> StorePlace:
@@ -55,6 +88,14 @@ def _configured(config: Path | None) -> str:
     return address
 
 
+def _name_of(value: Mapping[str, Any], source: str) -> Any:
+    """Return what an address has after the source of a password: one word, or `PATH#KEY` for that of a distribution."""
+    if source in _SOURCES:
+        return value.get(_SOURCES[source], "")
+    path, key = value.get("path", ""), value.get("key", "")
+    return f"{path}#{key}" if isinstance(path, str) and isinstance(key, str) and path and key else path
+
+
 def _reader(document: Document) -> Any:
     from strands_cli.user_files.user_config import ConfigReader
 
@@ -69,13 +110,13 @@ def _reader(document: Document) -> Any:
             if not isinstance(text, str) or not is_address(text):
                 self._report("/store", "`store` is the address of a store", _FORM)
                 return ""
-            if has_wrong_reference(text):
-                self._report("/store", "the braces in `store` do not refer to a secret", REFERENCES)
+            if has_wrong_reference(text) or not _has_known_sources(text):
+                self._report("/store", "the braces in `store` do not refer to a secret", _references())
             return self._with_password(text, whole["password"]) if "password" in whole else text
 
         def _with_password(self, address: str, value: Any) -> str:
             source = value.get("source", "env") if isinstance(value, dict) else None
-            name = value.get(_SOURCES.get(str(source), ""), "") if isinstance(value, dict) else ""
+            name = _name_of(value, str(source)) if isinstance(value, dict) else ""
             if not isinstance(name, str) or not name.strip() or set(name) & set("{}"):
                 example = "`{source: env, key: PGPASSWORD}` or `{source: file, path: /run/secrets/postgres}`"
                 self._report("/store/password", f"`password` is a reference to a secret, such as {example}")
