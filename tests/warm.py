@@ -36,7 +36,13 @@ _TAKEN_OVER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 # What commands import besides the modules of strands_cli.
 _FOREIGN = ("filelock", "jinja2", "jsonschema", "sqlite3", "strands.agent.agent", "strands.models.openai")
 # Distributions of the clone that commands use where they are installed.
-_DISTRIBUTIONS = ("strands_cli_workers", "strands_cli_postgres", "strands_cli_doctor", "strands_cli_ui")
+_DISTRIBUTIONS = (
+    "strands_cli_workers",
+    "strands_cli_postgres",
+    "strands_cli_doctor",
+    "strands_cli_migrate",
+    "strands_cli_ui",
+)
 # The program itself, and what is for authors of tests.
 _APART = ("strands_cli.__main__", "strands_cli.testing")
 

@@ -29,7 +29,6 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "validate": "strands_cli.cli.commands.validate_command:validate",
         "plan": "strands_cli.cli.commands.plan_command:plan",
         "explain": "strands_cli.cli.commands.explain.explain_command:explain",
-        "atomic": "strands_cli.cli.commands.atomic.atomic_commands:atomic_app",
         "trust": "strands_cli.cli.commands.running.trust_command:trust",
         "schema": "strands_cli.cli.commands.validate_command:schema",
         "runs": "strands_cli.cli.commands.stored.runs_commands:runs_app",
@@ -88,7 +87,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 
 # Names of distributions of this project, so that a fix names what brings them.
 OURS: Mapping[str, Mapping[str, str]] = {
-    COMMANDS: {"doctor": "strands-cli-doctor", "ui": "strands-cli-ui"},
+    COMMANDS: {"atomic": "strands-cli-migrate", "doctor": "strands-cli-doctor", "ui": "strands-cli-ui"},
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
     PROVIDERS: {"local": "strands-cli-local"},

@@ -73,6 +73,7 @@ def test_no_distribution_is_missing() -> None:
         "strands-cli-doctor",
         "strands-cli-hatch",
         "strands-cli-local",
+        "strands-cli-migrate",
         "strands-cli-postgres",
         "strands-cli-ui",
         "strands-cli-workers",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from scripts.project_commands import project_commands
 from strands_cli.cli.program import program
 from tests.cli.strands import STRANDS, Folder
 
@@ -180,7 +181,7 @@ def completed(words: list[str], begun: str) -> list[str]:
 
 def items(words: list[str], begun: str) -> list[Any]:
     """Return what the last option of the words, or their command's next argument, is completed with."""
-    command = get_command(program)
+    command: Any = project_commands()[words.pop(0)] if words else get_command(program)
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
     context = command.make_context("strands", list(words), resilient_parsing=True)

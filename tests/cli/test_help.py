@@ -107,7 +107,7 @@ def test_help_fits_every_terminal_and_breaks_no_word_and_cuts_no_sentence(
 def group_at(path: str) -> Any:
     """Return a group of commands by the words that call it."""
     first, *rest = path.split() or [""]
-    found: Any = TABLE[first] if first else get_command(program)
+    found: Any = project_commands()[first] if first else get_command(program)
     for word in rest:
         found = found.commands[word]
     return found

@@ -11,8 +11,9 @@ import pytest
 import typer
 from typer.main import get_command
 
+from scripts.project_commands import project_commands
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
-from strands_cli.cli.program import program, run_program
+from strands_cli.cli.program import run_program
 from strands_cli.errors import UsageError
 from strands_cli.planning.run_request import default_of, options
 from tests.cli.strands import Folder
@@ -27,8 +28,9 @@ CONTINUING = ["resume", "approve", "reject", "rerun"]
 
 
 def options_of(command: str) -> dict[str, Any]:
-    found: Any = get_command(program)
-    for word in command.split():
+    first, *rest = command.split()
+    found: Any = project_commands()[first]
+    for word in rest:
         found = found.commands[word]
     return {option.name: option for option in found.params}
 

@@ -1,17 +1,21 @@
-"""Check one reusable agent: as a workflow of one step, and against the tests in its file."""
+"""Check one reusable agent: as a workflow of one step, against the tests in its file, and what it answers to them."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Literal
 
-from strands_cli.errors import Finding, InvalidInput, has_errors
+from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, has_errors
+from strands_cli.phrases import short_json
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of, located_in_agent_file
+from strands_cli.planning.run_inputs import BAD_INPUT, MISSING_INPUT
 from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, problem_of_text
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.findings import BAD_SCHEMA
 from strands_cli.workflow.parts.agent_file import Atomic, require_sound
-from strands_cli.workflow.parts.agent_tests import BAD_TEST
+from strands_cli.workflow.parts.agent_tests import BAD_TEST, AgentTest
+from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
 
 if TYPE_CHECKING:
     from strands_cli.workflow.agent_sections import AgentSpec
@@ -57,7 +61,7 @@ def _test_fault(atomic: Atomic, index: int, spec: WorkflowSpec) -> Finding | Non
     return Finding(BAD_TEST, message, atomic.where_of_test(index, "/expect/output"))
 
 
-def load_valid(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
+def load_agent(atomic: Atomic) -> tuple[WorkflowSpec, AgentSpec]:
     """Return an agent's workflow and the agent in it, with the files that it names resolved.
 
     Raises:
@@ -100,3 +104,58 @@ def _why_no_json(text: str) -> str:
     except RecursionError:
         return "; as JSON it is nested too deeply"
     return ""
+
+
+Verdict = Literal["passed", "failed", "error"]
+
+
+def verdict_of_test(atomic: Atomic, test: AgentTest, ended: str | StrandsCliError) -> tuple[Verdict, tuple[str, ...]]:
+    """Return whether an agent passes a test, and the problems if it does not; `error` is an end without an answer.
+
+    Args:
+        ended: The answer of the agent, or the error that its run ended with.
+    """
+    if not isinstance(ended, StrandsCliError):
+        problems = _problems(atomic, test, ended)
+        return ("failed" if problems else "passed", problems)
+    refused = _side_of(ended)
+    if refused is not None and refused == test.expect.error:
+        return "passed", ()
+    messages = tuple(one.message for one in ended.findings if one.severity == "error") or (ended.message,)
+    return ("error" if refused is None else "failed", messages)
+
+
+def _side_of(error: StrandsCliError) -> str | None:
+    """Return which part of the contract an error is about, if any."""
+    if any(finding.code in (BAD_INPUT, MISSING_INPUT) for finding in error.findings):
+        return "bad_input"
+    return "invalid_output" if isinstance(error, InvalidAnswer) else None
+
+
+def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]:
+    """Return how an answer differs from what the test expects."""
+    wanted, problems = test.expect, []
+    structured = load_agent(atomic)[1].output_schema is not None
+    output = json.loads(response) if structured else response
+    if wanted.error is not None:
+        problems.append(f"expected {wanted.error}, and the agent answered")
+    if "output" in wanted.model_fields_set and output != (wanted.output if structured else _stripped(wanted.output)):
+        problems.append(f"expected the output {short_json(wanted.output, 200)}, got {short_json(output, 200)}")
+    problems += [f"the answer does not contain {text!r}" for text in wanted.texts if text not in response]
+    problems += _unmatched(wanted.matches, response)
+    if wanted.schema_ is not None and (problem := first_problem(wanted.schema_, output)):
+        problems.append(f"the output does not fit the schema of the test: {problem}")
+    return tuple(problems)
+
+
+def _unmatched(pattern: str | None, response: str) -> list[str]:
+    try:
+        found = pattern is None or search(pattern, response) is not None
+    except (SlowPattern, re.error) as error:
+        return [f"the pattern cannot be searched for: {error}"]
+    return [] if found else [f"the answer does not match {pattern!r}"]
+
+
+def _stripped(value: Any) -> Any:
+    # As the engine strips an answer: a block of YAML ends in a line end that is not meant.
+    return value.rstrip("\n") if isinstance(value, str) else value

@@ -8,6 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from strands_cli.agent_files.agent_checks import check_atomic as check_atomic
+    from strands_cli.agent_files.agent_checks import load_agent as load_agent
+    from strands_cli.agent_files.agent_checks import verdict_of_test as verdict_of_test
+    from strands_cli.agent_files.agent_plans import plan_atomic as plan_atomic
     from strands_cli.api.choice_types import RunChoices as RunChoices
     from strands_cli.api.choice_types import StoredRunChoices as StoredRunChoices
     from strands_cli.api.read_runs import OpenedRun as OpenedRun
@@ -15,17 +19,28 @@ if TYPE_CHECKING:
     from strands_cli.api.text_checks import check_text as check_text
     from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.app import plan as plan
+    from strands_cli.app import run as run
     from strands_cli.canonical_json import digest_of as digest_of
     from strands_cli.canonical_json import json_object as json_object
     from strands_cli.catalog.provenance import find_provenance as find_provenance
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
+    from strands_cli.cli.commands.command_options import AGENT as AGENT
+    from strands_cli.cli.commands.command_options import Chosen as Chosen
+    from strands_cli.cli.commands.command_options import RunFlags as RunFlags
     from strands_cli.cli.commands.command_options import with_run_options as with_run_options
+    from strands_cli.cli.commands.file_check import check_agent_files as check_agent_files
     from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
+    from strands_cli.cli.commands.running.run_execution import json_on_failure as json_on_failure
+    from strands_cli.cli.commands.running.run_execution import run_in_terminal as run_in_terminal
+    from strands_cli.cli.commands.running.trust_command import require_trust_of_agent as require_trust_of_agent
+    from strands_cli.cli.foreign_output import reserved_streams as reserved_streams
     from strands_cli.cli.output.messages import say as say
+    from strands_cli.cli.output.messages import say_findings as say_findings
     from strands_cli.cli.output.results import OutputClosed as OutputClosed
     from strands_cli.cli.output.results import print_json as print_json
     from strands_cli.cli.output.results import print_result as print_result
+    from strands_cli.cli.output.results import write_result as write_result
     from strands_cli.cli.process import run_to_end as run_to_end
     from strands_cli.cli.terminal_text import table as table
     from strands_cli.engine.journal.journal_rows import Answer as Answer
@@ -91,6 +106,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.sentences.authority_sentences import python_lines as python_lines
     from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
     from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+    from strands_cli.plugins.scaffold.new_agent import write_agent as write_agent
     from strands_cli.policy.policy import Policy as Policy
     from strands_cli.provider_table import Provider as Provider
     from strands_cli.queues.queue_port import Engine as Engine
@@ -110,17 +126,25 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor as Redactor
     from strands_cli.store_place import StorePlace as StorePlace
     from strands_cli.subprocesses import run_within as run_within
+    from strands_cli.workflow.parts.agent_file import Atomic as Atomic
+    from strands_cli.workflow.parts.agent_file import find_atomic as find_atomic
+    from strands_cli.workflow.parts.agent_file import open_atomic as open_atomic
+    from strands_cli.workflow.parts.agent_tests import AgentTest as AgentTest
     from strands_cli.workflow.sections.run_sections import InputSpec as InputSpec
     from strands_cli.yaml_files.document_reader import SUFFIXES as SUFFIXES
     from strands_cli.yaml_files.document_reader import read_document as read_document
 
 # Imported on first use: a program that only lists runs needs no model, and a build no store.
 _PUBLIC = {
+    "AGENT": "strands_cli.cli.commands.command_options",
     "ARTIFACT_EXISTS": "strands_cli.outputs.artifacts",
+    "AgentTest": "strands_cli.workflow.parts.agent_tests",
     "Answer": "strands_cli.engine.journal.journal_rows",
+    "Atomic": "strands_cli.workflow.parts.agent_file",
     "Branch": "strands_cli.run_views.run_tree",
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
     "Check": "strands_cli.hooks.hook_values",
+    "Chosen": "strands_cli.cli.commands.command_options",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
     "Engine": "strands_cli.queues.queue_port",
     "Event": "strands_cli.events",
@@ -151,6 +175,7 @@ _PUBLIC = {
     "Row": "strands_cli.engine.journal.journal_rows",
     "RowKind": "strands_cli.engine.journal.journal_rows",
     "RunChoices": "strands_cli.api.choice_types",
+    "RunFlags": "strands_cli.cli.commands.command_options",
     "RunPage": "strands_cli.pages.run_page",
     "RunQueue": "strands_cli.queues.queue_port",
     "RunRecordError": "strands_cli.errors",
@@ -182,6 +207,8 @@ _PUBLIC = {
     "authority_sections": "strands_cli.planning.sentences.authority_sentences",
     "badge": "strands_cli.pages.html_text",
     "build_manifests": "strands_cli.plugins.check.build_manifest",
+    "check_agent_files": "strands_cli.cli.commands.file_check",
+    "check_atomic": "strands_cli.agent_files.agent_checks",
     "check_text": "strands_cli.api.text_checks",
     "comparison_body": "strands_cli.pages.comparison",
     "content_policy": "strands_cli.pages.page_frame",
@@ -192,18 +219,23 @@ _PUBLIC = {
     "effect_html": "strands_cli.pages.effect_parts",
     "escape": "strands_cli.pages.html_text",
     "explain_policy": "strands_cli.planning.policy_explanation",
+    "find_atomic": "strands_cli.workflow.parts.agent_file",
     "find_provenance": "strands_cli.catalog.provenance",
     "find_single_tool": "strands_cli.planning.resolve.single_tool",
     "is_workflow": "strands_cli.planning.folders.workflow_folder",
     "isolated": "strands_cli.pages.html_text",
     "json_object": "strands_cli.canonical_json",
+    "json_on_failure": "strands_cli.cli.commands.running.run_execution",
     "json_text": "strands_cli.engine.journal.row_texts",
+    "load_agent": "strands_cli.agent_files.agent_checks",
     "markdown_html": "strands_cli.pages.safe_markdown",
     "moment": "strands_cli.pages.html_text",
     "named_run": "strands_cli.engine.stored_runs.described_run",
+    "open_atomic": "strands_cli.workflow.parts.agent_file",
     "pattern_graph_of": "strands_cli.run_views.pictures.pattern_graph",
     "pattern_picture": "strands_cli.pages.picture_sections",
     "plan": "strands_cli.app",
+    "plan_atomic": "strands_cli.agent_files.agent_plans",
     "preformatted": "strands_cli.pages.html_text",
     "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",
@@ -211,16 +243,24 @@ _PUBLIC = {
     "read_document": "strands_cli.yaml_files.document_reader",
     "read_installation": "strands_cli.planning.machine.installation",
     "require_locked": "strands_cli.planning.machine.lock_check",
+    "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",
+    "reserved_streams": "strands_cli.cli.foreign_output",
     "row_of": "strands_cli.engine.journal.stored_columns",
+    "run": "strands_cli.app",
     "run_body": "strands_cli.pages.run_parts",
+    "run_in_terminal": "strands_cli.cli.commands.running.run_execution",
     "run_to_end": "strands_cli.cli.process",
     "run_within": "strands_cli.subprocesses",
     "say": "strands_cli.cli.output.messages",
+    "say_findings": "strands_cli.cli.output.messages",
     "shortened": "strands_cli.phrases",
     "stored_texts": "strands_cli.engine.journal.stored_columns",
     "table": "strands_cli.cli.terminal_text",
     "usage_text": "strands_cli.engine.journal.row_texts",
+    "verdict_of_test": "strands_cli.agent_files.agent_checks",
     "with_run_options": "strands_cli.cli.commands.command_options",
+    "write_agent": "strands_cli.plugins.scaffold.new_agent",
+    "write_result": "strands_cli.cli.output.results",
 }
 
 

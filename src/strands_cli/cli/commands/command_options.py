@@ -28,6 +28,11 @@ RUN = Annotated[
     str,
     typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.", autocompletion=completions.runs),
 ]
+# The argument of a command that takes a file with one agent.
+AGENT = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="File with one agent, or DIST/NAME.", autocompletion=completions.agent_files),
+]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 INDEX = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from strands_cli.cli.commands.help_group import App, HelpCommand, HelpGroup
@@ -15,7 +16,7 @@ from strands_cli.default_parts import COMMANDS, DEFAULTS
 
 # The names of `default_parts.DEFAULTS` by the headings of the help.
 HEADINGS = {
-    "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "atomic", "trust", "schema"),
+    "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "trust", "schema"),
     "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store"),
     "Beyond one process": ("submit", "worker", "workers", "queue"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
@@ -113,12 +114,13 @@ def _fit(app: typer.Typer) -> None:
     if isinstance(app, App):
         return
     app.rich_markup_mode = None
-    if not isinstance(app.info.cls, type):
+    if not isinstance(app.info.cls, type) or app.info.cls is TyperGroup:
         app.info.cls = HelpGroup
     if app.registered_callback is None:
         app.info.no_args_is_help = True
     for command in app.registered_commands:
-        command.cls = command.cls if isinstance(command.cls, type) else HelpCommand
+        # Typer gives its own class to a command that names none.
+        command.cls = HelpCommand if command.cls in (None, TyperCommand) else command.cls
     for group in app.registered_groups:
         if group.typer_instance is not None:
             _fit(group.typer_instance)

@@ -61,6 +61,11 @@ def check_agent_file(name: str) -> Checked:
     return Checked(name, findings, ExitCode.INVALID if has_errors(findings) else ExitCode.OK)
 
 
+def check_agent_files(files: Sequence[str], output: Format = "text") -> int:
+    """Check files with one agent each, report the findings, and return the exit code."""
+    return report_checked([check_agent_file(name) for name in dict.fromkeys(files)], output)
+
+
 def report_checked(checked: Sequence[Checked], output: Format) -> int:
     """Report the findings of each file and what it uses of the machine; return the highest of their exit codes."""
     from strands_cli.cli.output.messages import say, say_findings

@@ -7,11 +7,14 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.terminal_text import laid_out
 from strands_cli.errors import ArtifactError
 from strands_cli.unicode_safety import is_hidden, printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JSON_FORMAT = 1
 _NOT_ASCII = re.compile(r"[^\x00-\x7e]")
@@ -36,6 +39,18 @@ def print_result(text: str) -> None:
     """Print a command's result for a person or a pipe, foreign characters escaped."""
     # Without secrets before it is broken: a part of one would not be found.
     _write_result(laid_out(without_secrets(printable(text)).rstrip("\n"), sys.stdout) + "\n")
+
+
+def write_result(path: Path, text: str) -> None:
+    """Write a command's result to a file, without the secrets that this process has read.
+
+    Raises:
+        ArtifactError: The file cannot be written.
+    """
+    try:
+        path.write_text(without_secrets(text), encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be written: {error.strerror}", fix="name another file") from error
 
 
 def print_response(text: str, part_on: TextIO | None = None, *, is_file: bool = False) -> None:

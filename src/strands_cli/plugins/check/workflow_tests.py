@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strands_cli.canonical_json import json_object
+from strands_cli.default_parts import COMMANDS, OURS
 from strands_cli.errors import Code, ExitCode, Finding, Where
+from strands_cli.parts.named_parts import part_named
 from strands_cli.plugins.check.workflow_checks import FolderCheck, Runnable
 from strands_cli.subprocesses import run_within
 
@@ -28,6 +30,9 @@ PACKAGE_UNTESTED = Code(
     "Put a recording beside it: strands run FILE --provider NAME --model NAME --record STEM.recording.yaml",
 )
 
+# What runs the tests of agents.
+RUNNER = OURS[COMMANDS]["atomic"]
+NO_RUNNER = f"`strands atomic test` comes with {RUNNER}, which is not installed"
 TEST_SECONDS = 120.0
 # The inputs of a workflow's test, beside it: STEM.inputs.yaml.
 INPUTS = ".inputs.yaml"
@@ -72,6 +77,8 @@ def run_tests(check: FolderCheck, *, with_tools: bool, seconds: float = TEST_SEC
         elif one.calls_tools and not with_tools:
             reason = f"it calls tools ({', '.join(one.calls_tools)}): add --import to run it"
             found = [TestOutcome(one.kind, one.name, "", "skipped", reason)]
+        elif one.kind == "agent" and part_named(COMMANDS, "atomic") is None:
+            found = [TestOutcome(one.kind, one.name, "", "skipped", NO_RUNNER)]
         else:
             found = list(_run_apart(one, seconds))
         outcomes += found
@@ -87,6 +94,8 @@ def _finding(one: Runnable, outcome: TestOutcome) -> Finding:
     fix = None
     if "--import" in outcome.reason:
         fix = "strands plugin check DIST --import"
+    elif outcome.reason == NO_RUNNER:
+        fix = f"pip install {RUNNER}"
     elif one.kind == "agent":
         fix = "write `tests:` with a `recording:` into the file"
     return Finding(PACKAGE_UNTESTED, f"{named} is not tested: {outcome.reason}", where, fix, "warning")

@@ -119,6 +119,19 @@ def open_atomic(name: str | Path, *, with_tests: bool = True) -> Atomic:
     return found if snapshot is None else replace(found, packaged=snapshot.packaged)
 
 
+def find_atomic(path: Path) -> Atomic | None:
+    """Return the one agent of a file; None if the file has something else, or cannot be read as YAML or JSON."""
+    try:
+        document = read_document(path)
+    except StrandsCliError:
+        return None
+    return read_atomic(document) if _has_one_agent(document.value) else None
+
+
+def _has_one_agent(value: Any) -> bool:
+    return is_agent_file(value) or (isinstance(value, dict) and "agents" in value and is_single_step(value))
+
+
 def read_atomic(document: Document) -> Atomic:
     """Return the one agent of a file with every mistake in its shape and its tests, also those beside it.
 
@@ -147,7 +160,7 @@ def _agents_beside(file: Path) -> Iterator[str]:
             value = read_document(path).value
         except StrandsCliError:
             continue
-        if is_agent_file(value) or (isinstance(value, dict) and "agents" in value and is_single_step(value)):
+        if _has_one_agent(value):
             yield path.name
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shlex
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.commands.end_notice import notice_of, notify_later
@@ -14,12 +15,12 @@ from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output.messages import error_document, say, say_findings
 from strands_cli.cli.output.results import print_json, print_response
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import BudgetExceeded, CallDenied, HoldLost, StrandsCliError
+from strands_cli.errors import BudgetExceeded, CallDenied, ExitCode, HoldLost, StrandsCliError
 from strands_cli.phrases import counted, with_fix
 
 if TYPE_CHECKING:
     from strands_cli.cli.answer_stream import AnswerStream
-    from strands_cli.cli.commands.command_options import RunFlags
+    from strands_cli.cli.commands.command_options import Chosen, RunFlags
     from strands_cli.cli.terminal.run_view import View
     from strands_cli.cli.terminal.terminal_human import TerminalHuman
     from strands_cli.engine.plan_execution import RunResult
@@ -142,6 +143,39 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             view.unpause()  # unread output of tools arrives when their streams are closed
 
 
+def run_in_terminal(
+    plan: Callable[[RunRequest], Plan],
+    chosen: Chosen,
+    flags: RunFlags,
+    more: Callable[[Plan, RunResult], Mapping[str, Any]] | None = None,
+) -> int:
+    """Plan a run, run it as `strands run` does, print its result, and return the exit code.
+
+    Args:
+        plan: Makes the plan from the options that were typed.
+        more: Returns further fields of the JSON of a run that completed.
+
+    Raises:
+        StrandsCliError: The run did not complete.
+    """
+    from strands_cli import app
+
+    known: dict[str, Any] = {"run": None, "status": "failed"}
+    with json_on_failure(known if flags.as_json else None):
+        flags.require_one_result()
+        request = chosen.request()
+        planned = plan(request)
+        ended = execute(
+            planned,
+            request,
+            known,
+            flags,
+            lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
+        )
+        print_outcome(planned, ended, flags, {} if more is None else more(planned, ended.result))
+    return ExitCode.OK
+
+
 def end_of(start: Callable[[], Coroutine[Any, Any, RunResult]], view: View) -> RunResult:
     """Run a run to its end; what the view says after it are lines only."""
     from strands_cli.cli.process import run_to_end
@@ -260,10 +294,10 @@ def repeat_failed_calls(view: View, *, quiet: bool) -> None:
             say(one_line(f"failed: {call.tool}{times}: {with_fix(call.reason, call.fix)}"))
 
 
-def print_outcome(planned: Plan, ended: Ended, flags: RunFlags) -> None:
-    """Print the result: files on stderr, the last response on stdout; or all of it as one JSON document."""
+def print_outcome(planned: Plan, ended: Ended, flags: RunFlags, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Print the result: files on stderr, the last response on stdout; or all of it and `more` as JSON."""
     if flags.as_json:
-        print_json(result_document(planned, ended.result, ended.warnings))
+        print_json({**result_document(planned, ended.result, ended.warnings), **more})
         return
     if not flags.quiet:
         for artifact in ended.result.artifacts:

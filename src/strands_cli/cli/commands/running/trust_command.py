@@ -15,6 +15,8 @@ from strands_cli.planning.sentences.unanswered_trust import file_to_trust, trust
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.workflow_trust import Trust
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.workflow.parts.agent_file import Atomic
 
 
 def trust(
@@ -90,6 +92,14 @@ def require_trust(plan: Plan, *, may_ask: bool = True, whole: bool = False) -> N
     if found.standing == "denied" or not may_ask or not _agreed(found):
         raise trust_refusal(found)
     found.keep()
+
+
+def require_trust_of_agent(atomic: Atomic, request: RunRequest) -> None:
+    """Ask the same about an agent in a file of its own, whatever its input will be."""
+    from strands_cli import app
+    from strands_cli.planning.folders.agent_workflow import agent_workflow_of
+
+    require_trust(app.plan(agent_workflow_of(atomic).load(), request))
 
 
 def require_trust_in(spec: str) -> None:

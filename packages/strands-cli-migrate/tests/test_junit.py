@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.outputs.junit import Outcome, junit_text
+from strands_cli_migrate.junit import Outcome, junit_text
 
 ENDED = [
     Outcome("a.yaml", "a", "one", "passed", (), 0.5),

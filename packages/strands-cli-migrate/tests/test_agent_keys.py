@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from strands_cli.agent_files.agent_checks import check_atomic
-from strands_cli.agent_files.agent_runs import run_test
 from strands_cli.errors import InvalidInput
-from strands_cli.outputs.junit import Outcome
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.parts.agent_file import FOR_PEOPLE, Atomic, read_atomic, require_sound
 from strands_cli.workflow.parts.agent_tests import AgentTest, Expectation
 from strands_cli.yaml_files.document_reader import read_document
-from tests.covers.kit import World, drop
-from tests.fakes.model_server import Turn
-from tests.fakes.ports import ScriptedHuman
+from strands_cli_migrate.agent_runs import run_test
+from strands_cli_migrate.junit import Outcome
+from tests.covers.kit import drop
 from tests.yaml_texts import write_yaml
 
 # Every field of the reference does what it says.
@@ -46,7 +44,7 @@ def read(document: dict[str, Any], folder: Path) -> Atomic:
 def outcome(document: dict[str, Any], folder: Path) -> Outcome:
     atomic, options = read(document, folder), RunRequest(runs_dir=folder / "runs")
     assert check_atomic(atomic) == ()
-    return asyncio.run(run_test(atomic, atomic.tests[0], options, ScriptedHuman([]), lambda event: None, live=False))
+    return asyncio.run(run_test(atomic, atomic.tests[0], options, live=False))
 
 
 def status(document: dict[str, Any], folder: Path) -> str:
@@ -98,37 +96,3 @@ def test_every_key_of_an_agent_file_is_claimed() -> None:
 
     keys = {f"/{name}" for name in FOR_PEOPLE} | {f"/tests/*/{name}" for name in named(AgentTest)}
     assert keys | {f"/tests/*/expect/{name}" for name in named(Expectation)} == CASES.keys()
-
-
-ROUTED = {"router": {"agent": "j", "input": "go"}, "routes": {"r": {"then": [{"agent": "b", "input": "no"}]}}}
-ORCHESTRATED = {"orchestrator": {"agent": "j", "input": "go", "limits": {"max_rounds": 1}}}
-PATTERNS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "chain": ({"steps": [{"agent": "b", "input": "no"}]}, []),
-    "workflow": ({"tasks": [{"id": "x", "agent": "b", "input": "no"}]}, []),
-    "parallel": ({"branches": [{"id": name, "steps": [{"agent": "b", "input": "no"}]} for name in "xy"]}, []),
-    "graph": ({"nodes": {"x": {"agent": "b", "input": "no"}}}, []),
-    "routing": (ROUTED, ['{"route": "r"}']),
-    "evaluator_optimizer": (
-        {
-            "producer": "b",
-            "producer_input": "no",
-            "evaluator": {"agent": "j", "input": "Judge."},
-            "accept": {"min_score": 1},
-        },
-        [],
-    ),
-    "orchestrator_workers": ({**ORCHESTRATED, "worker_template": {"agent": "b"}}, ['[{"task": "no"}]']),
-}
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_the_contract_of_a_file_holds_in_every_pattern(pattern: str, world: World) -> None:
-    config, turns = PATTERNS[pattern]
-    for takes, gives, said in ((30, "good", "input_schema"), (1, "blue", "invalid_output")):
-        file = {"prompt": "You say.", "input_schema": {"type": "string", "minLength": takes}, "output_schema": SCHEMA}
-        (world.folder / "mood.yaml").write_text(write_yaml({**file, "name": "mood", "tests": []}), "utf-8")
-        world.turns = [Turn(text) for text in turns] + [Turn(f'{{"mood": "{gives}"}}')] * 9
-        agents = {"b": {"$ref": "mood.yaml"}, "j": {"prompt": "You judge."}}
-        ran = world.run(write_yaml({"agents": agents, "pattern": {"type": pattern, "config": config}}))
-        assert ran.error is not None
-        assert said in f"{ran.error.message}"

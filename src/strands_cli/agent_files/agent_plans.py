@@ -1,35 +1,27 @@
-"""Run one reusable agent as a workflow of one step, and run the tests in its file."""
+"""Plan a run of one reusable agent, as a workflow of one step: with its model, or with the recording of a test."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import re
-import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.agent_files.agent_checks import load_valid, problem_of_input, text_of
+from strands_cli.agent_files.agent_checks import load_agent, problem_of_input, text_of
 from strands_cli.canonical_json import json_object
-from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, UsageError
-from strands_cli.outputs.junit import Outcome
-from strands_cli.phrases import short_json
+from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.planning.folders.agent_workflow import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
-from strands_cli.planning.run_inputs import BAD_INPUT, MISSING_INPUT
-from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem
+from strands_cli.planning.run_inputs import BAD_INPUT
+from strands_cli.tools.schema.schemas import SchemaFaultError
 from strands_cli.workflow.files.recording_file import VERSION
 from strands_cli.workflow.findings import BAD_SCHEMA
 from strands_cli.workflow.parts.agent_file import Atomic
 from strands_cli.workflow.parts.agent_tests import STEP, AgentTest
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
 from strands_cli.workflow.templates.template import Templates
 from strands_cli.yaml_files.file_source import stored_name
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal.journal_rows import Human
-    from strands_cli.events import Event
     from strands_cli.planning.plan.plan_values import Plan
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.workflow.agent_sections import AgentSpec
@@ -40,18 +32,18 @@ if TYPE_CHECKING:
 _TURNS = ".atomic.recording.yaml"
 
 
-def plan_atomic(atomic: Atomic, agent_input: str, request: RunRequest, test: AgentTest | None = None) -> Plan:
+def plan_atomic(atomic: Atomic, typed: Any, request: RunRequest, test: AgentTest | None = None) -> Plan:
     """Return what running an agent once would do; its input is checked first.
 
     Args:
-        agent_input: Its input; for a workflow, a JSON object of its inputs, or the text of the only one.
+        typed: Its input, a text or JSON; for a workflow, an object of its inputs, or the text of the only one.
         test: The test whose recording is played; None calls the agent's model.
 
     Raises:
         UsageError: The input does not fit the agent's `input_schema`, or its model has no provider.
         InvalidInput: The file has errors.
     """
-    spec, agent = load_valid(atomic)
+    (spec, agent), agent_input = load_agent(atomic), text_of(typed)
     if atomic.is_workflow:
         request = dataclasses.replace(request, values=_inputs(spec, agent_input, request))
         return app.plan((_with_turns(atomic, test) if test else agent_workflow_of(atomic)).load(), request)
@@ -114,36 +106,6 @@ def _inputs(spec: WorkflowSpec, agent_input: str, request: RunRequest) -> dict[s
     return {**request.values, declared[0]: agent_input}
 
 
-async def run_test(
-    atomic: Atomic, test: AgentTest, request: RunRequest, human: Human, emit: Callable[[Event], None], *, live: bool
-) -> Outcome:
-    """Run one test of an agent as a separate run, and compare the result with what it expects.
-
-    Args:
-        request: The options of the run; the test's variables override its values.
-        live: Whether the agent's model is called instead of playing the test's recording.
-    """
-    ended = partial(Outcome, atomic.document.file, atomic.name, test.name)
-    if test.recording is None and not live and test.expect.error != "bad_input":
-        return ended("skipped", ("it has no recording; --live calls the model",))
-    started = time.monotonic()
-    request = dataclasses.replace(
-        request, values={**request.values, **test.vars}, provider=request.provider if live else "replay"
-    )
-    try:
-        planned = plan_atomic(atomic, text_of(test.input), request, None if live else test)
-        result = await app.run(planned, request, human, emit)
-    except StrandsCliError as error:
-        refused = _side_of(error)
-        seconds = time.monotonic() - started
-        if refused is not None and refused == test.expect.error:
-            return ended("passed", (), seconds)
-        status = "failed" if refused is not None else "error"
-        return ended("failed" if status == "failed" else "error", _messages(error), seconds)
-    problems = _problems(atomic, test, result.response)
-    return ended("failed" if problems else "passed", problems, time.monotonic() - started, result.response)
-
-
 def _with_turns(atomic: Atomic, test: AgentTest, names: Mapping[str, InputSpec] | None = None) -> AgentWorkflow:
     """Return an agent as a workflow that plays the test's recording."""
     if isinstance(test.recording, str):
@@ -152,43 +114,3 @@ def _with_turns(atomic: Atomic, test: AgentTest, names: Mapping[str, InputSpec] 
     turns = {"recording": VERSION, "steps": {STEP: [dict(turn) for turn in test.recording or ()]}}
     texts = {**whole.snapshot.texts, stored_name(atomic.folder / _TURNS): json.dumps(turns)}
     return dataclasses.replace(whole, snapshot=dataclasses.replace(whole.snapshot, texts=texts))
-
-
-def _side_of(error: StrandsCliError) -> str | None:
-    """Return which part of the contract an error is about, if any."""
-    if any(finding.code in (BAD_INPUT, MISSING_INPUT) for finding in error.findings):
-        return "bad_input"
-    return "invalid_output" if isinstance(error, InvalidAnswer) else None
-
-
-def _messages(error: StrandsCliError) -> tuple[str, ...]:
-    return tuple(one.message for one in error.findings if one.severity == "error") or (error.message,)
-
-
-def _problems(atomic: Atomic, test: AgentTest, response: str) -> tuple[str, ...]:
-    """Return how an answer differs from what the test expects."""
-    wanted, problems = test.expect, []
-    structured = load_valid(atomic)[1].output_schema is not None
-    output = json.loads(response) if structured else response
-    if wanted.error is not None:
-        problems.append(f"expected {wanted.error}, and the agent answered")
-    if "output" in wanted.model_fields_set and output != (wanted.output if structured else _stripped(wanted.output)):
-        problems.append(f"expected the output {short_json(wanted.output, 200)}, got {short_json(output, 200)}")
-    problems += [f"the answer does not contain {text!r}" for text in wanted.texts if text not in response]
-    problems += _unmatched(wanted.matches, response)
-    if wanted.schema_ is not None and (problem := first_problem(wanted.schema_, output)):
-        problems.append(f"the output does not fit the schema of the test: {problem}")
-    return tuple(problems)
-
-
-def _unmatched(pattern: str | None, response: str) -> list[str]:
-    try:
-        found = pattern is None or search(pattern, response) is not None
-    except (SlowPattern, re.error) as error:
-        return [f"the pattern cannot be searched for: {error}"]
-    return [] if found else [f"the answer does not match {pattern!r}"]
-
-
-def _stripped(value: Any) -> Any:
-    # As the engine strips an answer: a block of YAML ends in a line end that is not meant.
-    return value.rstrip("\n") if isinstance(value, str) else value

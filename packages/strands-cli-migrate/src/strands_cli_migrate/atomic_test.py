@@ -6,33 +6,28 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strands_cli.cli.commands.command_options import JSON, Chosen, with_run_options
-from strands_cli.cli.commands.running.run_execution import json_on_failure
-from strands_cli.cli.commands.running.trust_command import require_trust
-from strands_cli.cli.output.messages import say, say_findings
-from strands_cli.cli.output.results import print_json, print_result
-from strands_cli.errors import ArtifactError, ExitCode, InvalidInput, UsageError, has_errors
+from strands_cli.api import (
+    Chosen,
+    ExitCode,
+    InvalidInput,
+    UsageError,
+    json_on_failure,
+    print_json,
+    print_result,
+    say,
+    say_findings,
+    with_run_options,
+)
 
 if TYPE_CHECKING:
-    from strands_cli.engine.journal.journal_rows import Answer, Question
-    from strands_cli.outputs.junit import Outcome
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.parts.agent_file import Atomic
+    from strands_cli.api import Atomic, RunRequest
+    from strands_cli_migrate.junit import Outcome
 
-
-class Refusing:
-    """Refuses each call that would ask: a test says what its agent does then, and so the run completes."""
-
-    async def ask(self, question: Question) -> Answer:
-        """Return the refusal of a call; other questions have no answer."""
-        from strands_cli.engine.journal.journal_rows import Answer, unanswered
-
-        refusal = Answer("answered", "no", by="the test")
-        return refusal if question.kind == "approval" else unanswered(question)
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @with_run_options(only=("provider", "model", "allow", "yes"))
@@ -51,20 +46,19 @@ def run_tests(
 
     Example: strands atomic test agents/*.yaml --junit agents.xml
     """
-    from strands_cli.workflow.parts.agent_tests import is_tests_file
-
     with json_on_failure({"tests": []} if as_json else None):
         request = chosen.request()
         if (request.provider or request.model) and not live:
             raise UsageError("--provider and --model choose a live model", fix="add --live")
-        atomics = [_read_valid(path) for path in dict.fromkeys(files) if not is_tests_file(path.name)]
+        atomics = [_read_valid(path) for path in dict.fromkeys(files) if not _has_tests_only(path)]
         _require_tests(atomics)
         began = time.time()
         outcomes = _run_all(atomics, request, live=live, quiet=as_json)
         if junit is not None:
             _write_junit(junit, outcomes, began)
         counts = {
-            word: sum(one.status == word for one in outcomes) for word in ("passed", "failed", "error", "skipped")
+            word: sum(outcome.status == word for outcome in outcomes)
+            for word in ("passed", "failed", "error", "skipped")
         }
         if as_json:
             print_json({"tests": [one.as_dict() for one in outcomes], **counts})
@@ -87,13 +81,17 @@ def _require_tests(atomics: Sequence[Atomic]) -> None:
             say(f"{atomic.document.file}: no tests")
 
 
+def _has_tests_only(path: Path) -> bool:
+    """Return whether a file has the tests of the agent beside it: `agents/*.yaml` names it too."""
+    return path.name == "tests.yaml" or path.name.endswith(".tests.yaml")
+
+
 def _read_valid(path: Path) -> Atomic:
-    from strands_cli.agent_files.agent_checks import check_atomic
-    from strands_cli.workflow.parts.agent_file import open_atomic
+    from strands_cli.api import check_atomic, open_atomic
 
     atomic = open_atomic(path)
     findings = check_atomic(atomic)
-    if has_errors(findings):
+    if any(finding.severity == "error" for finding in findings):
         raise InvalidInput(f"{path} is not a valid agent", findings=findings)
     say_findings(findings)
     return atomic
@@ -103,31 +101,24 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     """Run all tests one after another under one signal handler, and report how each ended."""
     import dataclasses
 
-    from strands_cli import app
-    from strands_cli.agent_files.agent_runs import run_test
-    from strands_cli.cli.foreign_output import reserved_streams
-    from strands_cli.cli.process import run_to_end
-    from strands_cli.planning.folders.agent_workflow import agent_workflow_of
+    from strands_cli.api import require_trust_of_agent, reserved_streams, run_to_end
+    from strands_cli_migrate.agent_runs import run_test
 
     for atomic in (one for one in atomics if one.tests):
-        require_trust(app.plan(agent_workflow_of(atomic).load(), request))
+        require_trust_of_agent(atomic, request)
     outcomes: list[Outcome] = []
 
     async def go(runs_dir: Path) -> None:
         each = dataclasses.replace(request, runs_dir=runs_dir, store=None)
         for atomic in atomics:
-            for one in atomic.tests:
-                outcomes.append(await run_test(atomic, one, each, Refusing(), _ignore, live=live))
+            for test in atomic.tests:
+                outcomes.append(await run_test(atomic, test, each, live=live))
                 if not quiet:
                     _report(outcomes[-1])
 
     with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, reserved_streams(say):
         run_to_end(lambda: go(Path(place)))
     return outcomes
-
-
-def _ignore(_event: Any) -> None:
-    """Ignore an event; only the outcome of a test counts."""
 
 
 def _report(outcome: Outcome) -> None:
@@ -139,11 +130,7 @@ def _report(outcome: Outcome) -> None:
 def _write_junit(path: Path, outcomes: Sequence[Outcome], at: float) -> None:
     import platform
 
-    from strands_cli.outputs.junit import junit_text
-    from strands_cli.secrets.process_streams import redact_output
+    from strands_cli.api import write_result
+    from strands_cli_migrate.junit import junit_text
 
-    text = redact_output(junit_text(outcomes, at=at, host=platform.node() or "localhost"))
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be written: {error.strerror}", fix="name another file") from error
+    write_result(path, junit_text(outcomes, at=at, host=platform.node() or "localhost"))

@@ -7,30 +7,29 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from strands_cli.cli.commands import completions
-from strands_cli.cli.commands.atomic.atomic_test import run_tests
-from strands_cli.cli.commands.command_options import JSON, Chosen, RunFlags, with_run_options
-from strands_cli.cli.commands.file_check import Format, check_agent_file, report_checked
-from strands_cli.cli.commands.help_group import group
-from strands_cli.cli.commands.running.run_execution import execute, json_on_failure, print_outcome, result_document
-from strands_cli.cli.output.messages import say, say_findings
-from strands_cli.cli.output.results import print_json, print_result
-from strands_cli.cli.terminal_text import table
-from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError
-from strands_cli.yaml_files.document_reader import SUFFIXES
+from strands_cli.api import (
+    AGENT,
+    SUFFIXES,
+    Chosen,
+    RunFlags,
+    UsageError,
+    print_json,
+    print_result,
+    say,
+    say_findings,
+    with_run_options,
+)
+from strands_cli_migrate.atomic_test import run_tests
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.parts.agent_file import Atomic
+    from strands_cli.api import Atomic, Finding, Plan, RunRequest, RunResult
 
-FILE = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="File with one agent, or DIST/NAME.", autocompletion=completions.agent_files),
-]
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Format = Literal["text", "json", "github", "sarif"]
 # Folders that hold no agents and take long to walk.
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _LARGEST = 1_000_000
@@ -48,34 +47,25 @@ def list_agents(
     """
     if not directory.is_dir():
         raise UsageError(f"{directory} is not a directory", fix="name a directory with agent files")
-    found, findings = _agents_below(directory)
+    from strands_cli.api import table
+
+    agents, findings = _agents_below(directory)
     if as_json:
-        print_json({"agents": [_row(one) for one in found], "findings": [one.as_dict() for one in findings]})
+        print_json({"agents": [_row(agent) for agent in agents], "findings": [one.as_dict() for one in findings]})
         return
     say_findings(findings)
-    if not found:
+    if not agents:
         say(f"no file below {directory} holds one agent")
         return
-    rows = [(one.name, str(len(one.tests)), one.document.file, _first_line(one.description)) for one in found]
+    rows = [(one.name, str(len(one.tests)), one.document.file, _first_line(one.description)) for one in agents]
     print_result("\n".join(table([("AGENT", "TESTS", "FILE", "DESCRIPTION"), *rows])))
 
 
 def _agents_below(directory: Path) -> tuple[list[Atomic], list[Finding]]:
-    from strands_cli.workflow.parts.agent_file import is_agent_file, is_single_step, read_atomic
-    from strands_cli.yaml_files.document_reader import read_document
+    from strands_cli.api import find_atomic
 
-    found: list[Atomic] = []
-    findings: list[Finding] = []
-    for path in _files_below(directory):
-        try:
-            document = read_document(path)
-        except StrandsCliError:
-            continue  # a file that is not YAML is not an agent
-        value = document.value
-        if is_agent_file(value) or (isinstance(value, dict) and "agents" in value and is_single_step(value)):
-            found.append(read_atomic(document))
-            findings += found[-1].findings
-    return found, findings
+    agents = [agent for path in _files_below(directory) if (agent := find_atomic(path)) is not None]
+    return agents, [finding for agent in agents for finding in agent.findings]
 
 
 def _files_below(directory: Path) -> Iterator[Path]:
@@ -103,15 +93,15 @@ def _row(one: Atomic) -> dict[str, Any]:
     }
 
 
-def describe(file: FILE, as_json: JSON = False) -> None:
+def describe(file: AGENT, as_json: JSON = False) -> None:
     """Show one agent: its purpose, its input and output, its model and its tools.
 
     Example: strands atomic describe agents/summary.yaml
     """
-    from strands_cli.agent_files.agent_checks import load_valid
+    from strands_cli.api import load_agent, open_atomic
 
-    atomic = _read(file)
-    spec, agent = load_valid(atomic)
+    atomic = open_atomic(file)
+    spec, agent = load_agent(atomic)
     runtime = spec.runtime if atomic.is_workflow else None
     provider, model = agent.provider or (runtime and runtime.provider), agent.model_id or (runtime and runtime.model_id)
     tools = None if agent.tools is None else [entry.tool for entry in agent.tools]
@@ -143,7 +133,7 @@ def _described(facts: dict[str, Any]) -> Iterator[str]:
         "gives": _schema_line(facts["output_schema"]),
         "tests": "; ".join(facts["tests"]) or "none",
     }
-    yield from (one_line(f"{name + ':':7} {text}") for name, text in lines.items())
+    yield from (f"{name + ':':7} {text}".replace("\n", "\\n") for name, text in lines.items())
     yield from ("", *(f"  {line}" for line in (facts["prompt"] or "").rstrip().splitlines()))
 
 
@@ -160,20 +150,15 @@ def validate(
 
     Example: strands atomic validate agents/*.yaml
     """
-    checked = [check_agent_file(name) for name in dict.fromkeys(files)]
-    return report_checked(checked, "json" if as_json else output)
+    from strands_cli.api import check_agent_files
 
-
-def _read(file: Path, *, with_tests: bool = True) -> Atomic:
-    from strands_cli.workflow.parts.agent_file import open_atomic
-
-    return open_atomic(file, with_tests=with_tests)
+    return check_agent_files(files, "json" if as_json else output)
 
 
 @with_run_options()
 def run(
     *,
-    file: FILE,
+    file: AGENT,
     typed: Annotated[
         str | None, typer.Option("--input", metavar="TEXT", help="Text or JSON; @FILE reads it, @- from stdin.")
     ] = None,
@@ -189,28 +174,18 @@ def run(
 
     Example: strands atomic run agents/summary.yaml --input @report.txt
     """
-    from strands_cli import app
-    from strands_cli.agent_files.agent_runs import plan_atomic
+    from strands_cli.api import open_atomic, plan_atomic, run_in_terminal
 
-    known: dict[str, Any] = {"run": None, "status": "failed"}
-    with json_on_failure(known if flags.as_json else None):
-        flags.require_one_result()
-        request = chosen.request()
-        planned = plan_atomic(_read(file, with_tests=False), _input_of(typed, input_file), request)
-        ended = execute(
-            planned,
-            request,
-            known,
-            flags,
-            lambda human, emit, run_id: app.run(planned, request, human, emit, run_id=run_id),
-        )
-        if flags.as_json:
-            structured = any(agent.output_schema is not None for agent in planned.agents.values())
-            output = json.loads(ended.result.response) if structured else None
-            print_json({**result_document(planned, ended.result), "output": output})
-        else:
-            print_outcome(planned, ended, flags)
-    return ExitCode.OK
+    def plan(request: RunRequest) -> Plan:
+        return plan_atomic(open_atomic(file, with_tests=False), _input_of(typed, input_file), request)
+
+    return run_in_terminal(plan, chosen, flags, _structured)
+
+
+def _structured(planned: Plan, result: RunResult) -> dict[str, Any]:
+    """Return the answer as JSON, where the agent has a schema for it."""
+    is_json = any(agent.output_schema is not None for agent in planned.agents.values())
+    return {"output": json.loads(result.response) if is_json else None}
 
 
 def _input_of(typed: str | None, input_file: str | None) -> str:
@@ -253,11 +228,13 @@ def new(
     """
     import shlex
 
-    from strands_cli.plugins.scaffold.new_agent import make_agent
+    from strands_cli.api import write_agent
+    from strands_cli_migrate.new_agent import new_agent
 
     if path.suffix not in ("", ".yaml"):
         raise UsageError(f"{path} is not the name of a YAML file", fix=f"write {path.with_suffix('.yaml')}")
-    made = make_agent(path.stem if path.suffix else path.name, path.parent, force=force)
+    name = path.stem if path.suffix else path.name
+    made = write_agent(name, new_agent(name), path.parent, force=force)
     if as_json:
         print_json({"made": [str(file) for file in made]})
         return
@@ -265,8 +242,14 @@ def new(
     print_result("\n".join(lines))
 
 
-atomic_app = group(
-    "Run, test and describe single agents that workflows use by $ref.\n\nExample: strands atomic test agents/*.yaml",
-    {"list": list_agents, "describe": describe, "validate": validate, "run": run, "test": run_tests, "new": new},
+atomic_app = typer.Typer(
+    help="Run, test and describe single agents that workflows use by $ref.\n\n"
+    "Example: strands atomic test agents/*.yaml"
 )
+atomic_app.command("list")(list_agents)
+atomic_app.command("describe")(describe)
+atomic_app.command("validate")(validate)
+atomic_app.command("run")(run)
+atomic_app.command("test")(run_tests)
+atomic_app.command("new")(new)
 atomic_app.command("init", hidden=True)(new)
