@@ -19,7 +19,7 @@ KIT = "strands-tool-kit"
 # The one tool that is about the core itself; any other must work without it.
 ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
-FOR_AUTHORS = ["strands-cli-hatch"]
+FOR_AUTHORS = ["strands-cli-dev", "strands-cli-hatch"]
 # Commands of the program in distributions of their own.
 COMMANDS = ["strands-cli-doctor", "strands-cli-migrate", "strands-cli-ui"]
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.
@@ -315,7 +315,7 @@ def packages(session: nox.Session, name: str) -> None:
     """Check one tool distribution beside the kit alone: types, tests, wheel, and that it needs neither core nor SDK."""
     session.install("--require-hashes", "-r", "constraints/dev.txt")
     if name in ABOUT_THE_CORE:
-        session.install("--no-deps", "--no-build-isolation", "-e", ".")
+        session.install("--no-deps", "--no-build-isolation", "-e", ".", "-e", "packages/strands-cli-dev")
     else:
         session.run("uv", "pip", "uninstall", "strands-cli", "strands-agents", external=True)
     for place in dict.fromkeys((KIT, name)):

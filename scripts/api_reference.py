@@ -30,6 +30,7 @@ SUBJECTS = {
     "strands_cli.hooks.": "Checks and hooks",
     "strands_cli.machine_checks.": "Checks and hooks",
     "strands_cli.provider_table": "Model providers",
+    "strands_cli.agents.": "One plugin, and models for tests",
     "strands_cli.api.": "Workflows and runs",
     "strands_cli.run_views.": "Workflows and runs",
     "strands_cli.engine.": "Runs and their store",

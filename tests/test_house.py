@@ -143,7 +143,7 @@ PUBLIC_MODULES = [
     "strands_cli.api",
     "strands_cli.workflow.builder",
     "strands_cli.metadata",
-    "strands_cli.testing",
+    "strands_cli_dev",
 ]
 
 

@@ -43,8 +43,8 @@ _DISTRIBUTIONS = (
     "strands_cli_migrate",
     "strands_cli_ui",
 )
-# The program itself, and what is for authors of tests.
-_APART = ("strands_cli.__main__", "strands_cli.testing")
+# The program itself.
+_APART = ("strands_cli.__main__",)
 
 
 def can_be_warm(command: Sequence[str], environment: Mapping[str, str]) -> bool:

@@ -46,7 +46,8 @@ def new(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> New:
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> CleanEnvironment:
     made = make_environment(tmp_path_factory.mktemp("clean"), ["pytest"])
-    made.install_in_place(CLONE / "packages" / "strands-tool-kit")
+    for name in ("strands-tool-kit", "strands-cli-dev"):
+        made.install_in_place(CLONE / "packages" / name)
     return made
 
 
@@ -201,7 +202,7 @@ def test_the_description_is_everywhere_and_the_sample_counts_nothing(form: str, 
     ] == []
     [tool] = json.loads(texts["strands_tools.json"])["tools"]
     assert tool["description"].startswith(said)
-    assert '\ntest = ["strands-cli[testing]>=' in texts["pyproject.toml"], "what the page on ToolContract names"
+    assert '\ntest = ["strands-cli-dev>=' in texts["pyproject.toml"], "what the page on ToolContract names"
     assert [name for name, text in texts.items() if "count" in text.lower() and name != "LICENSE"] == []
     assert run_program(["plugin", "check", str(project), "--strict"]) == 0
 
@@ -218,5 +219,6 @@ def test_the_next_commands_are_printed(new: New, tmp_path: Path) -> None:
     assert [line.split()[:3] for line in out[2:]] == [
         ["python", "-m", "pip"],
         ["strands", "tools", "run"],
+        ["python", "-m", "pip"],
         ["python", "-m", "pytest"],
     ]

@@ -30,8 +30,14 @@ CPU_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Return wheels of the core and the kit, which both tutorials need."""
+    """Return wheels of the core and the kit, which all tutorials need."""
     return built(tmp_path_factory.mktemp("dist"), CLONE, CLONE / "packages" / "strands-tool-kit")
+
+
+@pytest.fixture(scope="module")
+def for_authors(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Return the wheel that an author of tools has besides."""
+    return built(tmp_path_factory.mktemp("authors"), CLONE / "packages" / "strands-cli-dev")
 
 
 def built(target: Path, *places: Path) -> list[Path]:
@@ -49,9 +55,9 @@ def reader_in(root: Path, scripts: Path) -> Reader:
 
 
 @pytest.fixture
-def reader(wheels: list[Path], tmp_path: Path) -> Reader:
+def reader(wheels: list[Path], for_authors: list[Path], tmp_path: Path) -> Reader:
     """Return the reader of the first tool, with the two environments that the page has made."""
-    mine, theirs = make_clean(tmp_path / "mine", wheels), make_clean(tmp_path / "theirs-made", wheels)
+    mine, theirs = make_clean(tmp_path / "mine", [*wheels, *for_authors]), make_clean(tmp_path / "theirs-made", wheels)
     for entry in entries_of(["pytest", "hatchling", "editables"]):
         if not (mine.site / entry).exists():
             (mine.site / entry).symlink_to(SITE / entry)

@@ -7,7 +7,7 @@ from pathlib import Path
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.testing import JournalContract, StoreContract
+from strands_cli_dev import JournalContract, StoreContract
 
 
 class TestMemoryJournal(JournalContract):

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.testing.tool_forms import GOOD, MANIFEST
+from tests.packages.tool_forms import GOOD, MANIFEST
 
 pytestmark = pytest.mark.wheels
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from strands_cli.api import Journal, RunStore, StoredJournal, StorePlace
-from strands_cli.testing import JournalContract, StoreContract
+from strands_cli_dev import JournalContract, StoreContract
 from strands_cli_postgres import store
 
 pytestmark = [pytest.mark.postgres, pytest.mark.usefixtures("address_file")]

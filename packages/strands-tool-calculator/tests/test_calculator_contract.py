@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-testing = pytest.importorskip("strands_cli.testing")
+testing = pytest.importorskip("strands_cli_dev")
 
 
 class TestCalculator(testing.ToolContract):  # type: ignore[name-defined, misc]

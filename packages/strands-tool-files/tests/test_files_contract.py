@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-testing = pytest.importorskip("strands_cli.testing")
+testing = pytest.importorskip("strands_cli_dev")
 
 
 class InFolder(testing.ToolContract):  # type: ignore[name-defined, misc]

@@ -9,7 +9,7 @@ import pytest
 
 from strands_tool_kit.loopback import moved, reply
 
-testing = pytest.importorskip("strands_cli.testing")
+testing = pytest.importorskip("strands_cli_dev")
 
 models = pytest.importorskip("strands.models")
 

@@ -6,7 +6,7 @@ import pytest
 
 from strands_tool_python_exec import _engine
 
-testing = pytest.importorskip("strands_cli.testing")
+testing = pytest.importorskip("strands_cli_dev")
 pytestmark = pytest.mark.skipif(bool(_engine.verdict().reason), reason=_engine.verdict().reason or "it holds")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-testing = pytest.importorskip("strands_cli.testing")
+testing = pytest.importorskip("strands_cli_dev")
 
 models = pytest.importorskip("strands.models")
 

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from strands_cli.agent_files.agent_checks import load_agent as load_agent
     from strands_cli.agent_files.agent_checks import verdict_of_test as verdict_of_test
     from strands_cli.agent_files.agent_plans import plan_atomic as plan_atomic
+    from strands_cli.agents.model.replayed_turns import replay_model as replay_model
+    from strands_cli.agents.single_plugin.loaded_plugin import LoadedPlugin as LoadedPlugin
+    from strands_cli.agents.single_plugin.loaded_plugin import load_plugin as load_plugin
+    from strands_cli.agents.single_plugin.loaded_plugin import run_to_answer as run_to_answer
+    from strands_cli.agents.single_plugin.plugin_values import CallOutcome as CallOutcome
+    from strands_cli.agents.single_plugin.plugin_values import PluginTool as PluginTool
     from strands_cli.api.choice_types import RunChoices as RunChoices
     from strands_cli.api.choice_types import StoredRunChoices as StoredRunChoices
     from strands_cli.api.read_runs import OpenedRun as OpenedRun
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
     from strands_cli.app import run as run
     from strands_cli.canonical_json import digest_of as digest_of
     from strands_cli.canonical_json import json_object as json_object
+    from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
+    from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME as MEMBER_NAME
+    from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME as TOOL_NAME
     from strands_cli.catalog.provenance import find_provenance as find_provenance
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
     from strands_cli.cli.commands.command_options import AGENT as AGENT
@@ -59,6 +68,8 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredRun as StoredRun
     from strands_cli.engine.ports.store_port import StoreOpener as StoreOpener
     from strands_cli.engine.stored_runs.described_run import named_run as named_run
+    from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
+    from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
     from strands_cli.errors import ExitCode as ExitCode
     from strands_cli.errors import Finding as Finding
     from strands_cli.errors import Interrupted as Interrupted
@@ -126,6 +137,10 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor as Redactor
     from strands_cli.store_place import StorePlace as StorePlace
     from strands_cli.subprocesses import run_within as run_within
+    from strands_cli.tools.schema.schemas import first_problem as first_problem
+    from strands_cli.tools.schema.schemas import schema_fault as schema_fault
+    from strands_cli.unicode_safety import hidden_characters as hidden_characters
+    from strands_cli.unicode_safety import texts_of as texts_of
     from strands_cli.workflow.parts.agent_file import Atomic as Atomic
     from strands_cli.workflow.parts.agent_file import find_atomic as find_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic as open_atomic
@@ -143,6 +158,7 @@ _PUBLIC = {
     "Atomic": "strands_cli.workflow.parts.agent_file",
     "Branch": "strands_cli.run_views.run_tree",
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
+    "CallOutcome": "strands_cli.agents.single_plugin.plugin_values",
     "Check": "strands_cli.hooks.hook_values",
     "Chosen": "strands_cli.cli.commands.command_options",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
@@ -158,6 +174,8 @@ _PUBLIC = {
     "InvalidInput": "strands_cli.errors",
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
+    "LoadedPlugin": "strands_cli.agents.single_plugin.loaded_plugin",
+    "MEMBER_NAME": "strands_cli.catalog.definitions.tool_fields.definition_check",
     "MISSING_INPUT": "strands_cli.planning.run_inputs",
     "MachineChecks": "strands_cli.machine_checks.core_checks",
     "NotEquipped": "strands_cli.errors",
@@ -165,6 +183,7 @@ _PUBLIC = {
     "OutputClosed": "strands_cli.cli.output.results",
     "Plan": "strands_cli.planning.plan.plan_values",
     "PlannedTool": "strands_cli.planning.plan.plan_values",
+    "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
     "Policy": "strands_cli.policy.policy",
     "Provider": "strands_cli.provider_table",
     "Question": "strands_cli.engine.journal.journal_rows",
@@ -195,6 +214,7 @@ _PUBLIC = {
     "StoredRun": "strands_cli.engine.ports.store_port",
     "StoredRunChoices": "strands_cli.api.choice_types",
     "StrandsCliError": "strands_cli.errors",
+    "TOOL_NAME": "strands_cli.catalog.definitions.tool_fields.definition_check",
     "Ticket": "strands_cli.queues.queue_port",
     "ToolRecord": "strands_cli.catalog.tool_record",
     "Trust": "strands_cli.planning.data_flow.workflow_trust",
@@ -222,16 +242,21 @@ _PUBLIC = {
     "find_atomic": "strands_cli.workflow.parts.agent_file",
     "find_provenance": "strands_cli.catalog.provenance",
     "find_single_tool": "strands_cli.planning.resolve.single_tool",
+    "first_problem": "strands_cli.tools.schema.schemas",
+    "hidden_characters": "strands_cli.unicode_safety",
     "is_workflow": "strands_cli.planning.folders.workflow_folder",
     "isolated": "strands_cli.pages.html_text",
+    "journals_of": "strands_cli.engine.stored_runs.many_journals",
     "json_object": "strands_cli.canonical_json",
     "json_on_failure": "strands_cli.cli.commands.running.run_execution",
     "json_text": "strands_cli.engine.journal.row_texts",
     "load_agent": "strands_cli.agent_files.agent_checks",
+    "load_plugin": "strands_cli.agents.single_plugin.loaded_plugin",
     "markdown_html": "strands_cli.pages.safe_markdown",
     "moment": "strands_cli.pages.html_text",
     "named_run": "strands_cli.engine.stored_runs.described_run",
     "open_atomic": "strands_cli.workflow.parts.agent_file",
+    "parse_manifest": "strands_cli.catalog.definitions.manifest",
     "pattern_graph_of": "strands_cli.run_views.pictures.pattern_graph",
     "pattern_picture": "strands_cli.pages.picture_sections",
     "plan": "strands_cli.app",
@@ -242,6 +267,7 @@ _PUBLIC = {
     "python_lines": "strands_cli.planning.sentences.authority_sentences",
     "read_document": "strands_cli.yaml_files.document_reader",
     "read_installation": "strands_cli.planning.machine.installation",
+    "replay_model": "strands_cli.agents.model.replayed_turns",
     "require_locked": "strands_cli.planning.machine.lock_check",
     "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",
     "reserved_streams": "strands_cli.cli.foreign_output",
@@ -249,13 +275,17 @@ _PUBLIC = {
     "run": "strands_cli.app",
     "run_body": "strands_cli.pages.run_parts",
     "run_in_terminal": "strands_cli.cli.commands.running.run_execution",
+    "run_to_answer": "strands_cli.agents.single_plugin.loaded_plugin",
     "run_to_end": "strands_cli.cli.process",
     "run_within": "strands_cli.subprocesses",
     "say": "strands_cli.cli.output.messages",
     "say_findings": "strands_cli.cli.output.messages",
+    "schema_fault": "strands_cli.tools.schema.schemas",
+    "session_facts": "strands_cli.engine.stored_runs.folder_store",
     "shortened": "strands_cli.phrases",
     "stored_texts": "strands_cli.engine.journal.stored_columns",
     "table": "strands_cli.cli.terminal_text",
+    "texts_of": "strands_cli.unicode_safety",
     "usage_text": "strands_cli.engine.journal.row_texts",
     "verdict_of_test": "strands_cli.agent_files.agent_checks",
     "with_run_options": "strands_cli.cli.commands.command_options",

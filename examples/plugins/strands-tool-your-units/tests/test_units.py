@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 from strands_tool_your_units.units import Units
 
-from strands_cli.testing import Example, ToolContract
+from strands_cli_dev import Example, ToolContract
 
 
 class TestUnits(ToolContract):

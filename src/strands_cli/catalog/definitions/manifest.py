@@ -52,13 +52,13 @@ class Manifest:
         return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
 
 
-def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest | None, list[Finding]]:
+def parse_manifest(raw: bytes, file: str, distribution: str | None) -> tuple[Manifest | None, list[Finding]]:
     """Read a manifest and check everything that does not need the code.
 
     Args:
         raw: The file's bytes.
         file: Its path, for findings.
-        distribution: Normalised name of the distribution that contains it.
+        distribution: Normalised name of the distribution that contains it; None for whichever it names.
 
     Returns:
         The manifest, or None if it has an error, and all findings.
@@ -84,7 +84,7 @@ def parse_manifest(raw: bytes, file: str, distribution: str) -> tuple[Manifest |
     return Manifest(file, tuple(document["tools"]), low, high), check.findings
 
 
-def _check_top(document: Mapping[str, Any], distribution: str, check: Check) -> tuple[int, int]:
+def _check_top(document: Mapping[str, Any], distribution: str | None, check: Check) -> tuple[int, int]:
     check.fields(document, _TOP_FIELDS, "")
     for key in ("manifest_version", "distribution", "tools"):
         if key not in document:
@@ -93,7 +93,7 @@ def _check_top(document: Mapping[str, Any], distribution: str, check: Check) -> 
     if isinstance(version, int) and version < 1:
         check.fault("/manifest_version", f"manifest_version must be {MANIFEST_FORMAT}, not {version}")
     named = document.get("distribution")
-    if isinstance(named, str) and normalise(named) != distribution:
+    if distribution is not None and isinstance(named, str) and normalise(named) != distribution:
         message = f"the manifest names the distribution {named!r}, but belongs to '{distribution}'"
         check.fault("/distribution", message, MANIFEST_UNTRUE, "correct 'distribution', or reinstall the package")
     return _check_api(document.get("api"), check)

@@ -141,6 +141,15 @@ def require_schema(schema: Mapping[str, Any]) -> None:
                 all(errors_in(validator.evolve(schema=part), value))
 
 
+def schema_fault(schema: Any) -> str | None:
+    """Return why a value cannot be used as a schema (see `require_schema`), or None."""
+    try:
+        require_schema(schema)
+    except (SchemaFaultError, TypeError, ValueError) as fault:
+        return str(fault)
+    return None
+
+
 def _require_size(schema: Mapping[str, Any]) -> None:
     if depth_of(schema) > MAX_DEPTH:
         raise SchemaFaultError(f"it is nested deeper than {MAX_DEPTH} levels")

@@ -13,7 +13,9 @@ from strands_cli.errors import Code, Finding, Where, suggest
 KINDS = ("module", "function", "agent_tool", "class", "suite", "provider")
 # Kinds that provide several tools from one entry point.
 MANY = frozenset({"class", "suite", "provider"})
+# The form of a tool's name where it is the only one of its entry point.
 TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+# The form of a tool's name in a class, suite or provider.
 MEMBER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 _TOOL_FIELDS: dict[str, type | tuple[type, ...]] = {

@@ -68,6 +68,7 @@ def new(
         "next:",
         f"  python -m pip install -e {place}",
         f"  strands tools run {wanted.ref} --input '{example}'",
+        "  python -m pip install strands-cli-dev",
         f"  python -m pytest {place}",
     ]
     print_result("\n".join(lines))

@@ -8,21 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from strands_cli.testing import tool_checks as checks
-from strands_cli.testing.import_effects import check_import, module_of, top_of
-from strands_cli.testing.performed_calls import (
+from strands_cli_dev import tool_checks as checks
+from strands_cli_dev.import_effects import check_import, module_of, top_of
+from strands_cli_dev.performed_calls import (
     cancelled,
     check_concurrent,
     check_same,
-    is_repeatable,
-    reads_only,
     refusals,
     results_by_agent,
     results_by_plain_agent,
 )
-from strands_cli.testing.plugin_harness import PluginSettings
-from strands_cli.testing.rehearsal import Example, Rehearsal, Scene, rehearse
-from strands_cli.testing.standard_tests import require_standard_tests, skip, standard
+from strands_cli_dev.rehearsal import Example, PluginSettings, Rehearsal, Scene, rehearse
+from strands_cli_dev.standard_tests import require_standard_tests, skip, standard
 
 
 class ToolContract:
@@ -64,10 +61,11 @@ class ToolContract:
         docs/reference/writing-tools.md lists the forms that a tool may have.
         """
         rehearsal = self._rehearsal()
-        if rehearsal.problem is not None or not rehearsal.loaded.tools:
+        if rehearsal.problem is not None or not rehearsal.tools:
             yield f"it does not load: {rehearsal.problem or 'it has no tool'}"
-        loaded, manifest = rehearsal.loaded, checks.manifest_beside(top_of(self._plugin()))
-        yield from (*loaded.undeclared_secrets(), *checks.check_config(loaded.settings.config, loaded.tools, manifest))
+        manifest = checks.manifest_beside(top_of(self._plugin()))
+        yield from checks.check_secrets(self.secrets, rehearsal.tools)
+        yield from checks.check_config(self.config, rehearsal.tools, manifest)
 
     @standard
     def test_its_names_can_be_called(self) -> Iterator[str]:
@@ -76,9 +74,9 @@ class ToolContract:
         If it fails: use lower-case letters, digits and `_`, at most 64, a letter first, and the same name in the
         entry point, in the spec and for the function.
         """
-        tools = self._loaded().loaded.tools
-        for raw in tools.values():
-            yield from checks.check_name(raw, is_single=len(tools) == 1)
+        tools = self._loaded().tools
+        for tool in tools.values():
+            yield from checks.check_name(tool, is_single=len(tools) == 1)
 
     @standard
     def test_its_descriptions_tell_the_model(self) -> Iterator[str]:
@@ -87,8 +85,8 @@ class ToolContract:
         If it fails: describe what the tool does, when to use it and what it answers; remove control, direction and
         zero-width characters, which can show a person another text than the model reads.
         """
-        for raw in self._loaded().loaded.tools.values():
-            yield from checks.check_description(raw)
+        for tool in self._loaded().tools.values():
+            yield from checks.check_description(tool)
 
     @standard
     def test_its_input_schemas_compile(self) -> Iterator[str]:
@@ -96,8 +94,8 @@ class ToolContract:
 
         If it fails: correct the schema at the place named; write `"type": "object"` at its top.
         """
-        for raw in self._loaded().loaded.tools.values():
-            yield from checks.check_schema(raw)
+        for tool in self._loaded().tools.values():
+            yield from checks.check_schema(tool)
 
     @standard
     def test_its_input_schemas_refuse_wrong_types(self) -> Iterator[str]:
@@ -105,8 +103,8 @@ class ToolContract:
 
         If it fails: add to the property a `type`, an `enum` or a `$ref`; for an `@tool` function, a type annotation.
         """
-        for raw in self._valid().loaded.tools.values():
-            yield from checks.check_strictness(raw)
+        for tool in self._valid().tools.values():
+            yield from checks.check_strictness(tool)
 
     @standard
     def test_its_examples_fit(self) -> Iterator[str]:
@@ -115,13 +113,13 @@ class ToolContract:
         If it fails: correct the example or the schema; `examples` of a plugin with several tools is a mapping from each
         name to a list.
         """
-        tools = self._valid().loaded.tools
+        tools = self._valid().tools
         examples = self._examples(tools)
         yield from (f"there is no example of {name}" for name in tools if not examples.get(name))
         yield from (f"there are examples of {name!r}, which it does not have" for name in examples if name not in tools)
-        for name, raw in tools.items():
+        for name, tool in tools.items():
             for example in examples.get(name, ()):
-                problem = checks.input_problem(raw, example.input)
+                problem = checks.input_problem(tool, example.input)
                 if problem is not None:
                     yield f"the example {dict(example.input)!r} of {name} does not fit: {problem}"
 
@@ -132,8 +130,8 @@ class ToolContract:
         If it fails: set `readOnlyHint` and `destructiveHint` (or `@tool_metadata(read_only=..., destructive=...)`).
         A missing hint is unknown, and then a person is asked before every call.
         """
-        for raw in self._loaded().loaded.tools.values():
-            yield from checks.check_hints(raw)
+        for tool in self._loaded().tools.values():
+            yield from checks.check_hints(tool)
 
     @standard
     def test_its_manifest_says_what_the_code_says(self) -> Iterator[str]:
@@ -146,7 +144,7 @@ class ToolContract:
         if file is None:
             skip("there is no strands_tools.json beside the code (the build hook may make it)")
         plugin = self._plugin()
-        yield from checks.check_manifest(file, rehearsal.loaded.tools, plugin if isinstance(plugin, str) else None)
+        yield from checks.check_manifest(file, rehearsal.tools, plugin if isinstance(plugin, str) else None)
 
     @standard
     def test_importing_it_changes_nothing(self) -> Iterator[str]:
@@ -211,8 +209,8 @@ class ToolContract:
         If it fails: answer in parts (an offset and a limit as inputs), or declare a larger `max_output_bytes`.
         """
         for scene in self._scenes(shaped=True):
-            raw = self._loaded().loaded.tools[scene.tool]
-            yield from (f"{scene.title}: {it}" for it in checks.check_size(scene.first.value, raw))
+            tool = self._loaded().tools[scene.tool]
+            yield from (f"{scene.title}: {it}" for it in checks.check_size(scene.first.value, tool))
 
     @standard
     def test_an_answer_fits_the_output_schema(self) -> Iterator[str]:
@@ -221,8 +219,8 @@ class ToolContract:
         If it fails: correct the answer or the schema; a field that can be absent is not `required`.
         """
         for scene in self._scenes(shaped=True):
-            raw = self._loaded().loaded.tools[scene.tool]
-            yield from (f"{scene.title}: {it}" for it in checks.check_output(scene.first.value, raw))
+            tool = self._loaded().tools[scene.tool]
+            yield from (f"{scene.title}: {it}" for it in checks.check_output(scene.first.value, tool))
 
     @standard
     def test_the_examples_give_what_is_expected(self) -> Iterator[str]:
@@ -250,9 +248,9 @@ class ToolContract:
         """
         scenes = [scene for scene in self._scenes(shaped=True) if scene.second.in_shape]
         # A call that changes something may return another answer when it is repeated in one place.
-        tools = self._loaded().loaded.tools
+        tools = self._loaded().tools
         yield from check_concurrent(
-            *self._plugin_settings_and_prepare(), [one for one in scenes if is_repeatable(tools[one.tool])]
+            *self._plugin_settings_and_prepare(), [one for one in scenes if tools[one.tool].is_repeatable]
         )
 
     @standard
@@ -328,7 +326,7 @@ class ToolContract:
         If it fails: set `readOnlyHint: false`, since read-only tools are called without asking; or do not write.
         """
         for scene in self._scenes():
-            if scene.traces.written and reads_only(self._loaded().loaded.tools[scene.tool], scene.example.input):
+            if scene.traces.written and self._loaded().tools[scene.tool].reads_only(scene.example.input):
                 yield f"{scene.title} is declared read-only and wrote {', '.join(scene.traces.written)}"
 
     @standard
@@ -365,19 +363,19 @@ class ToolContract:
 
     def _loaded(self) -> Rehearsal:
         rehearsal = self._rehearsal()
-        if rehearsal.problem is not None or not rehearsal.loaded.tools:
+        if rehearsal.problem is not None or not rehearsal.tools:
             skip("it does not load: see test_it_loads")
         return rehearsal
 
     def _valid(self) -> Rehearsal:
         rehearsal = self._loaded()
-        if any(list(checks.check_schema(raw)) for raw in rehearsal.loaded.tools.values()):
+        if any(list(checks.check_schema(tool)) for tool in rehearsal.tools.values()):
             skip("its schema cannot be used: see test_its_input_schemas_compile")
         return rehearsal
 
     def _named(self) -> None:
-        tools = self._loaded().loaded.tools
-        if any(list(checks.check_name(raw, is_single=len(tools) == 1)) for raw in tools.values()):
+        tools = self._loaded().tools
+        if any(list(checks.check_name(tool, is_single=len(tools) == 1)) for tool in tools.values()):
             skip("it has no name that can be called: see test_its_names_can_be_called")
 
     def _scenes(self, *, answered: bool = False, shaped: bool = False) -> list[Scene]:

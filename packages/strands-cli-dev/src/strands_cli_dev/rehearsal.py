@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, PluginSettings, load_plugin, run_coroutine
-from strands_cli.testing.tool_checks import check_schema, input_problem, json_of, text_of
-from strands_cli.tools.calls.calling_contract import timeout_of
+from strands_cli.api import CallOutcome, LoadedPlugin, PluginTool, load_plugin, run_to_answer
+from strands_cli_dev.tool_checks import check_schema, input_problem, json_of, text_of
 
 # Seconds in which a thread may end by itself after the plugin was closed.
 THREAD_SECONDS = 0.2
@@ -42,6 +41,14 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class PluginSettings:
+    """What a workflow would give a plugin: its configuration, and the values of secrets by name."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Traces:
     """The side effects of a call."""
 
@@ -56,8 +63,8 @@ class Scene:
 
     tool: str
     example: Example
-    first: Outcome
-    second: Outcome
+    first: CallOutcome
+    second: CallOutcome
     traces: Traces
     limit: float = 0.0
 
@@ -82,7 +89,7 @@ class Scene:
 class Rehearsal:
     """All scenes of a plugin; `problem` is the reason if there are none."""
 
-    loaded: LoadedPlugin = field(default_factory=LoadedPlugin)
+    tools: Mapping[str, PluginTool] = field(default_factory=dict)
     problem: str | None = None
     scenes: tuple[Scene, ...] = ()
     threads: tuple[str, ...] = ()
@@ -102,39 +109,41 @@ def rehearse(target: Any, settings: PluginSettings, examples_of: ExamplesOf, pre
         examples_of: Returns the examples of each tool, for the names of the tools.
         prepare: Writes the files that the examples need into a fresh workspace.
     """
-    return run_coroutine(_rehearse(target, settings, examples_of, prepare))
+    return run_to_answer(_rehearse(target, settings, examples_of, prepare))
 
 
 async def _rehearse(target: Any, settings: PluginSettings, examples_of: ExamplesOf, prepare: Prepare) -> Rehearsal:
     before = set(threading.enumerate())
     try:
         with watched():
-            loaded = await load_plugin(target, settings)
+            loaded = await load_plugin(target, config=settings.config, secrets=settings.secrets)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - foreign code may raise anything while it is loaded
         return Rehearsal(problem=f"{type(error).__name__}: {error}")
     scenes = []
     for name, examples in examples_of(loaded.tools).items():
-        raw = loaded.tools.get(name)
-        fitting = [one for one in examples if raw and not any(check_schema(raw)) and not input_problem(raw, one.input)]
+        tool = loaded.tools.get(name)
+        if tool is None or any(check_schema(tool)):
+            continue
+        fitting = [example for example in examples if not input_problem(tool, example.input)]
         scenes += [await _perform(loaded, name, example, prepare) for example in fitting]
     closing = await loaded.close()
-    return Rehearsal(loaded, None, tuple(scenes), tuple(_left(before)), tuple(closing))
+    return Rehearsal(loaded.tools, None, tuple(scenes), tuple(_left(before)), tuple(closing))
 
 
 async def _perform(loaded: LoadedPlugin, name: str, example: Example, prepare: Prepare) -> Scene:
     call = (name, dict(example.input))
     with workspace(prepare) as place, watched() as traced:
         earlier = _listing(place)
-        first = await loaded.invoke(call, "use-1", place)
+        first = await loaded.call(call, "use-1", place)
         written = tuple(sorted(_differing(earlier, _listing(place))))
     second = first
     if not first.late:
         with workspace(prepare) as place, watched():
-            second = await loaded.invoke(call, "use-2", place)
+            second = await loaded.call(call, "use-2", place)
     traces = Traces(traced.printed, traced.changed, written)
-    return Scene(name, example, first, second, traces, timeout_of(loaded.tools[name].claims))
+    return Scene(name, example, first, second, traces, loaded.tools[name].timeout_s)
 
 
 @contextlib.contextmanager

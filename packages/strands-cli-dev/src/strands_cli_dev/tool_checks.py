@@ -4,87 +4,97 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import json_object
-from strands_cli.catalog.definitions.manifest import FILE_NAME, parse_manifest
-from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME, TOOL_NAME
-from strands_cli.catalog.distributions.entry_points import normalise
-from strands_cli.phrases import short_json
-from strands_cli.tools.calls.calling_contract import output_bytes_of
-from strands_cli.tools.forms.tool_forms import RawTool
-from strands_cli.tools.messages.message_json import encode
-from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, require_schema
-from strands_cli.unicode_safety import hidden_characters, texts_of
+from strands_cli.api import (
+    MEMBER_NAME,
+    TOOL_NAME,
+    PluginTool,
+    first_problem,
+    hidden_characters,
+    json_object,
+    parse_manifest,
+    schema_fault,
+    shortened,
+    texts_of,
+)
 
+MANIFEST = "strands_tools.json"
 MAX_DESCRIPTION = 8000
 _KINDS = ("text", "json", "image", "document", "video")
 # One value of each JSON type; a property that accepts all of them restricts nothing.
 _VALUES: tuple[Any, ...] = ({"no such key": []}, [{"no": "such"}], "\u2205 no such word", -0.5, True)
 
 
-def check_name(raw: RawTool, *, is_single: bool) -> Iterator[str]:
+def check_name(tool: PluginTool, *, is_single: bool) -> Iterator[str]:
     """Check a tool's name; a part of a suite may have more forms than the only tool of an entry point."""
     rule = TOOL_NAME if is_single else MEMBER_NAME
-    if not rule.fullmatch(raw.name):
-        yield f"{raw.name!r} does not match {rule.pattern}"
-    spec_name = raw.spec.get("name")
-    if spec_name != raw.name:
-        yield f"the tool {raw.name!r} has the name {spec_name!r} in its spec"
+    if not rule.fullmatch(tool.name):
+        yield f"{tool.name!r} does not match {rule.pattern}"
+    spec_name = tool.spec.get("name")
+    if spec_name != tool.name:
+        yield f"the tool {tool.name!r} has the name {spec_name!r} in its spec"
 
 
-def check_description(raw: RawTool) -> Iterator[str]:
+def check_description(tool: PluginTool) -> Iterator[str]:
     """Check that a tool has a description for the model, in characters that a person can see."""
-    text = raw.spec.get("description")
+    text = tool.spec.get("description")
     if not isinstance(text, str) or not text.strip():
-        yield f"{raw.name} has no description"
+        yield f"{tool.name} has no description"
         return
-    if text.strip() == raw.name:
-        yield f"{raw.name} has no description: it is the name"
+    if text.strip() == tool.name:
+        yield f"{tool.name} has no description: it is the name"
     if len(text) > MAX_DESCRIPTION:
-        yield f"the description of {raw.name} has {len(text)} characters, more than {MAX_DESCRIPTION}"
+        yield f"the description of {tool.name} has {len(text)} characters, more than {MAX_DESCRIPTION}"
     texts = {
         "description": text,
-        "input_schema": raw.schema,
-        "title": json_object(raw.spec.get("annotations")).get("title"),
+        "input_schema": tool.input_schema,
+        "title": tool.hints.get("title"),
     }
     for pointer, part in texts_of(texts):
         for char in hidden_characters(part):
-            yield f"what {raw.name} sends to the model has the invisible character {char} ({pointer})"
+            yield f"what {tool.name} sends to the model has the invisible character {char} ({pointer})"
 
 
-def check_schema(raw: RawTool) -> Iterator[str]:
+def check_schema(tool: PluginTool) -> Iterator[str]:
     """Check that the input schema compiles and describes an object."""
-    schema = raw.schema
-    try:
-        require_schema(schema)
-    except (SchemaFaultError, TypeError, ValueError) as fault:
-        yield f"the input schema of {raw.name} cannot be used: {fault}"
+    schema = tool.input_schema
+    fault = schema_fault(schema)
+    if fault is not None:
+        yield f"the input schema of {tool.name} cannot be used: {fault}"
         return
     if schema.get("type") != "object":
-        yield f"the input schema of {raw.name} has the type {schema.get('type')!r}, not 'object'"
+        yield f"the input schema of {tool.name} has the type {schema.get('type')!r}, not 'object'"
 
 
-def check_strictness(raw: RawTool) -> Iterator[str]:
+def check_strictness(tool: PluginTool) -> Iterator[str]:
     """Check that each property refuses something."""
-    schema = raw.schema
+    schema = tool.input_schema
     whole = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     for name, part in (schema.get("properties") or {}).items():
         rule = {**whole, "properties": {name: part}}
         if all(first_problem(rule, {name: value}) is None for value in _VALUES):
-            yield f"the property {name!r} of {raw.name} accepts any value"
+            yield f"the property {name!r} of {tool.name} accepts any value"
 
 
-def input_problem(raw: RawTool, value: Any) -> str | None:
+def input_problem(tool: PluginTool, value: Any) -> str | None:
     """Return why an input schema does not accept an input, or None."""
-    return first_problem(raw.schema, value)
+    return first_problem(tool.input_schema, value)
 
 
-def check_config(config: Mapping[str, Any], tools: Mapping[str, RawTool], manifest: Path | None) -> Iterator[str]:
+def check_secrets(secrets: Iterable[str], tools: Mapping[str, PluginTool]) -> Iterator[str]:
+    """Check that a run would give each of these secrets to a tool, by their names."""
+    declared = {name for tool in tools.values() for name in tool.secrets}
+    for name in secrets:
+        if name not in declared:
+            yield f"no tool declares the secret {name!r} in its capabilities: a run gives it to none"
+
+
+def check_config(config: Mapping[str, Any], tools: Mapping[str, PluginTool], manifest: Path | None) -> Iterator[str]:
     """Check that a workflow could give these settings to the tools; a manifest that cannot be read states nothing."""
-    schemas = {name: raw.spec.get("config_schema") for name, raw in tools.items()}
+    schemas = {name: tool.spec.get("config_schema") for name, tool in tools.items()}
     with contextlib.suppress(OSError, ValueError, RecursionError):
         listed = json_object(json.loads(manifest.read_bytes())).get("tools") if manifest else None
         stated = [tool for tool in listed or () if isinstance(tool, Mapping) and tool.get("name") in schemas]
@@ -95,9 +105,9 @@ def check_config(config: Mapping[str, Any], tools: Mapping[str, RawTool], manife
             yield f"the config of {name}: {problem}: a run refuses it"
 
 
-def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def bad_inputs(tool: PluginTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield inputs that the schema refuses, made from one that it accepts, with a description of each."""
-    schema = raw.schema
+    schema = tool.input_schema
     for name in schema.get("required") or ():
         yield f"without {name!r}", {key: value for key, value in good.items() if key != name}
     for name in schema.get("properties") or {}:
@@ -108,28 +118,26 @@ def bad_inputs(raw: RawTool, good: Mapping[str, Any]) -> Iterator[tuple[str, Map
                 break
 
 
-def check_hints(raw: RawTool) -> Iterator[str]:
+def check_hints(tool: PluginTool) -> Iterator[str]:
     """Check that the hints that decide about permission are present and consistent."""
-    hints, claims = json_object(raw.spec.get("annotations")), raw.claims
+    hints, claims = tool.hints, tool.claims
     reads, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
     if not isinstance(reads, bool):
-        yield f"{raw.name} does not declare whether it is read-only (readOnlyHint)"
+        yield f"{tool.name} does not declare whether it is read-only (readOnlyHint)"
     if reads is not True and not isinstance(destroys, bool):
-        yield f"{raw.name} does not declare whether it is destructive (destructiveHint)"
+        yield f"{tool.name} does not declare whether it is destructive (destructiveHint)"
     if reads is True and destroys is True:
-        yield f"{raw.name} declares both read-only and destructive"
+        yield f"{tool.name} declares both read-only and destructive"
     if reads is True and claims.get("read_only_when") is None:
-        yield from (f"{raw.name} declares read-only, and {what}" for what in _writes(claims))
+        yield from (f"{tool.name} declares read-only, and {what}" for what in _writes(claims))
     condition = claims.get("read_only_when")
-    if condition is not None:
-        try:
-            require_schema(condition)
-        except (SchemaFaultError, TypeError, ValueError) as fault:
-            yield f"read_only_when of {raw.name} cannot be used: {fault}"
+    fault = None if condition is None else schema_fault(condition)
+    if fault is not None:
+        yield f"read_only_when of {tool.name} cannot be used: {fault}"
     for name in ("timeout_s", "max_output_bytes"):
         limit = claims.get(name)
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0):
-            yield f"{name} of {raw.name} is {limit!r}, not a number above 0"
+            yield f"{name} of {tool.name} is {limit!r}, not a number above 0"
 
 
 def _writes(claims: Mapping[str, Any]) -> Iterator[str]:
@@ -141,7 +149,7 @@ def _writes(claims: Mapping[str, Any]) -> Iterator[str]:
             yield f"wants to write files at {place.get('path')!r}"
 
 
-def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) -> Iterator[str]:
+def check_manifest(file: Path, tools: Mapping[str, PluginTool], entry: str | None) -> Iterator[str]:
     """Check that a manifest agrees with the loaded tools.
 
     Args:
@@ -150,12 +158,11 @@ def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) 
         entry: The value of that entry point; without it the tools are found by name.
     """
     try:
-        document = json.loads(file.read_bytes())
-        distribution = normalise(str(document["distribution"]))
-    except (OSError, ValueError, RecursionError, LookupError, TypeError) as error:
+        document = file.read_bytes()
+    except OSError as error:
         yield f"{file} cannot be read: {type(error).__name__}: {error}"
         return
-    manifest, findings = parse_manifest(file.read_bytes(), str(file), distribution)
+    manifest, findings = parse_manifest(document, str(file), None)
     yield from (f"{finding.message} ({finding.where or file})" for finding in findings)
     if manifest is None:
         return
@@ -171,24 +178,24 @@ def check_manifest(file: Path, tools: Mapping[str, RawTool], entry: str | None) 
             yield from _differences(in_manifest[name], tools[name])
 
 
-def _differences(in_manifest: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
-    spec = {**raw.spec, "inputSchema": raw.schema, "outputSchema": raw.output_schema}
+def _differences(in_manifest: Mapping[str, Any], tool: PluginTool) -> Iterator[str]:
+    spec = {**tool.spec, "inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
     keys = {"description": "description", "input_schema": "inputSchema", "output_schema": "outputSchema"}
     for field, key in {**keys, "annotations": "annotations", "strands_cli": "strands_cli"}.items():
         left, right = in_manifest.get(field) or None, json.loads(json.dumps(spec.get(key) or None, default=repr))
         if left != right:
-            written, made = short_json(left, 100), short_json(right, 100)
-            yield f"{field} of {raw.name} is {written} in the manifest, and {made} in the code"
+            written, made = (shortened(json.dumps(side, ensure_ascii=False), 100) for side in (left, right))
+            yield f"{field} of {tool.name} is {written} in the manifest, and {made} in the code"
     for number, example in enumerate(in_manifest.get("examples") or ()):
-        problem = first_problem(raw.schema, json_object(example).get("input", example))
+        problem = first_problem(tool.input_schema, json_object(example).get("input", example))
         if problem is not None:
-            yield f"example {number} of {raw.name} in the manifest does not fit its input schema: {problem}"
+            yield f"example {number} of {tool.name} in the manifest does not fit its input schema: {problem}"
 
 
 def manifest_beside(top: Any) -> Path | None:
     """Return the manifest of a top-level package, if it has one."""
     for folder in getattr(top, "__path__", ()):
-        if (file := Path(folder) / FILE_NAME).is_file():
+        if (file := Path(folder) / MANIFEST).is_file():
             return file
     return None
 
@@ -217,18 +224,20 @@ def check_json(answer: Mapping[str, Any]) -> Iterator[str]:
     """Check that JSON preserves an answer."""
     for block in answer["content"]:
         try:
-            plain = encode(block) if "json" not in block and "text" not in block else block
-            if json.loads(json.dumps(plain, allow_nan=False)) != plain:
+            # An image or a document has bytes, which a journal stores as text.
+            is_plain = "json" in block or "text" in block
+            text = json.dumps(block, allow_nan=False, default=None if is_plain else repr)
+            if is_plain and json.loads(text) != block:
                 yield f"{str(block)[:80]!r} is changed by JSON (tuples, keys that are not text?)"
         except (TypeError, ValueError, RecursionError) as error:
             yield f"{str(block)[:80]!r} is not JSON: {error}"
 
 
-def check_size(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
+def check_size(answer: Mapping[str, Any], tool: PluginTool) -> Iterator[str]:
     """Check that text and JSON of an answer stay within the tool's limit."""
     plain = [block for block in answer["content"] if "text" in block or "json" in block]
     size = sum(len(json.dumps(block, ensure_ascii=False, default=repr).encode()) for block in plain)
-    if size > (limit := output_bytes_of(raw.claims)):
+    if size > (limit := tool.max_output_bytes):
         yield f"the answer has {size} bytes, more than the {limit} of max_output_bytes"
 
 
@@ -242,19 +251,19 @@ def json_of(answer: Mapping[str, Any]) -> Any:
     return next((block["json"] for block in reversed(answer["content"]) if "json" in block), None)
 
 
-def check_output(answer: Mapping[str, Any], raw: RawTool) -> Iterator[str]:
+def check_output(answer: Mapping[str, Any], tool: PluginTool) -> Iterator[str]:
     """Check that a successful answer has JSON that fits the output schema."""
-    schema = raw.output_schema
+    schema = tool.output_schema
     if schema is None or answer["status"] != "success":
         return
     blocks = [block for block in answer["content"] if "json" in block]
     if not blocks:
         yield "the answer has no JSON block, and the tool has an output schema"
         return
-    try:
-        problem = first_problem(schema, json_of(answer))
-    except SchemaFaultError as fault:
+    fault = schema_fault(schema)
+    if fault is not None:
         yield f"the output schema cannot be used: {fault}"
         return
+    problem = first_problem(schema, json_of(answer))
     if problem is not None:
         yield f"the answer does not fit the output schema: {problem}"

@@ -7,31 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.errors import StrandsCliError
-from strands_cli.phrases import shortened
-from strands_cli.testing.plugin_harness import LoadedPlugin, Outcome, PluginSettings, load_plugin, run_coroutine, use_id
-from strands_cli.testing.rehearsal import Prepare, Scene, watched, workspace
-from strands_cli.testing.tool_checks import bad_inputs, check_json, check_shape
-from strands_cli.tools.calls.call_arguments import reads_only_now
-from strands_cli.tools.forms.tool_forms import RawTool
+from strands_cli.api import CallOutcome, LoadedPlugin, StrandsCliError, load_plugin, run_to_answer, shortened
+from strands_cli_dev.rehearsal import PluginSettings, Prepare, Scene, watched, workspace
+from strands_cli_dev.tool_checks import bad_inputs, check_json, check_shape
 
 AT_ONCE = 8
 MAX_BAD_INPUTS = 20
 Play = Callable[[LoadedPlugin, Path], Any]
-
-
-def is_repeatable(raw: RawTool) -> bool:
-    """Return whether a tool declares that repeating a call changes nothing further."""
-    hints = raw.spec.get("annotations") or {}
-    return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
-
-
-def reads_only(raw: RawTool, tool_input: Mapping[str, Any]) -> bool:
-    """Return whether a tool declares that this call changes nothing."""
-    condition = raw.claims.get("read_only_when")
-    if isinstance(condition, Mapping):
-        return reads_only_now(condition, tool_input)
-    return (raw.spec.get("annotations") or {}).get("readOnlyHint") is True
 
 
 def check_same(scene: Scene) -> Iterator[str]:
@@ -51,11 +33,11 @@ def check_concurrent(plugin: Any, settings: PluginSettings, prepare: Prepare, sc
     """
     calls = [*scenes] * max(2, AT_ONCE // max(1, len(scenes)))
 
-    async def play(loaded: LoadedPlugin, place: Path) -> list[list[Outcome]]:
-        before = [await loaded.invoke(_call(scene), "before", place) for scene in scenes]
-        together = [loaded.invoke(_call(scene), f"use-{number}", place) for number, scene in enumerate(calls)]
+    async def play(loaded: LoadedPlugin, place: Path) -> list[list[CallOutcome]]:
+        before = [await loaded.call(_call(scene), "before", place) for scene in scenes]
+        together = [loaded.call(_call(scene), f"use-{number}", place) for number, scene in enumerate(calls)]
         outcomes = list(await asyncio.gather(*together))
-        return [before, outcomes, [await loaded.invoke(_call(scene), "after", place) for scene in scenes]]
+        return [before, outcomes, [await loaded.call(_call(scene), "after", place) for scene in scenes]]
 
     before, outcomes, after = _played(plugin, settings, prepare, play) if scenes else ([], [], [])
     for number, (scene, outcome) in enumerate(zip(calls, outcomes, strict=True)):
@@ -65,7 +47,7 @@ def check_concurrent(plugin: Any, settings: PluginSettings, prepare: Prepare, sc
             yield f"{scene.title}, one of {len(calls)} calls at once, {problem}"
 
 
-def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, single_answers: set[str]) -> str | None:
+def _mixed(scene: Scene, outcome: CallOutcome, tool_use_id: str, single_answers: set[str]) -> str | None:
     """Return what is wrong with one of several concurrent calls; `single_answers` are those of that call alone."""
     if outcome.raised is not None:
         return f"raised {type(outcome.raised).__name__}: {outcome.raised}"
@@ -79,7 +61,7 @@ def _mixed(scene: Scene, outcome: Outcome, tool_use_id: str, single_answers: set
     return None
 
 
-def _content(outcome: Outcome) -> Any:
+def _content(outcome: CallOutcome) -> Any:
     return outcome.value["content"] if outcome.in_shape else None
 
 
@@ -91,9 +73,9 @@ def cancelled(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: S
     """Cancel the call of each tool's first scene and make it again."""
     for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
 
-        async def play(loaded: LoadedPlugin, place: Path, scene: Scene = scene) -> tuple[bool, Outcome]:
+        async def play(loaded: LoadedPlugin, place: Path, scene: Scene = scene) -> tuple[bool, CallOutcome]:
             ended = await loaded.cancel(_call(scene), "use-1", place)
-            return ended, await loaded.invoke(_call(scene), "use-2", place) if ended else Outcome()
+            return ended, await loaded.call(_call(scene), "use-2", place) if ended else CallOutcome()
 
         ended, again = _played(plugin, settings, prepare, play)
         if not ended:
@@ -106,12 +88,12 @@ def cancelled(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: S
 def refusals(plugin: Any, settings: PluginSettings, prepare: Prepare, scenes: Sequence[Scene]) -> Iterator[str]:
     """Call each tool with inputs that its schema refuses."""
 
-    async def play(loaded: LoadedPlugin, place: Path) -> list[tuple[str, Outcome]]:
+    async def play(loaded: LoadedPlugin, place: Path) -> list[tuple[str, CallOutcome]]:
         asked = []
         for scene in {scene.tool: scene for scene in reversed(scenes)}.values():
             bad = list(bad_inputs(loaded.tools[scene.tool], scene.example.input))[:MAX_BAD_INPUTS]
             asked += [(f"{scene.tool} {what}", (scene.tool, value)) for what, value in bad]
-        return [(title, await loaded.invoke(call, "use-1", place)) for title, call in asked]
+        return [(title, await loaded.call(call, "use-1", place)) for title, call in asked]
 
     for title, outcome in _played(plugin, settings, prepare, play):
         if outcome.raised is not None:
@@ -153,7 +135,7 @@ def _by_agent(
         yield f"the agent made {len(scenes)} calls and got {len(results)} results"
         return
     for number, (scene, result) in enumerate(zip(scenes, results, strict=True)):
-        yield from (f"{scene.title}: {it}" for it in check_shape(result, use_id(number)))
+        yield from (f"{scene.title}: {it}" for it in check_shape(result, f"call.1.{number}"))
         if result.get("status") != scene.first.value["status"]:
             yield f"{scene.title} returned {result.get('status')}: {_short_content(result)}"
 
@@ -162,14 +144,14 @@ def _played(plugin: Any, settings: PluginSettings, prepare: Prepare, play: Play)
     """Load the plugin again, let `play` use it in a fresh workspace, and close it."""
 
     async def work() -> Any:
-        loaded = await load_plugin(plugin, settings)
+        loaded = await load_plugin(plugin, config=settings.config, secrets=settings.secrets)
         try:
             return await play(loaded, place)
         finally:
             await loaded.close()
 
     with workspace(prepare) as place, watched():
-        return run_coroutine(work())
+        return run_to_answer(work())
 
 
 def _call(scene: Scene) -> tuple[str, Mapping[str, Any]]:

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from unittest import SkipTest
 
-from strands_cli.engine.journal.journal_rows import Journal, Row
+from strands_cli.api import Journal, Row
 
 
 def expect(holds: bool, otherwise: str) -> None:

@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from strands_cli.engine.journal.journal_rows import Row
-from strands_cli.engine.ports.store_port import RunStore, StoredJournal
-from strands_cli.engine.stored_runs.many_journals import journals_of
-from strands_cli.errors import RunRecordError
-from strands_cli.testing.conformance_checks import expect, problems_of, write_rows
-from strands_cli.testing.run_holder import DONE, FACTS, WAIT_S, RunHolder, create, created
+from strands_cli.api import Row, RunRecordError, RunStore, StoredJournal, journals_of
+from strands_cli_dev.conformance_checks import expect, problems_of, write_rows
+from strands_cli_dev.run_holder import DONE, FACTS, WAIT_S, RunHolder, create, created
 
 # Larger than what stores keep in a row; a character that two units of UTF-16 make; a zero and half of such a pair.
 LARGE = {"text": "ü" * 200_000}

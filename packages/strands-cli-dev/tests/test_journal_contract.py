@@ -18,7 +18,7 @@ from strands_cli.engine.journal.journal_rows import Row, RowKind
 from strands_cli.engine.journal.sqlite_journal import DATABASE, SqliteJournal
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import RunRecordError
-from strands_cli.testing import JournalContract, check_journal
+from strands_cli_dev import JournalContract, check_journal
 
 pytestmark = pytest.mark.kills
 
@@ -357,15 +357,8 @@ def test_a_journal_that_does_not_outlive_its_process_is_not_asked_to(tmp_path: P
 
 def test_the_checks_need_neither_pytest_nor_the_sdk() -> None:
     program = (
-        "import sys; from strands_cli.testing import JournalContract, check_journal; "
+        "import sys; from strands_cli_dev import JournalContract, check_journal; "
         "print(sorted({'pytest', 'strands', 'pydantic'} & sys.modules.keys()))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() in ("[]", "['pydantic']")
-
-
-def test_the_replaying_model_is_part_of_the_kit() -> None:
-    from strands_cli.agents.model.replay import ReplayModel
-    from strands_cli.testing import ReplayModel as Offered
-
-    assert Offered is ReplayModel

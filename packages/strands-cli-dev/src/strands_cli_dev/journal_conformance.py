@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from strands_cli.engine.journal.journal_rows import Journal, Row
-from strands_cli.errors import RunRecordError
-from strands_cli.events import Usage
-from strands_cli.testing.conformance_checks import expect, problems_of, write_rows
+from strands_cli.api import Journal, Row, RunRecordError, Usage
+from strands_cli_dev.conformance_checks import expect, problems_of, write_rows
 
 STARTED = Row("steps.0/model.2", "model", "started", "digest-1", started_at=12.5)
 DONE = replace(

@@ -11,10 +11,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
-from strands_cli.engine.journal.journal_rows import Row
-from strands_cli.engine.ports.store_port import RunStore, StoredJournal
-from strands_cli.engine.stored_runs.folder_store import session_facts
-from strands_cli.testing.conformance_checks import expect, write_rows
+from strands_cli.api import Row, RunStore, StoredJournal, session_facts
+from strands_cli_dev.conformance_checks import expect, write_rows
 
 DONE = Row("steps.0/model.1", "model", "done", "digest", output={"text": "café"}, started_at=12.5, ended_at=13.5)
 FACTS: Mapping[str, Any] = {
