@@ -15,22 +15,13 @@ import pytest
 
 import strands_cli
 from strands_cli import api
+from tests.docs.pages import blocks, pages
 
 CLONE = Path(__file__).parent.parent.parent
 PACKAGES = CLONE / "packages"
 PUBLIC: dict[str, str] = vars(api)["_PUBLIC"]
-# Of the Python API for programs, which no distribution of ours is.
-FOR_PROGRAMS = {
-    "Answer",
-    "Event",
-    "Question",
-    "RedactedFormatter",
-    "RunChoices",
-    "RunResult",
-    "StoredArtifact",
-    "StoredRunChoices",
-    "Workflow",
-}
+# Types that programs and the pages name without an import.
+NAMED_ONLY = {"RunChoices", "StoredArtifact", "StoredRunChoices", "Workflow"}
 # Distributions that import more than they may, and what, by the start of its name.
 NOT_YET: dict[str, tuple[str, ...]] = {}
 
@@ -43,11 +34,22 @@ def tree_of(path: Path) -> ast.Module:
 def imports_of(place: Path) -> Iterator[str]:
     """Yield what the modules below a directory import of the core, at their top and inside functions."""
     for path in place.rglob("*.py"):
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                yield from (f"{node.module}.{alias.name}" for alias in node.names if is_of_core(node.module))
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names if is_of_core(alias.name))
+        yield from imports_in(tree_of(path))
+
+
+def imports_in(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if is_of_core(node.module))
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if is_of_core(alias.name))
+
+
+def imports_of_pages() -> Iterator[str]:
+    """Yield what the Python blocks of the pages import of the core."""
+    for block in (block for page in pages() for block in blocks(page)):
+        if block.language == "python" and not {"fragment", "not run"} & block.marks.keys():
+            yield from imports_in(ast.parse(block.text))
 
 
 def is_of_core(module: str) -> bool:
@@ -82,9 +84,10 @@ def test_no_distribution_is_missing() -> None:
 
 
 def test_each_name_is_used_and_there_are_not_many() -> None:
-    imported = {one.rpartition(".")[2] for one in imports_of(PACKAGES) if is_public(one)}
-    assert sorted(set(PUBLIC) - imported - FOR_PROGRAMS) == []
-    assert set(PUBLIC) >= FOR_PROGRAMS
+    """By a distribution of ours, or by an example of a page, which is executed."""
+    imported = {one.rpartition(".")[2] for one in (*imports_of(PACKAGES), *imports_of_pages()) if is_public(one)}
+    assert sorted(set(PUBLIC) - imported - NAMED_ONLY) == []
+    assert set(PUBLIC) >= NAMED_ONLY
     assert len(PUBLIC) <= 150
 
 

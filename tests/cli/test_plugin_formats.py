@@ -11,7 +11,7 @@ MODULE = """
 import os
 from pathlib import Path
 
-from strands_cli.workflow.translated import FormatProblem, Translation
+from strands_cli.api import FormatProblem, Translation
 
 Path(os.environ["IMPORTED"]).touch()
 

@@ -17,11 +17,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from strands_cli.workflow.base_model import FormatModel
-from strands_cli.workflow.pattern_model import PatternModel
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep
-from strands_cli.workflow.steps.step_models import Step
-from strands_cli.workflow.template_scope import Text
+from strands_cli.api import FormatModel, PatternModel, PlacedStep, Step, Text
 
 Path(os.environ["IMPORTED"]).touch()
 STARTER = """agents:
@@ -63,7 +59,7 @@ class Talk(PatternModel):
     config: TalkConfig = Field(description="The step.")
 
     def steps(self) -> Iterator[PlacedStep]:
-        yield PlacedStep("rounds.N", f"{CONFIG}/opening", self.config.opening, {"round": Text()})
+        yield PlacedStep("rounds.N", "/pattern/config/opening", self.config.opening, {"round": Text()})
 
     def names_at_end(self):
         return {"talked": Text()}

@@ -44,7 +44,7 @@ def read(document: dict[str, Any], folder: Path) -> Atomic:
 def outcome(document: dict[str, Any], folder: Path) -> Outcome:
     atomic, options = read(document, folder), RunRequest(runs_dir=folder / "runs")
     assert check_atomic(atomic) == ()
-    return asyncio.run(run_test(atomic, atomic.tests[0], options, live=False))
+    return asyncio.run(run_test(atomic, 0, options, live=False))
 
 
 def status(document: dict[str, Any], folder: Path) -> str:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.running.run_execution import json_on_failure as json_on_failure
     from strands_cli.cli.commands.running.run_execution import run_in_terminal as run_in_terminal
     from strands_cli.cli.commands.running.trust_command import require_trust_of_agent as require_trust_of_agent
-    from strands_cli.cli.foreign_output import reserved_streams as reserved_streams
     from strands_cli.cli.output.messages import say as say
     from strands_cli.cli.output.messages import say_findings as say_findings
     from strands_cli.cli.output.results import OutputClosed as OutputClosed
@@ -79,8 +78,10 @@ if TYPE_CHECKING:
     from strands_cli.errors import StrandsCliError as StrandsCliError
     from strands_cli.errors import Unreachable as Unreachable
     from strands_cli.errors import UsageError as UsageError
+    from strands_cli.errors import WaitingForPerson as WaitingForPerson
     from strands_cli.events import Event as Event
     from strands_cli.events import RunStatus as RunStatus
+    from strands_cli.events import StepFinished as StepFinished
     from strands_cli.events import Usage as Usage
     from strands_cli.hooks.hook_values import Check as Check
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
@@ -141,11 +142,17 @@ if TYPE_CHECKING:
     from strands_cli.tools.schema.schemas import schema_fault as schema_fault
     from strands_cli.unicode_safety import hidden_characters as hidden_characters
     from strands_cli.unicode_safety import texts_of as texts_of
+    from strands_cli.workflow.base_model import FormatModel as FormatModel
     from strands_cli.workflow.parts.agent_file import Atomic as Atomic
     from strands_cli.workflow.parts.agent_file import find_atomic as find_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic as open_atomic
-    from strands_cli.workflow.parts.agent_tests import AgentTest as AgentTest
+    from strands_cli.workflow.pattern_model import PatternModel as PatternModel
+    from strands_cli.workflow.placed_steps import PlacedStep as PlacedStep
     from strands_cli.workflow.sections.run_sections import InputSpec as InputSpec
+    from strands_cli.workflow.steps.step_models import Step as Step
+    from strands_cli.workflow.template_scope import Text as Text
+    from strands_cli.workflow.translated import FormatProblem as FormatProblem
+    from strands_cli.workflow.translated import Translation as Translation
     from strands_cli.yaml_files.document_reader import SUFFIXES as SUFFIXES
     from strands_cli.yaml_files.document_reader import read_document as read_document
 
@@ -153,7 +160,6 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "AGENT": "strands_cli.cli.commands.command_options",
     "ARTIFACT_EXISTS": "strands_cli.outputs.artifacts",
-    "AgentTest": "strands_cli.workflow.parts.agent_tests",
     "Answer": "strands_cli.engine.journal.journal_rows",
     "Atomic": "strands_cli.workflow.parts.agent_file",
     "Branch": "strands_cli.run_views.run_tree",
@@ -166,6 +172,8 @@ _PUBLIC = {
     "Event": "strands_cli.events",
     "ExitCode": "strands_cli.errors",
     "Finding": "strands_cli.errors",
+    "FormatModel": "strands_cli.workflow.base_model",
+    "FormatProblem": "strands_cli.workflow.translated",
     "HIDE_NOTHING": "strands_cli.secrets.redactor",
     "Handler": "strands_cli.queues.queue_port",
     "InputSpec": "strands_cli.workflow.sections.run_sections",
@@ -181,6 +189,8 @@ _PUBLIC = {
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.api.read_runs",
     "OutputClosed": "strands_cli.cli.output.results",
+    "PatternModel": "strands_cli.workflow.pattern_model",
+    "PlacedStep": "strands_cli.workflow.placed_steps",
     "Plan": "strands_cli.planning.plan.plan_values",
     "PlannedTool": "strands_cli.planning.plan.plan_values",
     "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
@@ -206,6 +216,8 @@ _PUBLIC = {
     "SUFFIXES": "strands_cli.yaml_files.document_reader",
     "Schedule": "strands_cli.queues.queue_port",
     "Station": "strands_cli.queues.queue_port",
+    "Step": "strands_cli.workflow.steps.step_models",
+    "StepFinished": "strands_cli.events",
     "StoreOpener": "strands_cli.engine.ports.store_port",
     "StoreOptions": "strands_cli.cli.commands.opened_stores",
     "StorePlace": "strands_cli.store_place",
@@ -215,12 +227,15 @@ _PUBLIC = {
     "StoredRunChoices": "strands_cli.api.choice_types",
     "StrandsCliError": "strands_cli.errors",
     "TOOL_NAME": "strands_cli.catalog.definitions.tool_fields.definition_check",
+    "Text": "strands_cli.workflow.template_scope",
     "Ticket": "strands_cli.queues.queue_port",
     "ToolRecord": "strands_cli.catalog.tool_record",
+    "Translation": "strands_cli.workflow.translated",
     "Trust": "strands_cli.planning.data_flow.workflow_trust",
     "Unreachable": "strands_cli.errors",
     "Usage": "strands_cli.events",
     "UsageError": "strands_cli.errors",
+    "WaitingForPerson": "strands_cli.errors",
     "WorkerState": "strands_cli.queues.queue_port",
     "Workflow": "strands_cli.api.workflows",
     "anchor_of": "strands_cli.pages.html_text",
@@ -270,7 +285,6 @@ _PUBLIC = {
     "replay_model": "strands_cli.agents.model.replayed_turns",
     "require_locked": "strands_cli.planning.machine.lock_check",
     "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",
-    "reserved_streams": "strands_cli.cli.foreign_output",
     "row_of": "strands_cli.engine.journal.stored_columns",
     "run": "strands_cli.app",
     "run_body": "strands_cli.pages.run_parts",

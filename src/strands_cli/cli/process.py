@@ -10,9 +10,10 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from strands_cli.cli.output.messages import real_stderr
+from strands_cli.cli.output.messages import real_stderr, say
 from strands_cli.daemon_threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import HungUp, Interrupted, StrandsCliError, Terminated
 
@@ -30,7 +31,10 @@ def _new_line() -> bytes:
 
 
 def run_to_end(
-    start: Callable[[], Coroutine[Any, Any, Result]], before_notice: Callable[[], bytes] = _new_line
+    start: Callable[[], Coroutine[Any, Any, Result]],
+    before_notice: Callable[[], bytes] = _new_line,
+    *,
+    reserves_streams: bool = False,
 ) -> Result:
     """Run a coroutine until it ends or a signal stops it.
 
@@ -41,6 +45,8 @@ def run_to_end(
     Args:
         start: Returns the coroutine.
         before_notice: Returns what is written before the line about the first signal.
+        reserves_streams: Whether stdin and stdout are for this program only while it works: tools read nothing, and
+            what they print becomes lines on stderr. At most once in a process.
 
     Raises:
         Interrupted: Ctrl-C.
@@ -49,7 +55,11 @@ def run_to_end(
     """
     _require_files()
     stopped: list[int] = []
-    with _handlers(stopped, before_notice) as on_stop, asyncio.Runner() as runner:
+    with (
+        _reserved(is_wanted=reserves_streams),
+        _handlers(stopped, before_notice) as on_stop,
+        asyncio.Runner() as runner,
+    ):
         loop = runner.get_loop()
         loop.set_default_executor(DaemonThreads())
         task = loop.create_task(start())
@@ -63,6 +73,14 @@ def run_to_end(
                 if not stopped:
                     raise
                 raise _STOPS[stopped[0]]("the run was stopped") from None
+
+
+def _reserved(*, is_wanted: bool) -> AbstractContextManager[Any]:
+    if not is_wanted:
+        return contextlib.nullcontext()
+    from strands_cli.cli.foreign_output import reserved_streams
+
+    return reserved_streams(say)
 
 
 def _require_files() -> None:

@@ -7,7 +7,6 @@ import time
 from functools import partial
 
 from strands_cli.api import (
-    AgentTest,
     Answer,
     Atomic,
     Question,
@@ -30,13 +29,15 @@ class Refusing:
         return Answer("waiting") if question.may_wait else Answer("nobody", by="")
 
 
-async def run_test(atomic: Atomic, test: AgentTest, request: RunRequest, *, live: bool) -> Outcome:
+async def run_test(atomic: Atomic, number: int, request: RunRequest, *, live: bool) -> Outcome:
     """Run one test of an agent as a separate run, and compare the result with what it expects.
 
     Args:
+        number: Its place among the tests of the agent, from 0.
         request: The options of the run; the test's variables override its values.
         live: Whether the agent's model is called instead of playing the test's recording.
     """
+    test = atomic.tests[number]
     outcome = partial(Outcome, atomic.document.file, atomic.name, test.name)
     if test.recording is None and not live and test.expect.error != "bad_input":
         return outcome("skipped", ("it has no recording; --live calls the model",))

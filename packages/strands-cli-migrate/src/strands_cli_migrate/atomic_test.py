@@ -101,7 +101,7 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     """Run all tests one after another under one signal handler, and report how each ended."""
     import dataclasses
 
-    from strands_cli.api import require_trust_of_agent, reserved_streams, run_to_end
+    from strands_cli.api import require_trust_of_agent, run_to_end
     from strands_cli_migrate.agent_runs import run_test
 
     for atomic in (one for one in atomics if one.tests):
@@ -111,13 +111,13 @@ def _run_all(atomics: Sequence[Atomic], request: RunRequest, *, live: bool, quie
     async def go(runs_dir: Path) -> None:
         each = dataclasses.replace(request, runs_dir=runs_dir, store=None)
         for atomic in atomics:
-            for test in atomic.tests:
-                outcomes.append(await run_test(atomic, test, each, live=live))
+            for number in range(len(atomic.tests)):
+                outcomes.append(await run_test(atomic, number, each, live=live))
                 if not quiet:
                     _report(outcomes[-1])
 
-    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place, reserved_streams(say):
-        run_to_end(lambda: go(Path(place)))
+    with tempfile.TemporaryDirectory(prefix="strands-atomic-") as place:
+        run_to_end(lambda: go(Path(place)), reserves_streams=True)
     return outcomes
 
 

@@ -96,6 +96,7 @@ def step_form(value: Any) -> str | None:
     return next((form for key, form in forms.items() if key in keys), None)
 
 
+# A step of a workflow: the work of an agent, a call of a tool, or a gate.
 Step = Annotated[
     Annotated[AgentStep, Tag("<agent>")] | Annotated[GateStep, Tag("<gate>")] | Annotated[CallStep, Tag("<tool>")],
     Discriminator(step_form),
