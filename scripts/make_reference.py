@@ -29,7 +29,7 @@ from strands_cli.cli.commands.command_table import HEADINGS
 from strands_cli.cli.commands.explain_pages import PAGES
 from strands_cli.cli.commands.help_group import ARGUMENTS, OPTIONS
 from strands_cli.cli.help_page import plugin_section
-from strands_cli.codes import codes_by_file
+from strands_cli.cli.output.codes import codes_by_file
 from strands_cli.errors import Code
 from strands_cli.workflow.format_schema import schema_text
 

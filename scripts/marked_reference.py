@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from strands_cli.catalog.definitions import manifest
-from strands_cli.catalog.definitions.tool_fields import definition_check
+from strands_cli.catalog.definitions import definition_check, manifest
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.provider_table import Provider
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.canonical_json import canonical_json, digest_of
+from strands_cli.texts.canonical_json import canonical_json, digest_of
 
 # Many made-up values take seconds.
 pytestmark = pytest.mark.hostile

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.unicode_safety import hidden_characters, printable, texts_of
+from strands_cli.texts.unicode_safety import hidden_characters, printable, texts_of
 
 
 def test_hidden_characters_are_named_once_each() -> None:

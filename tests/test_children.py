@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.subprocesses import end_group, run_within
+from strands_cli.system.subprocesses import end_group, run_within
 
 LEAVES_ONE = """import subprocess, sys
 print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid, flush=True)

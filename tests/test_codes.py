@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import strands_cli
-from strands_cli.codes import codes_by_file, declared_codes
+from strands_cli.cli.output.codes import codes_by_file, declared_codes
 from strands_cli.errors import Code
 from tests.golden import check_golden
 
@@ -20,7 +20,7 @@ from tests.golden import check_golden
 pytestmark = pytest.mark.docs
 
 SOURCE = Path(strands_cli.__file__).parent
-JOIN = SOURCE / "codes.py"  # makes codes from what it reads
+JOIN = SOURCE / "cli/output/codes.py"  # makes codes from what it reads
 JOINED = codes_by_file()
 DECLARED = [code for codes in JOINED.values() for code in codes]
 

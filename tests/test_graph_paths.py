@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from strands_cli.graph_paths import Order, components, distance, in_loops, leading_nodes, leading_to_each, reached
+from strands_cli.workflow.graph_paths import (
+    Order,
+    components,
+    distance,
+    in_loops,
+    leading_nodes,
+    leading_to_each,
+    reached,
+)
 from strands_cli.workflow.patterns.graph import Graph, GraphConfig
 
 Followers = dict[str, list[str]]

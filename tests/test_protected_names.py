@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.protected_names import OBEYED, SECRET, secret_in, unwritable_in
+from strands_cli.system.protected_names import OBEYED, SECRET, secret_in, unwritable_in
 from strands_tool_files.file_read import file_read
 from strands_tool_files.file_write import file_write
 from strands_tool_kit.testing import call_tool

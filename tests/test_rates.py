@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from strands_cli.engine.effects.rates import Rate
 from strands_cli.errors import ExitCode, UsageError
-from strands_cli.rates import Rate
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.config import Settings
     from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.effects.provider_limits import ProviderLimits
     from strands_cli.engine.journal.journal_rows import Human
     from strands_cli.engine.plan_execution import RunResult, WriteArtifacts
     from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.engine.run_start.corrected_workflow import Correction
     from strands_cli.engine.run_start.new_journal import Rerun
-    from strands_cli.engine.turns.provider_limits import ProviderLimits
     from strands_cli.errors import Finding
     from strands_cli.events import Event
     from strands_cli.planning.machine.installation import Installation
@@ -179,9 +179,9 @@ def open_run(run_id: str, place: StorePlace | None = None, *, hold: bool = True)
         RunRecordError: There is no such run, its journal is not usable, or another process holds it.
         UsageError: The run was cancelled.
     """
-    from strands_cli.engine.stored_runs.open_run import opened_run
+    from strands_cli.engine.stored_runs.opened import opened_run
     from strands_cli.engine.stored_runs.opened_store import store_at
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     with contextlib.closing(store_at(place or chosen_place())) as store:
         return opened_run(store, store.find(run_id), hold=hold)
@@ -262,9 +262,9 @@ def plan_rerun(
         InvalidInput: The file is no longer a valid workflow.
         UsageError: The run has no such key.
     """
-    from strands_cli.engine.decisions.cut_off_calls import rows_before
     from strands_cli.engine.run_start.new_journal import Rerun
     from strands_cli.engine.run_start.run_facts import current_source, require_program, stored_request
+    from strands_cli.engine.waiting.cut_off_calls import rows_before
     from strands_cli.planning.plan_builder import installation_for
 
     request = stored_request(journal, changes)
@@ -369,12 +369,12 @@ async def _execute(
     from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors
     from strands_cli.engine.run_hooks import observed_run
     from strands_cli.engine.run_start.new_journal import recorded
-    from strands_cli.engine.stored_runs.held_run import while_held
+    from strands_cli.engine.stored_runs.held import while_held
     from strands_cli.engine.waiting.denied_calls import explain_stop
     from strands_cli.errors import StrandsCliError
     from strands_cli.events import RunWarning
     from strands_cli.planning.plan_builder import require_runnable
-    from strands_cli.planning.watch.workspace import workspace_of
+    from strands_cli.planning.workspace import workspace_of
     from strands_cli.telemetry.tracing import tracing_of
 
     require_runnable(planned)

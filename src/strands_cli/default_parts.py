@@ -31,7 +31,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "explain": "strands_cli.cli.commands.explain.explain_command:explain",
         "trust": "strands_cli.cli.commands.running.trust_command:trust",
         "schema": "strands_cli.cli.commands.validate_command:schema",
-        "runs": "strands_cli.cli.commands.stored.runs_commands:runs_app",
+        "runs": "strands_cli.cli.commands.stored.runs_group:runs_app",
         "resume": "strands_cli.cli.commands.running.resume_command:resume",
         "approve": "strands_cli.cli.commands.running.resume_command:approve",
         "reject": "strands_cli.cli.commands.running.resume_command:reject",

@@ -11,8 +11,8 @@ from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution, Adopte
 from strands_cli.catalog.adopted.adopted_modules import definition_of, digests_of
 from strands_cli.catalog.adopted.compared_records import adopted_records
 from strands_cli.catalog.catalog import Catalog, join_records
+from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.catalog.files.module_files import find_package
 from strands_cli.catalog.from_source import read_source, reader_of
 from strands_cli.catalog.source.module_tools import tools_of_module
 from tests.distributions import make_distribution

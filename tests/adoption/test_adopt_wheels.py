@@ -19,7 +19,7 @@ from strands_cli.catalog.definitions.manifest import CONTRACT, MANIFEST_FORMAT, 
 from strands_cli.catalog.distributions.scan import search_path
 from strands_cli.plugins.adopt.adoption import adopt
 from strands_cli.plugins.adopt.candidates import Imports, Survey, survey
-from strands_cli.plugins.check.check_tool import check_declared
+from strands_cli.plugins.check.tool_definitions import check_declared
 
 pytestmark = pytest.mark.wheels
 

@@ -19,7 +19,7 @@ from strands_cli.catalog.adopted.adopted_file import (
     read_adopted,
     write_adopted,
 )
-from strands_cli.catalog.definitions.tool_fields.json_document import MAX_DEPTH
+from strands_cli.catalog.definitions.json_document import MAX_DEPTH
 from strands_cli.config import load_settings
 
 DIGEST = f"sha256:{'0' * 64}"

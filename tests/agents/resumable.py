@@ -21,7 +21,7 @@ from strands_cli.events import Event
 from strands_cli.outputs.artifacts import ArtifactWriter
 from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.watch.workspace import workspace_of
+from strands_cli.planning.workspace import workspace_of
 from tests.agents.kit import SCHEMA, Site
 
 ECHO = (

@@ -15,7 +15,7 @@ from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import ModelCallFinished, ModelText, ToolCallFinished
 from strands_cli.tools.loading.tool_loading import load_tools
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import (
     SCHEMA,
     RunContext,

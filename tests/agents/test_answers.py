@@ -18,10 +18,10 @@ from strands_cli.engine.effects.budget import StepLimits
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.events import ModelRetried, ModelText, RunWarning, Usage
-from strands_cli.prices import Price, PriceTable
+from strands_cli.planning.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
 from strands_cli.workflow.agent_sections import AgentLimits
-from strands_cli.workflow.sections.run_sections import FailurePolicy
+from strands_cli.workflow.sections import FailurePolicy
 from tests.agents.kit import RunContext, run
 from tests.fakes.ports import FakeClock
 from tests.fakes.raw_server import DONE, JSON, LINES, RawServer, Reply, chat, chunk, event, line, usage
@@ -720,7 +720,7 @@ def test_a_page_with_the_status_of_a_failure_is_a_sentence(provider: str) -> Non
 def test_tokens_that_are_not_reported_are_estimated_and_a_budget_of_them_stops() -> None:
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.errors import BudgetExceeded
-    from strands_cli.workflow.sections.run_sections import Budgets
+    from strands_cli.workflow.sections import Budgets
 
     call = Call("openai", Reply([chunk({"content": "long answer " * 500}), chunk({}, "stop"), DONE]))
     usage = call.row.usage

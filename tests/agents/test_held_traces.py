@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from strands_cli.planning.data_flow.telemetry_destination import Destination
 from strands_cli.secrets.redactor import HIDE_NOTHING
 from strands_cli.telemetry.span_export import exporter_to
-from strands_cli.workflow.sections.run_sections import Redact
+from strands_cli.workflow.sections import Redact
 from tests.fakes.collector import Collector, collecting
 
 

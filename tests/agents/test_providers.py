@@ -19,7 +19,7 @@ import pytest
 from strands_cli.addresses.written_places import is_local
 from strands_cli.errors import ExitCode, Finding, Where, has_errors
 from strands_cli.machine_checks.setup_checks import check_providers
-from strands_cli.provider_checks import UNKNOWN_OPTION, check_provider
+from strands_cli.planning.provider_checks import UNKNOWN_OPTION, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, merge_settings, place_of
 from strands_cli.versions import satisfies
@@ -127,7 +127,7 @@ def test_extras_are_those_of_the_distribution() -> None:
 
 def test_checking_imports_no_sdk_and_no_client() -> None:
     script = (
-        "import sys; from strands_cli.providers import *; from strands_cli.provider_checks import *;"
+        "import sys; from strands_cli.providers import *; from strands_cli.planning.provider_checks import *;"
         "[check_provider(ModelSettings(name, 'm'), {}) for name in PROVIDERS if name != 'openai_responses'];"
         "print([m for m in ('strands', 'openai', 'httpx', 'boto3', 'asyncio', 'pydantic', 'importlib.metadata',"
         " 'google') if m in sys.modules])"

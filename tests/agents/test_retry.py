@@ -25,11 +25,11 @@ from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.errors import RunFailed
 from strands_cli.events import ModelCallFinished, ModelRetried, ModelText, Usage
-from strands_cli.prices import Price, PriceTable
+from strands_cli.planning.prices import Price, PriceTable
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.workflow.agent_sections import AgentLimits
-from strands_cli.workflow.sections.run_sections import Budgets, FailurePolicy
+from strands_cli.workflow.sections import Budgets, FailurePolicy
 from tests.agents.kit import RunContext, Script, run, turn_events
 from tests.fakes.model_server import ModelServer, Turn
 from tests.fakes.ports import FakeClock

@@ -20,18 +20,18 @@ from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.config import Settings
 from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.effects.provider_limits import ProviderLimit, ProviderLimits
+from strands_cli.engine.effects.rates import Rate
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.plan_execution import RunResult
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
-from strands_cli.engine.turns.provider_limits import ProviderLimit, ProviderLimits
 from strands_cli.errors import BudgetExceeded, NotEquipped, RunFailed
 from strands_cli.events import Event, ModelCallFinished, ModelCallStarted, RunWarning, Usage
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.providers import ModelSettings
-from strands_cli.rates import Rate
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import RunContext, Script, Site
 from tests.fakes.model_server import ModelServer, Turn
 from tests.fakes.ports import FakeClock

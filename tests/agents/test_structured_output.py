@@ -18,10 +18,10 @@ from strands_cli.agents.model.structured_output import (
     unwrap,
     wrap,
 )
+from strands_cli.engine.patterns.read_answers import ReadSchema
 from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import InvalidAnswer, RunFailed
-from strands_cli.read_answers import ReadSchema
 from tests.agents.kit import RunContext, Script, agent_of, gate_of, run, turn_events
 from tests.wordings import Wording
 

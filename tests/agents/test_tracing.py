@@ -27,7 +27,7 @@ from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError, WaitingF
 from strands_cli.events import Event, RunWarning
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.telemetry.span_export import RedactedExporter, SpanRedaction
-from strands_cli.workflow.sections.run_sections import Redact
+from strands_cli.workflow.sections import Redact
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.model_server import ModelServer, Turn
 from tests.wordings import Wording

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from strands_cli.batch_ids import batch_of
+from strands_cli.engine.journal.batch_ids import batch_of
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError
 from tests.batch.kit import OUT, STEPS, Rows

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.batch.journal.batch_choices import BatchChoices
-from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow, RowOrder
+from strands_cli.batch.batch_choices import BatchChoices
+from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
 from strands_cli.batch.reading.checked_rows import CheckedRows
 from strands_cli.batch.reading.row_checks import CheckedRow
 from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
@@ -23,11 +23,11 @@ from strands_cli.batch.work.result_file import ResultFile
 from strands_cli.batch.work.result_lines import ResultLines, line_of
 from strands_cli.batch.work.row_engine import Ended
 from strands_cli.cli.commands.batch.batch_progress import LONGEST_S, SHORTEST_S, BatchProgress
+from strands_cli.engine.effects.provider_limits import Turns
+from strands_cli.engine.effects.rates import Rate
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.engine.turns.provider_limits import Turns
 from strands_cli.errors import ArtifactError
 from strands_cli.events import Usage
-from strands_cli.rates import Rate
 from tests.fakes.ports import FakeClock
 
 # A session of its own has them.

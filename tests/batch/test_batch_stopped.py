@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.batch.journal.batch_journal import BatchJournal
+from strands_cli.batch.batch_journal import BatchJournal
 from strands_cli.batch.reading.checked_rows import CheckedRows
 from strands_cli.batch.reading.row_checks import CheckedRow
 from strands_cli.engine.journal.journal_files import DATABASE

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.run_views.effects.whole_effect import effect_of
+from strands_cli.run_views.whole_effect import effect_of
 from tests.browser.chromium import WIDTHS, Chromium
 from tests.browser.local_page import LocalPage, served
 from tests.browser.made_runs import folder_in, run_id, write_hostile, write_ordinary

@@ -15,8 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from importlib_metadata import Distribution
 
-from strands_cli.catalog.files import dist_info
-from strands_cli.catalog.files.dist_info import Origin, RecordedFile, open_distribution, read_origin, read_record
+from strands_cli.catalog.distributions import dist_info
+from strands_cli.catalog.distributions.dist_info import (
+    Origin,
+    RecordedFile,
+    open_distribution,
+    read_origin,
+    read_record,
+)
 
 FILES = ("a.py", "pkg/__init__.py", "pkg/b c.py", "with,comma.py", 'with"quote.py', "ключ.py")
 Row = tuple[str, str | None, int | None]

@@ -12,8 +12,8 @@ from strands_cli.errors import Finding, InvalidInput, NotEquipped
 from strands_cli.machine_checks.setup_checks import check_tools
 from strands_cli.planning.resolve.single_tool import find_single_tool
 from strands_cli.planning.resolve.tool_families import require_family
-from strands_cli.plugins.check.plugin_checks import check_plugin
 from strands_cli.plugins.check.project import PluginProject
+from strands_cli.plugins.check.whole_plugin import check_plugin
 from strands_cli.toolref import ToolRef
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from strands_cli.catalog.definitions.json_document import MAX_DEPTH
 from strands_cli.catalog.definitions.manifest import MAX_BYTES, parse_manifest
-from strands_cli.catalog.definitions.tool_fields.json_document import MAX_DEPTH
 from tests.distributions import manifest_of, tool
 from tests.wordings import Wording
 

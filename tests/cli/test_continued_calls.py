@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.stored_runs.described_run import named_run
+from strands_cli.engine.stored_runs.described import named_run
 from strands_cli.errors import RunRecordError
 from strands_cli.store_place import StorePlace
 from tests.cli.strands import Folder, Ran

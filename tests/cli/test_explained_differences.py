@@ -6,7 +6,7 @@ import pytest
 
 from strands_cli.cli.commands.explain.explained_differences import explained_rows
 from strands_cli.cli.commands.explain_pages import page_text
-from strands_cli.codes import codes_by_file
+from strands_cli.cli.output.codes import codes_by_file
 from tests.cli.strands import Folder
 
 OLD = """version: 0

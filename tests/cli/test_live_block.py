@@ -31,7 +31,7 @@ from strands_cli.events import (
     ToolProgress,
     Usage,
 )
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 from tests.cli.screen import Screen, without_drawing
 from tests.cli.strands import STRANDS, Folder
 

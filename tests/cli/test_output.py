@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from strands_cli.cli.output.results import json_text
 from strands_cli.cli.terminal.event_lines import line_for
+from strands_cli.cli.terminal.live_view import View
 from strands_cli.cli.terminal.run_progress import RunProgress
-from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import StatusView
 from strands_cli.cli.text_layout import fitted, one_line
 from strands_cli.errors import ExitCode, Finding, Where
 from strands_cli.events import ModelText, RunStarted, StepFailed, StepStarted
-from strands_cli.phrases import duration
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.phrases import duration
+from strands_cli.texts.unicode_safety import printable
 from strands_cli.workflow.findings import BAD_VALUE
 from tests.cli.strands import Folder
 

@@ -290,7 +290,7 @@ IMPORTED: dict[str, tuple[str, str, int]] = {
 def test_an_import_with_side_effects_fails_exactly_the_check_that_is_meant(
     check: Check, plugin: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("strands_cli.plugins.check.check_import.SLOW_SECONDS", 0.0 if name == "slow" else 120.0)
+    monkeypatch.setattr("strands_cli.plugins.check.effects_of_import.SLOW_SECONDS", 0.0 if name == "slow" else 120.0)
     statement, wanted, exit_code = IMPORTED[name]
     edit(MODULE, AT_TOP, f"{AT_TOP}\n{statement}\n")(plugin)
     assert check(plugin, "--strict").code == 0, "nothing is imported no_person"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from strands_cli.cli.terminal.run_view import View
+from strands_cli.cli.terminal.live_view import View
 from strands_cli.events import Event, ModelCallFinished, ModelCallStarted, ModelText, Usage
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution

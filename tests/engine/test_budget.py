@@ -13,7 +13,7 @@ from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 from tests.fakes.plans import chain_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use
 

@@ -18,8 +18,8 @@ from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import BudgetExceeded, ExitCode
 from strands_cli.events import Event, RunFinished, RunWarning, Usage
 from strands_cli.planning.plan.plan_values import Plan
-from strands_cli.prices import Price, PriceTable
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.planning.prices import Price, PriceTable
+from strands_cli.workflow.sections import Budgets
 from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, ScriptedTools, Use
 from tests.wordings import Wording

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects.effect import Effect, EffectSpec, NeedsDecision
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import ExitCode, RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
+from strands_cli.texts.canonical_json import digest_of
 from tests.fakes.ports import FakeClock
 
 KEY = "steps.0/tool.1.file_write"

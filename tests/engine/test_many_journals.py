@@ -15,7 +15,7 @@ from strands_cli.engine.ports.store_port import RunStore
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
-from strands_cli.run_views.many_runs.run_search import search
+from strands_cli.run_views.search import search
 
 
 class StoreOfBefore:

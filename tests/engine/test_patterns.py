@@ -18,8 +18,8 @@ from strands_cli.engine.ports.engine_ports import AgentAnswer, AgentRequest, Por
 from strands_cli.engine.standalone import MemoryJournal
 from strands_cli.errors import FileAtFault, InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning
-from strands_cli.graph_paths import Order
 from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.workflow.graph_paths import Order
 from strands_cli.workflow.patterns.graph import GraphConfig
 from tests.distributions import sound
 from tests.fakes.plans import plan_of

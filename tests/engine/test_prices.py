@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strands_cli.errors import ExitCode, NotEquipped
 from strands_cli.events import Usage
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.prices import FREE, TABLE, Price, PriceTable, load_prices
+from strands_cli.planning.prices import FREE, TABLE, Price, PriceTable, load_prices
 from tests.fakes.plans import chain_of, found
 from tests.wordings import Wording
 

@@ -17,7 +17,7 @@ import pytest
 from strands_cli.engine.journal.journal_files import DATABASE
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.engine.stored_runs.run_index import INDEX, LEAST, SETTLED_NS
+from strands_cli.engine.stored_runs.index import INDEX, LEAST, SETTLED_NS
 
 REASON = "words that only this run has"
 

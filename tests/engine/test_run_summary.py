@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.cli.commands.run_lines.run_report import summary_document
+from strands_cli.cli.commands.run_lines.report import summary_document
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
-from strands_cli.engine.stored_runs.run_summary import EffectSummary, summary_of
+from strands_cli.engine.stored_runs.summary import EffectSummary, summary_of
 
 STEPS = 20
 

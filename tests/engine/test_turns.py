@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strands_cli.engine.turns.provider_limits import ProviderLimit, ProviderLimits, Turns, read_provider_limits
+from strands_cli.engine.effects.provider_limits import ProviderLimit, ProviderLimits, Turns, read_provider_limits
+from strands_cli.engine.effects.rates import Rate
 from strands_cli.errors import ExitCode, UsageError
-from strands_cli.rates import Rate
 from tests.fakes.ports import FakeClock
 
 

@@ -19,8 +19,8 @@ from packaging.requirements import Requirement
 import strands_cli
 from scripts.project_commands import project_commands
 from strands_cli.cli.commands.explain_pages import PAGES
+from strands_cli.cli.output.codes import declared_codes
 from strands_cli.cli.program import program, run_program
-from strands_cli.codes import declared_codes
 from strands_cli.default_parts import COMMANDS, OURS
 from strands_cli.errors import Finding, StrandsCliError
 

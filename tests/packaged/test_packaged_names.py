@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.packaged.packaged_files import (
+from strands_cli.catalog.packaged_files import (
     AMBIGUOUS_PACKAGED,
     UNKNOWN_PACKAGED,
     PackagedFile,
@@ -14,7 +14,7 @@ from strands_cli.catalog.packaged.packaged_files import (
     find_packaged,
     is_packaged_name,
 )
-from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED, PackagedFolder, scan_packaged
+from strands_cli.catalog.packaged_folders import BAD_PACKAGED, PackagedFolder, scan_packaged
 from strands_cli.errors import Finding
 from tests.packaged import SKILL, TRIAGE, make_packaged, make_triage
 

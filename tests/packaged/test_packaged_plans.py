@@ -13,7 +13,7 @@ from strands_cli import Workflow, app
 from strands_cli.errors import Denied, StrandsCliError, UsageError
 from strands_cli.planning.data_flow.workflow_trust import Trust
 from strands_cli.planning.plan.plan_values import Plan
-from strands_cli.planning.watch.workspace import workspace_of
+from strands_cli.planning.workspace import workspace_of
 from tests.packaged import RECORDING, SKILL, TRIAGE, make_packaged, make_triage
 from tests.yaml_texts import read_yaml, write_yaml
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.codes import declared_codes
+from strands_cli.cli.output.codes import declared_codes
 from strands_cli.config import Settings
 from strands_cli.errors import ArtifactError, Denied, Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
 from strands_cli.planning.machine.installation import Installation

@@ -10,7 +10,7 @@ from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.config import Settings, load_settings
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
 from strands_cli.errors import InvalidInput, NotEquipped, UsageError
-from strands_cli.planning.stores.store_choice import chosen_place, store_place_of
+from strands_cli.planning.store_choice import chosen_place, store_place_of
 from strands_cli.store_place import StorePlace, is_address, without_password
 from strands_cli.user_files.user_config import BAD_CONFIG
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.config import load_settings
-from strands_cli.planning.watch.file_watch import watch_rules
+from strands_cli.planning.file_watch import watch_rules
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the user's folder is elsewhere")

@@ -12,10 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from strands_cli.indexes.formats.site_files import FORMAT, KIND, SEARCHED, WHOLE
 from strands_cli.indexes.index_places import Place
-from strands_cli.indexes.searching.search_file import search_text
-from strands_cli.pages.catalogue.plugin_pages import index_pages
+from strands_cli.indexes.search_file import search_text
+from strands_cli.indexes.site_files import FORMAT, KIND, SEARCHED, WHOLE
+from strands_cli.pages.plugin_pages import index_pages
 from strands_cli.plugins.index.site import Built, build_site
 
 Answer = tuple[int, Mapping[str, str], bytes]

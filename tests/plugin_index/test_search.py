@@ -10,10 +10,10 @@ import pytest
 from strands_cli.cli.commands.plugin.found_plugins import parse_search
 from strands_cli.cli.program import run_program
 from strands_cli.errors import InvalidInput, StrandsCliError
-from strands_cli.indexes.formats.site_files import MAX_BYTES, SEARCHED
 from strands_cli.indexes.index_copies import read_part
 from strands_cli.indexes.index_places import Place
-from strands_cli.indexes.searching.search_file import SearchLine, find_lines, find_release_line, owners_of
+from strands_cli.indexes.search_file import SearchLine, find_lines, find_release_line, owners_of
+from strands_cli.indexes.site_files import MAX_BYTES, SEARCHED
 from tests.plugin_index.made_indexes import a_tool, write_searched
 from tests.wordings import Wording
 

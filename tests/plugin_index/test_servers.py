@@ -12,9 +12,9 @@ import pytest
 
 from strands_cli.errors import InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.indexes import web_server
-from strands_cli.indexes.formats.site_files import MAX_BYTES, SEARCHED
 from strands_cli.indexes.index_copies import read_known, read_part
 from strands_cli.indexes.index_places import Place
+from strands_cli.indexes.site_files import MAX_BYTES, SEARCHED
 from strands_cli.indexes.web_server import download
 from tests.plugin_index.made_indexes import Answer, of_folder, serving, write_searched
 from tests.wordings import Wording

@@ -9,10 +9,10 @@ import pytest
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.resolution import lookup
 from strands_cli.errors import Finding
-from strands_cli.indexes.formats.site_files import SEARCHED
 from strands_cli.indexes.index_copies import read_part
 from strands_cli.indexes.index_places import Place
 from strands_cli.indexes.known_names import KnownNames, with_indexes
+from strands_cli.indexes.site_files import SEARCHED
 from tests.cli.strands import Folder
 from tests.plugin_index.made_indexes import a_tool, of_folder, serving, write_searched
 

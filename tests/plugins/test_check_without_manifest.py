@@ -10,8 +10,8 @@ import pytest
 from strands_cli.cli.program import run_program
 from strands_cli.errors import InvalidInput
 from strands_cli.plugins.check.manifest_writer import check_manifests, write_manifests
-from strands_cli.plugins.check.plugin_checks import PluginCheck, check_plugin
 from strands_cli.plugins.check.project import read_project
+from strands_cli.plugins.check.whole_plugin import PluginCheck, check_plugin
 from tests.distributions import module_source
 
 HOOK = "[tool.hatch.build.hooks.strands-tools]\n"

@@ -17,7 +17,7 @@ from strands_cli.default_parts import DEFAULTS
 from strands_cli.default_parts import PROVIDERS as GROUP
 from strands_cli.parts.named_providers import fault_of_row
 from strands_cli.planning.plan.plan_values import PlannedAgent
-from strands_cli.provider_checks import check_provider
+from strands_cli.planning.provider_checks import check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings
 from tests.cli.strands import CLONE, Folder

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.published.publisher_records import Published, record_digest, remove_published, write_published
+from strands_cli.catalog.publisher_records import Published, record_digest, remove_published, write_published
 from strands_cli.publishers import Publisher
 from tests.cli.strands import Folder
 from tests.lock.kit import edit, install

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.catalog.published.publisher_records import (
+from strands_cli.catalog.publisher_records import (
     Published,
     publisher_of,
     read_published,

@@ -14,7 +14,7 @@ from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.errors import RunRecordError
 from strands_cli.events import Usage
-from strands_cli.run_views.effects.whole_effect import CalledTool, effect_of
+from strands_cli.run_views.whole_effect import CalledTool, effect_of
 
 LARGE = "x" * 100_000
 CALLS = [("look", '{"at": "a"}'), ("look", '{"at": "b"}')]

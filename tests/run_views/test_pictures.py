@@ -14,7 +14,7 @@ from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli.engine.stored_runs.run_summary import summary_of
+from strands_cli.engine.stored_runs.summary import summary_of
 from strands_cli.errors import WaitingForPerson
 from strands_cli.events import Usage
 from strands_cli.planning.run_request import RunRequest

@@ -15,7 +15,7 @@ from strands_cli.agents.model.journaled_model import JournaledModel
 from strands_cli.agents.model.models import build_model, close_model
 from strands_cli.provider_table import PROVIDERS
 from strands_cli.providers import ModelSettings
-from strands_cli.workflow.sections.run_sections import FailurePolicy
+from strands_cli.workflow.sections import FailurePolicy
 from tests.agents.kit import run
 from tests.agents.test_retry import Asked, collect
 from tests.fakes.model_server import ModelServer, Turn

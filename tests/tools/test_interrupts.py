@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from strands_cli.engine.decisions.questions import chosen_question, give_answer
 from strands_cli.engine.journal.journal_rows import Answer, Journal, Question
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
+from strands_cli.engine.waiting.questions import chosen_question, give_answer
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.tools.calls.calling_contract import Contract

@@ -14,7 +14,7 @@ from strands_cli.errors import BudgetExceeded
 from strands_cli.events import RunWarning, ToolCallDecided, ToolCallFinished
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.tools.loading.tool_loading import load_tools
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 from tests.agents.kit import RunContext, Script, Site, agent_of, asking, error, gate_of, run, text
 
 HEAD = """

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.store_place import StorePlace
+from strands_cli.texts.canonical_json import digest_of
 from tests.cli.strands import CLONE, Folder, Ran, empty_folder
 from tests.fakes.model_server import ModelServer, Turn, echo
 from tests.postgres.postgres_server import PostgresServer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strands_cli.app import load
-from strands_cli.planning.checks.run_checks import check_variables, names_in_templates
+from strands_cli.planning.checks.environment import check_variables, names_in_templates
 from strands_cli.workflow.patterns.pattern_models import PATTERNS, reserved_names
 from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import YIELDING

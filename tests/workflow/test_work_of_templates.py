@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli import graph_paths
+from strands_cli.workflow import graph_paths
 from strands_cli.workflow.checks import check_workflow
 from strands_cli.workflow.checks.check_memory import LOST_CONVERSATION
 from strands_cli.workflow.loaded import Loaded
@@ -15,7 +15,7 @@ from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.patterns import workflow
 from strands_cli.workflow.patterns.chain import Chain
 from strands_cli.workflow.placed_steps import PlacedStep
-from strands_cli.workflow.sections.run_sections import Inputs
+from strands_cli.workflow.sections import Inputs
 from strands_cli.workflow.templates.plain_templates import NOT_PLAIN, plain_facts
 from strands_cli.workflow.templates.sandbox import Sandbox
 from strands_cli.workflow.templates.template import Templates

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from strands_cli.errors import Finding
-from strands_cli.plugins.check.plugin_checks import check_plugin
 from strands_cli.plugins.check.project import read_project
+from strands_cli.plugins.check.whole_plugin import check_plugin
 from strands_cli.plugins.scaffold.new_flow import NewFlow, make_flow
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "packages"

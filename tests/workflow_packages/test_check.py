@@ -13,8 +13,8 @@ import pytest
 
 from strands_cli.cli.program import run_program
 from strands_cli.plugins.check import folder_files
-from strands_cli.plugins.check.plugin_checks import check_plugin
 from strands_cli.plugins.check.project import find_installed, read_project
+from strands_cli.plugins.check.whole_plugin import check_plugin
 from tests.workflow_packages.kit import AGENT, PACKAGE, WORKFLOW, edit, findings_of, found_in, make_bees
 
 Spoil = Callable[[Path], object]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.catalog.packaged.packaged_folders import scan_packaged
+from strands_cli.catalog.packaged_folders import scan_packaged
 from strands_cli.cli.program import run_program
 from strands_cli.lock.compare import compare_distribution
 from strands_cli.lock.format.lock_model import Lock, LockedDistribution

@@ -14,11 +14,11 @@ import pytest
 from store_kit import FACTS, done, opened, transactions_of, write
 
 from strands_cli.api import Row, RunRecordError, RunStore, Usage
-from strands_cli.engine.stored_runs.described_run import run_of
+from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.many_journals import journals_of
-from strands_cli.run_views.many_runs.run_search import search
-from strands_cli.run_views.many_runs.run_stats import stats_of
+from strands_cli.run_views.search import search
+from strands_cli.run_views.stats import stats_of
 from strands_cli_postgres.runs_ahead import BYTES_AT_ONCE, RUNS_AT_ONCE
 
 pytestmark = pytest.mark.postgres

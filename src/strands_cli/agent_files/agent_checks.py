@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from strands_cli.errors import Finding, InvalidAnswer, InvalidInput, StrandsCliError, has_errors
-from strands_cli.phrases import short_json
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of, located_in_agent_file
 from strands_cli.planning.run_inputs import BAD_INPUT, MISSING_INPUT
+from strands_cli.texts.phrases import short_json
 from strands_cli.tools.schema.schemas import SchemaFaultError, first_problem, problem_of_text
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.findings import BAD_SCHEMA

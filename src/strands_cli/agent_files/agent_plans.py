@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
 from strands_cli.agent_files.agent_checks import load_agent, problem_of_input, text_of
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Finding, InvalidInput, UsageError
 from strands_cli.planning.folders.agent_workflow import INPUT, AgentWorkflow, agent_workflow_of, located_in_agent_file
 from strands_cli.planning.run_inputs import BAD_INPUT
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.schema.schemas import SchemaFaultError
 from strands_cli.workflow.files.recording_file import VERSION
 from strands_cli.workflow.findings import BAD_SCHEMA
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.workflow.agent_sections import AgentSpec
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.sections.run_sections import InputSpec
+    from strands_cli.workflow.sections import InputSpec
 
 # The name of a file that does not exist: its text is in memory, and in the journal of the run.
 _TURNS = ".atomic.recording.yaml"

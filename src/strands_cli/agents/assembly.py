@@ -23,8 +23,8 @@ from strands_cli.planning.data_flow.secret_values import require_unwritten
 from strands_cli.planning.data_flow.unnamed_secrets import require_named
 from strands_cli.planning.plan.plan_values import AgentAsTool, Composite, Plan, PlannedAgent, PlannedTool, tools_in_step
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.watch.workspace import mounts_of
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, definitions_in, with_parts, workflows_in
+from strands_cli.planning.workspace import mounts_of
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.provider_table import known_provider
 from strands_cli.providers import written_host

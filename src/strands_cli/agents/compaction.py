@@ -20,9 +20,9 @@ from strands_cli.agents.window import TOO_LONG, WindowedHistory, holds
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import RunFailed
 from strands_cli.outputs.notes import Note, NotesFile
-from strands_cli.phrases import shortened
 from strands_cli.planning.plan.plan_values import PlannedAgent
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.messages.message_content import text_in
 from strands_cli.workflow.agent_sections import Compaction, Window
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.agents.shared_runs import redactor_of
-from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, InvalidInput
 from strands_cli.lock.format.lock_model import LockedServer, LockedTool
 from strands_cli.planning.machine.lock_check import servers_in
@@ -18,6 +17,7 @@ from strands_cli.planning.planned_tools.tool_config import reached_by
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
 from strands_cli.secrets.process_streams import hide_in_output
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.tools.mcp.toolset import Serving, definitions_of
 from strands_cli.workflow.findings import DUPLICATE_ID
 

@@ -16,11 +16,10 @@ from strands_cli.agents.model.models import failure_to_close
 from strands_cli.agents.model.plugin_models import filled_settings, maker_of, model_of
 from strands_cli.agents.remote_secrets import all_secrets
 from strands_cli.agents.run_models import SharedModel
-from strands_cli.canonical_json import canonical_json
 from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.effects.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.engine.ports.store_port import RunStore
 from strands_cli.engine.stored_runs.opened_store import store_at
-from strands_cli.engine.turns.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.errors import InvalidInput
 from strands_cli.planning.data_flow.workflow_trust import Trust
 from strands_cli.planning.plan.plan_values import Plan
@@ -30,6 +29,7 @@ from strands_cli.provider_table import known_provider
 from strands_cli.providers import ModelSettings, value_at
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.store_place import StorePlace
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.workflow.files.recording_file import Recording, load_recording
 from strands_cli.yaml_files.file_source import FileSnapshot, stored_name
 

@@ -11,7 +11,7 @@ from strands_cli.agents.shared_runs import opened_runs
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.events import Event
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.watch.workspace import workspace_of
+from strands_cli.planning.workspace import workspace_of
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.workflow.steps.step_models import CallStep
 

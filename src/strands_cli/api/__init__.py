@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.app import plan as plan
     from strands_cli.app import run as run
-    from strands_cli.canonical_json import digest_of as digest_of
-    from strands_cli.canonical_json import json_object as json_object
+    from strands_cli.catalog.definitions.definition_check import MEMBER_NAME as MEMBER_NAME
+    from strands_cli.catalog.definitions.definition_check import TOOL_NAME as TOOL_NAME
     from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
-    from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME as MEMBER_NAME
-    from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME as TOOL_NAME
     from strands_cli.catalog.provenance import find_provenance as find_provenance
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
     from strands_cli.cli.commands.command_options import AGENT as AGENT
@@ -40,8 +38,8 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.file_check import check_agent_files as check_agent_files
     from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
-    from strands_cli.cli.commands.running.run_execution import json_on_failure as json_on_failure
-    from strands_cli.cli.commands.running.run_execution import run_in_terminal as run_in_terminal
+    from strands_cli.cli.commands.running.execution import json_on_failure as json_on_failure
+    from strands_cli.cli.commands.running.execution import run_in_terminal as run_in_terminal
     from strands_cli.cli.commands.running.trust_command import require_trust_of_agent as require_trust_of_agent
     from strands_cli.cli.output.messages import say as say
     from strands_cli.cli.output.messages import say_findings as say_findings
@@ -66,7 +64,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredJournal as StoredJournal
     from strands_cli.engine.ports.store_port import StoredRun as StoredRun
     from strands_cli.engine.ports.store_port import StoreOpener as StoreOpener
-    from strands_cli.engine.stored_runs.described_run import named_run as named_run
+    from strands_cli.engine.stored_runs.described import named_run as named_run
     from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
     from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
     from strands_cli.errors import ExitCode as ExitCode
@@ -100,9 +98,6 @@ if TYPE_CHECKING:
     from strands_cli.pages.run_page import RunPage as RunPage
     from strands_cli.pages.run_parts import run_body as run_body
     from strands_cli.pages.safe_markdown import markdown_html as markdown_html
-    from strands_cli.phrases import counted as counted
-    from strands_cli.phrases import duration as duration
-    from strands_cli.phrases import shortened as shortened
     from strands_cli.planning.data_flow.workflow_trust import Trust as Trust
     from strands_cli.planning.folders.workflow_folder import is_workflow as is_workflow
     from strands_cli.planning.machine.installation import Installation as Installation
@@ -130,25 +125,30 @@ if TYPE_CHECKING:
     from strands_cli.queues.queue_port import Station as Station
     from strands_cli.queues.queue_port import Ticket as Ticket
     from strands_cli.queues.queue_port import WorkerState as WorkerState
-    from strands_cli.run_views.files.fetched_artifacts import StoredArtifact as StoredArtifact
+    from strands_cli.run_views.fetched_artifacts import StoredArtifact as StoredArtifact
     from strands_cli.run_views.pictures.pattern_graph import pattern_graph_of as pattern_graph_of
-    from strands_cli.run_views.run_tree import Branch as Branch
+    from strands_cli.run_views.tree import Branch as Branch
     from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
     from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
     from strands_cli.secrets.redactor import Redactor as Redactor
     from strands_cli.store_place import StorePlace as StorePlace
-    from strands_cli.subprocesses import run_within as run_within
+    from strands_cli.system.subprocesses import run_within as run_within
+    from strands_cli.texts.canonical_json import digest_of as digest_of
+    from strands_cli.texts.canonical_json import json_object as json_object
+    from strands_cli.texts.phrases import counted as counted
+    from strands_cli.texts.phrases import duration as duration
+    from strands_cli.texts.phrases import shortened as shortened
+    from strands_cli.texts.unicode_safety import hidden_characters as hidden_characters
+    from strands_cli.texts.unicode_safety import texts_of as texts_of
     from strands_cli.tools.schema.schemas import first_problem as first_problem
     from strands_cli.tools.schema.schemas import schema_fault as schema_fault
-    from strands_cli.unicode_safety import hidden_characters as hidden_characters
-    from strands_cli.unicode_safety import texts_of as texts_of
     from strands_cli.workflow.base_model import FormatModel as FormatModel
     from strands_cli.workflow.parts.agent_file import Atomic as Atomic
     from strands_cli.workflow.parts.agent_file import find_atomic as find_atomic
     from strands_cli.workflow.parts.agent_file import open_atomic as open_atomic
     from strands_cli.workflow.pattern_model import PatternModel as PatternModel
     from strands_cli.workflow.placed_steps import PlacedStep as PlacedStep
-    from strands_cli.workflow.sections.run_sections import InputSpec as InputSpec
+    from strands_cli.workflow.sections import InputSpec as InputSpec
     from strands_cli.workflow.steps.step_models import Step as Step
     from strands_cli.workflow.template_scope import Text as Text
     from strands_cli.workflow.translated import FormatProblem as FormatProblem
@@ -162,7 +162,7 @@ _PUBLIC = {
     "ARTIFACT_EXISTS": "strands_cli.outputs.artifacts",
     "Answer": "strands_cli.engine.journal.journal_rows",
     "Atomic": "strands_cli.workflow.parts.agent_file",
-    "Branch": "strands_cli.run_views.run_tree",
+    "Branch": "strands_cli.run_views.tree",
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
     "CallOutcome": "strands_cli.agents.single_plugin.plugin_values",
     "Check": "strands_cli.hooks.hook_values",
@@ -176,14 +176,14 @@ _PUBLIC = {
     "FormatProblem": "strands_cli.workflow.translated",
     "HIDE_NOTHING": "strands_cli.secrets.redactor",
     "Handler": "strands_cli.queues.queue_port",
-    "InputSpec": "strands_cli.workflow.sections.run_sections",
+    "InputSpec": "strands_cli.workflow.sections",
     "Installation": "strands_cli.planning.machine.installation",
     "Interrupted": "strands_cli.errors",
     "InvalidInput": "strands_cli.errors",
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
     "LoadedPlugin": "strands_cli.agents.single_plugin.loaded_plugin",
-    "MEMBER_NAME": "strands_cli.catalog.definitions.tool_fields.definition_check",
+    "MEMBER_NAME": "strands_cli.catalog.definitions.definition_check",
     "MISSING_INPUT": "strands_cli.planning.run_inputs",
     "MachineChecks": "strands_cli.machine_checks.core_checks",
     "NotEquipped": "strands_cli.errors",
@@ -221,12 +221,12 @@ _PUBLIC = {
     "StoreOpener": "strands_cli.engine.ports.store_port",
     "StoreOptions": "strands_cli.cli.commands.opened_stores",
     "StorePlace": "strands_cli.store_place",
-    "StoredArtifact": "strands_cli.run_views.files.fetched_artifacts",
+    "StoredArtifact": "strands_cli.run_views.fetched_artifacts",
     "StoredJournal": "strands_cli.engine.ports.store_port",
     "StoredRun": "strands_cli.engine.ports.store_port",
     "StoredRunChoices": "strands_cli.api.choice_types",
     "StrandsCliError": "strands_cli.errors",
-    "TOOL_NAME": "strands_cli.catalog.definitions.tool_fields.definition_check",
+    "TOOL_NAME": "strands_cli.catalog.definitions.definition_check",
     "Text": "strands_cli.workflow.template_scope",
     "Ticket": "strands_cli.queues.queue_port",
     "ToolRecord": "strands_cli.catalog.tool_record",
@@ -247,10 +247,10 @@ _PUBLIC = {
     "check_text": "strands_cli.api.text_checks",
     "comparison_body": "strands_cli.pages.comparison",
     "content_policy": "strands_cli.pages.page_frame",
-    "counted": "strands_cli.phrases",
-    "digest_of": "strands_cli.canonical_json",
+    "counted": "strands_cli.texts.phrases",
+    "digest_of": "strands_cli.texts.canonical_json",
     "document": "strands_cli.pages.page_frame",
-    "duration": "strands_cli.phrases",
+    "duration": "strands_cli.texts.phrases",
     "effect_html": "strands_cli.pages.effect_parts",
     "escape": "strands_cli.pages.html_text",
     "explain_policy": "strands_cli.planning.policy_explanation",
@@ -258,18 +258,18 @@ _PUBLIC = {
     "find_provenance": "strands_cli.catalog.provenance",
     "find_single_tool": "strands_cli.planning.resolve.single_tool",
     "first_problem": "strands_cli.tools.schema.schemas",
-    "hidden_characters": "strands_cli.unicode_safety",
+    "hidden_characters": "strands_cli.texts.unicode_safety",
     "is_workflow": "strands_cli.planning.folders.workflow_folder",
     "isolated": "strands_cli.pages.html_text",
     "journals_of": "strands_cli.engine.stored_runs.many_journals",
-    "json_object": "strands_cli.canonical_json",
-    "json_on_failure": "strands_cli.cli.commands.running.run_execution",
+    "json_object": "strands_cli.texts.canonical_json",
+    "json_on_failure": "strands_cli.cli.commands.running.execution",
     "json_text": "strands_cli.engine.journal.row_texts",
     "load_agent": "strands_cli.agent_files.agent_checks",
     "load_plugin": "strands_cli.agents.single_plugin.loaded_plugin",
     "markdown_html": "strands_cli.pages.safe_markdown",
     "moment": "strands_cli.pages.html_text",
-    "named_run": "strands_cli.engine.stored_runs.described_run",
+    "named_run": "strands_cli.engine.stored_runs.described",
     "open_atomic": "strands_cli.workflow.parts.agent_file",
     "parse_manifest": "strands_cli.catalog.definitions.manifest",
     "pattern_graph_of": "strands_cli.run_views.pictures.pattern_graph",
@@ -288,18 +288,18 @@ _PUBLIC = {
     "row_of": "strands_cli.engine.journal.stored_columns",
     "run": "strands_cli.app",
     "run_body": "strands_cli.pages.run_parts",
-    "run_in_terminal": "strands_cli.cli.commands.running.run_execution",
+    "run_in_terminal": "strands_cli.cli.commands.running.execution",
     "run_to_answer": "strands_cli.agents.single_plugin.loaded_plugin",
     "run_to_end": "strands_cli.cli.process",
-    "run_within": "strands_cli.subprocesses",
+    "run_within": "strands_cli.system.subprocesses",
     "say": "strands_cli.cli.output.messages",
     "say_findings": "strands_cli.cli.output.messages",
     "schema_fault": "strands_cli.tools.schema.schemas",
     "session_facts": "strands_cli.engine.stored_runs.folder_store",
-    "shortened": "strands_cli.phrases",
+    "shortened": "strands_cli.texts.phrases",
     "stored_texts": "strands_cli.engine.journal.stored_columns",
     "table": "strands_cli.cli.terminal_text",
-    "texts_of": "strands_cli.unicode_safety",
+    "texts_of": "strands_cli.texts.unicode_safety",
     "usage_text": "strands_cli.engine.journal.row_texts",
     "verdict_of_test": "strands_cli.agent_files.agent_checks",
     "with_run_options": "strands_cli.cli.commands.command_options",

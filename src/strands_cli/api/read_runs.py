@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from strands_cli.batch_ids import without_rows
+from strands_cli.engine.journal.batch_ids import without_rows
 from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.engine.stored_runs.opened_store import store_at
-from strands_cli.engine.stored_runs.run_summary import summary_of
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.engine.stored_runs.summary import summary_of
 from strands_cli.errors import RunRecordError, UsageError
 from strands_cli.run_views.open_questions import questions_of, with_run
-from strands_cli.run_views.run_tree import tree_of
+from strands_cli.run_views.tree import tree_of
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun
     from strands_cli.pages.run_page import RunPage
-    from strands_cli.run_views.effects.whole_effect import WholeEffect
-    from strands_cli.run_views.files.fetched_artifacts import StoredArtifact
-    from strands_cli.run_views.run_tree import Branch
+    from strands_cli.run_views.fetched_artifacts import StoredArtifact
+    from strands_cli.run_views.tree import Branch
+    from strands_cli.run_views.whole_effect import WholeEffect
     from strands_cli.store_place import StorePlace
 
 
@@ -149,7 +149,7 @@ class OpenedRun:
             RunRecordError: The run has no such effect.
         """
         from strands_cli.pages.run_page import redacted_effect
-        from strands_cli.run_views.effects.whole_effect import effect_of
+        from strands_cli.run_views.whole_effect import effect_of
 
         return redacted_effect(effect_of(self.journal, key), stored_redactor(self.journal))
 
@@ -160,7 +160,7 @@ class OpenedRun:
             UsageError: It is a batch.
             ArtifactError: It is not complete.
         """
-        from strands_cli.run_views.files.fetched_artifacts import artifacts_of
+        from strands_cli.run_views.fetched_artifacts import artifacts_of
 
         return artifacts_of(self.journal).files
 
@@ -175,7 +175,7 @@ class OpenedRun:
         Raises:
             UsageError: None has this key, or it has been answered, with the answer.
         """
-        from strands_cli.engine.decisions.questions import chosen_question
+        from strands_cli.engine.waiting.questions import chosen_question
 
         try:
             chosen_question(self.journal, key)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.api.choice_types import RunChoices, StoredRunChoices
 from strands_cli.events import Event, RunWarning
 from strands_cli.planning.run_request import RunRequest, converted
-from strands_cli.planning.stores.store_choice import chosen_place
+from strands_cli.planning.store_choice import chosen_place
 from strands_cli.store_place import StorePlace
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.work_place.last_place import worked_on
+from strands_cli.engine.stored_runs.last_place import worked_on
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ def in_new_loop(name: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> 
             f"Workflow.{name} cannot be called inside a running event loop",
             fix=f"write `await workflow.{name}_async(...)`,{others}".rstrip(","),
         )
-    from strands_cli.daemon_threads import DaemonThreads
+    from strands_cli.system.daemon_threads import DaemonThreads
 
     with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(DaemonThreads())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strands_cli import app
 from strands_cli.catalog.resolution import TOOL_UNMET
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.planning.checks.run_checks import MISSING_MOUNT
+from strands_cli.planning.checks.environment import MISSING_MOUNT
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.findings import BAD_VALUE
@@ -18,7 +18,7 @@ from strands_cli.yaml_files.file_source import FileSnapshot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from strands_cli.workflow.sections.run_sections import Secret
+    from strands_cli.workflow.sections import Secret
 
 # An author who may not read a path must not learn whether it exists.
 _OF_PATHS = (MISSING_MOUNT,)

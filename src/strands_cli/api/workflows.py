@@ -29,7 +29,7 @@ from strands_cli.events import Event, RunWarning
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.sentences.unanswered_trust import require_trust_in_package
-from strands_cli.run_views.files.fetched_artifacts import StoredArtifact, artifacts_of
+from strands_cli.run_views.fetched_artifacts import StoredArtifact, artifacts_of
 from strands_cli.workflow.builder import AgentPart, PatternPart, workflow_text
 from strands_cli.yaml_files.file_source import FileSnapshot
 

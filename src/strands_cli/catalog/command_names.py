@@ -10,10 +10,10 @@ import re
 from typing import NamedTuple
 
 from strands_cli.catalog.distributions.entry_points import Scan, read_entry_points, read_header
+from strands_cli.catalog.distributions.module_files import find_package, read_start
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.catalog.files.module_files import find_package, read_start
 from strands_cli.default_parts import COMMANDS, owner_by_name
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 # A distribution with several commands has a line for each in this file of its package: `{"name": "One line."}`.
 FILE_NAME = "strands_commands.json"

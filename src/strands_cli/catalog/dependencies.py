@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from strands_cli.catalog.distributions.closure import closures_of
+from strands_cli.catalog.distributions.dist_info import RecordedFile, read_origin, read_record
 from strands_cli.catalog.distributions.entry_points import Scan, record_version
-from strands_cli.catalog.files.dist_info import RecordedFile, read_origin, read_record
 from strands_cli.catalog.import_files import files_to_import, modules_of
 from strands_cli.catalog.installed_files import digest_of_file, is_locked, lock_path
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.faults.entry_faults import fault_in_source, other_name, unreadable
-from strands_cli.catalog.files.module_files import Package, find_package, module_file, read_file
+from strands_cli.catalog.distributions.module_files import Package, find_package, module_file, read_file
+from strands_cli.catalog.entry_faults import fault_in_source, other_name, unreadable
 from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, ReadModule, SourceError
 from strands_cli.catalog.source.source_reader import read_tool

@@ -8,8 +8,8 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 
-from strands_cli.catalog.files.dist_info import read_record
-from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.distributions.dist_info import read_record
+from strands_cli.catalog.distributions.module_files import find_package
 
 CACHE = "__pycache__"
 _MODULES = (".py", ".pyc", *EXTENSION_SUFFIXES)

@@ -9,8 +9,8 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from strands_cli.catalog.files.dist_info import read_record
-from strands_cli.catalog.files.module_files import READ_FLAGS
+from strands_cli.catalog.distributions.dist_info import read_record
+from strands_cli.catalog.distributions.module_files import READ_FLAGS
 from strands_cli.catalog.import_files import CACHE, files_to_import, modules_of, unlisted_beside
 
 UNREADABLE = "unreadable"

@@ -9,9 +9,9 @@ import site
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from strands_cli.catalog.files.dist_info import MAX_ORIGIN_BYTES, InstallKind, Origin, read_origin, read_text
+from strands_cli.catalog.distributions.dist_info import MAX_ORIGIN_BYTES, InstallKind, Origin, read_origin, read_text
 from strands_cli.catalog.from_source import find_definition
-from strands_cli.catalog.published.publisher_records import publisher_of
+from strands_cli.catalog.publisher_records import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.publishers import Publisher
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from strands_cli.catalog.definitions.definition_check import MANY, TOOL_NAME
 from strands_cli.catalog.definitions.manifest import (
     BAD_MANIFEST,
     CONTRACT,
@@ -20,11 +21,16 @@ from strands_cli.catalog.definitions.manifest import (
     Manifest,
     parse_manifest,
 )
-from strands_cli.catalog.definitions.tool_fields.definition_check import MANY, TOOL_NAME
+from strands_cli.catalog.distributions.dist_info import read_origin
 from strands_cli.catalog.distributions.entry_points import Distribution, EntryPoint, Scan
-from strands_cli.catalog.faults.entry_faults import bad_name, bad_value, no_module
-from strands_cli.catalog.files.dist_info import read_origin
-from strands_cli.catalog.files.module_files import Package, find_package, manifest_directory, module_file, read_file
+from strands_cli.catalog.distributions.module_files import (
+    Package,
+    find_package,
+    manifest_directory,
+    module_file,
+    read_file,
+)
+from strands_cli.catalog.entry_faults import bad_name, bad_value, no_module
 from strands_cli.catalog.tool_record import ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where, suggest
 

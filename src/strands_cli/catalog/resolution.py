@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from strands_cli.catalog.definitions.tool_fields.definition_check import MANY
+from strands_cli.catalog.definitions.definition_check import MANY
+from strands_cli.catalog.distributions.dist_info import Origin, read_origin
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
-from strands_cli.catalog.files.dist_info import Origin, read_origin
-from strands_cli.catalog.files.module_files import Package, find_package, module_file
+from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
 from strands_cli.catalog.remedies import (
     LOOK,
     Elsewhere,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from strands_cli.errors import Code, Finding
-from strands_cli.phrases import counted
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.phrases import counted
 from strands_cli.toolref import FAMILY
 
 TOOL_CONFLICT = Code(

@@ -11,7 +11,7 @@ from strands_cli.events import Event, ModelCallFinished, ModelCallStarted, Model
 from strands_cli.workflow.steps.step_models import AgentStep
 
 if TYPE_CHECKING:
-    from strands_cli.cli.terminal.run_view import View
+    from strands_cli.cli.terminal.live_view import View
     from strands_cli.planning.plan.plan_values import Plan
 
 _MODEL_CALL = re.compile(r"/model\.\d+$")

@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from strands_cli.cli.output.messages import real_stderr, say
-from strands_cli.daemon_threads import DaemonThreads as DaemonThreads
 from strands_cli.errors import HungUp, Interrupted, StrandsCliError, Terminated
+from strands_cli.system.daemon_threads import DaemonThreads as DaemonThreads
 
 Result = TypeVar("Result")
 STOP_GRACE_S = 5.0

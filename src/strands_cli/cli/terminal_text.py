@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from strands_cli.cli.text_layout import aligned, wrapped
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 _RESET = "\x1b[0m"
 BOLD, FAINT, RED, GREEN, YELLOW, CYAN = (f"\x1b[{code}m" for code in ("1", "2", "1;31", "32", "33", "36"))

@@ -10,7 +10,7 @@ from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.step_results import CallFailure, failure_of
 from strands_cli.errors import CallDenied
 from strands_cli.events import NO_PERSON, Denials, Failures, never_asked
-from strands_cli.phrases import joined
+from strands_cli.texts.phrases import joined
 
 # In the detail of a tool call that failed.
 ERROR_CODE = "error_code"

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.artifacts.artifact_rows import WRITTEN, written_of
-from strands_cli.engine.decisions.questions import open_questions
 from strands_cli.engine.denials import FailedCalls, failed_calls_of, require_done
 from strands_cli.engine.effects.effect import EffectSpec, NeedsDecision
 from strands_cli.engine.end_names import end_names
+from strands_cli.engine.journal.artifact_rows import WRITTEN, written_of
 from strands_cli.engine.patterns.pattern_functions import function_of
 from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.ports.tracing_port import Traced
 from strands_cli.engine.run import Run
+from strands_cli.engine.waiting.questions import open_questions
 from strands_cli.errors import CannotStore, RunRecordError, StrandsCliError, WaitingForPerson, exit_code_of
 from strands_cli.events import (
     ArtifactWritten,

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.decisions.questions import granted_tools
 from strands_cli.engine.effects.budget import Budget, Spender, StepLimits
 from strands_cli.engine.effects.concurrency import Job, Outcome, run_jobs
 from strands_cli.engine.effects.effect import Effect, EffectSpec
@@ -19,11 +18,12 @@ from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.ports.tracing_port import UNTRACED, traced_step
 from strands_cli.engine.step_inputs import StepInputs, Visit, is_part, keys_in
 from strands_cli.engine.step_results import StepResult, describe
+from strands_cli.engine.waiting.questions import granted_tools
 from strands_cli.errors import InvalidAnswer, RunFailed, StrandsCliError, WaitingForPerson
 from strands_cli.events import Event, PathEnded, RunWarning, StepFailed, StepFinished, StepStarted, Verdict
 from strands_cli.planning.planned_steps import agents_by_key
 from strands_cli.workflow.agent_sections import AgentLimits
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 from strands_cli.workflow.steps.approvals import is_approval
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
 

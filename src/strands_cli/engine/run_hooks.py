@@ -9,10 +9,10 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
-from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import StrandsCliError, WaitingForPerson
 from strands_cli.hooks.hook_values import HookContext, RunEnded, RunStarted
-from strands_cli.unicode_safety import printable
+from strands_cli.system.daemon_threads import DaemonThreads
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredJournal
@@ -70,7 +70,7 @@ async def observed_run(
 def _ended(
     planned: Plan, journal: StoredJournal, redactor: Redactor, error: BaseException | None, seconds: float
 ) -> RunEnded:
-    from strands_cli.engine.stored_runs.run_summary import summary_of
+    from strands_cli.engine.stored_runs.summary import summary_of
 
     text = None if error is None else _text(error, redactor)
     ended = RunEnded(journal.run_id, planned.spec.name, _status("running", error), str(journal.place), text, seconds)

@@ -9,13 +9,13 @@ from typing import Any
 
 from strands_cli.engine.effects.budget import Budget
 from strands_cli.engine.effects.effect import Effect, EffectSpec
+from strands_cli.engine.effects.provider_limits import UNLIMITED
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Answer, Clock, Human, Question, Row, RowKind
 from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.turns.provider_limits import UNLIMITED
 from strands_cli.errors import RunFailed, RunRecordError
 from strands_cli.events import Event, RunWarning
-from strands_cli.workflow.sections.run_sections import Budgets
+from strands_cli.workflow.sections import Budgets
 
 
 class MemoryJournal:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.phrases import with_fix
+from strands_cli.texts.phrases import with_fix
 from strands_cli.workflow.steps.step_models import CallStep, GateStep
 
 if TYPE_CHECKING:

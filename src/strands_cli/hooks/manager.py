@@ -13,7 +13,7 @@ import pluggy
 
 from strands_cli.catalog.catalog import Catalog, join_records, scan_tools
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
-from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.record_builder import build_record
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Denied, Finding, Raised

@@ -8,13 +8,13 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from strands_cli.atomic_file import write_atomically
-from strands_cli.catalog.files.module_files import read_start
+from strands_cli.catalog.distributions.module_files import read_start
 from strands_cli.config import user_cache_dir
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, Where
-from strands_cli.indexes.formats.site_files import INDEX_UNREACHABLE, KIND, MAX_BYTES, refused_index
 from strands_cli.indexes.index_places import Place
+from strands_cli.indexes.site_files import INDEX_UNREACHABLE, KIND, MAX_BYTES, refused_index
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.system.atomic_file import write_atomically
 
 
 @dataclass(frozen=True, slots=True)

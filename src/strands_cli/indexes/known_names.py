@@ -12,7 +12,7 @@ from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
-    from strands_cli.indexes.searching.search_file import SearchLine
+    from strands_cli.indexes.search_file import SearchLine
 
 
 def with_indexes(catalog: Catalog, config: Path | None) -> Catalog:
@@ -31,21 +31,21 @@ class KnownNames:
 
     def distribution_with(self, tool: str) -> tuple[str, bool] | None:
         """Return a distribution with a tool of this name in the first index that has one, and whether to adopt it."""
-        from strands_cli.indexes.searching.search_file import owners_of
+        from strands_cli.indexes.search_file import owners_of
 
         return self._first(lambda raw, file: next(owners_of(raw, tool, file), None))
 
     def distribution_named(self, name: str) -> tuple[str, bool] | None:
         """Return the distribution of this normalised name, in the first index that has it, and whether to adopt it."""
-        from strands_cli.indexes.searching.search_file import find_release_line
+        from strands_cli.indexes.search_file import find_release_line
 
         return self._first(lambda raw, file: find_release_line(raw, name, file))
 
     def _first(self, look: Callable[[bytes, str], SearchLine | None]) -> tuple[str, bool] | None:
         # Only what names something unknown needs these.
-        from strands_cli.indexes.formats.site_files import SEARCHED
         from strands_cli.indexes.index_copies import read_known
         from strands_cli.indexes.index_places import configured_places
+        from strands_cli.indexes.site_files import SEARCHED
 
         try:
             places = configured_places(self.config)

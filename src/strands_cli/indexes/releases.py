@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from strands_cli.canonical_json import strict_json
 from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.errors import Code, Finding, InvalidInput, NotEquipped, UsageError, Where, suggest
-from strands_cli.indexes.formats.site_files import (
+from strands_cli.indexes.index_copies import Part, read_part
+from strands_cli.indexes.index_places import PIP, Place
+from strands_cli.indexes.site_files import (
     FILE,
     MAX_WHEEL_BYTES,
     NAME,
@@ -20,9 +21,8 @@ from strands_cli.indexes.formats.site_files import (
     refused_index,
     require_format,
 )
-from strands_cli.indexes.index_copies import Part, read_part
-from strands_cli.indexes.index_places import PIP, Place
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import strict_json
 
 INDEX_LACKS = Code(
     "index-lacks",

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, Where
-from strands_cli.indexes.formats.site_files import BAD_INDEX, INDEX_UNREACHABLE
+from strands_cli.indexes.site_files import BAD_INDEX, INDEX_UNREACHABLE
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.system.daemon_threads import DaemonThreads
 
 # How long the files of an index take at most, and a wheel.
 SECONDS = 10.0

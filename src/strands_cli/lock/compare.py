@@ -18,7 +18,7 @@ from strands_cli.lock.format.lock_model import (
     LockedTool,
     LockedWorkflow,
 )
-from strands_cli.phrases import first_of
+from strands_cli.texts.phrases import first_of
 
 LOCK_CHANGED = Code(
     "lock-changed",

@@ -10,11 +10,11 @@ from typing import Any
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.dependencies import pin_of
 from strands_cli.catalog.distributions.entry_points import Scan
+from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.distributions.scan import search_path
-from strands_cli.catalog.files.module_files import find_package
 from strands_cli.catalog.import_files import files_to_import
 from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file, files_of
-from strands_cli.catalog.published.publisher_records import publisher_of
+from strands_cli.catalog.publisher_records import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import NotEquipped
 from strands_cli.lock.format.lock_model import LockedDistribution, LockedModule, LockedTool

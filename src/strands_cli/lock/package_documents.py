@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.files.module_files import find_package
-from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
+from strands_cli.catalog.distributions.module_files import find_package
+from strands_cli.catalog.packaged_folders import PackagedFolder
 from strands_cli.errors import StrandsCliError
 from strands_cli.lock.format.lock_model import LockedDistribution, LockedDocument
 from strands_cli.lock.installed_lock import lock_modules

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from strands_cli.config import PROJECT_POLICY, Settings
 from strands_cli.errors import StrandsCliError
-from strands_cli.file_owners import own_users, who_else_writes
 from strands_cli.hooks.hook_values import Check
 from strands_cli.secrets.secret_sources import SecretReference
+from strands_cli.system.file_owners import own_users, who_else_writes
 
 NAME = "permissions"
 # A folder of data may contain thousands of files that could be workflows, and large ones.

@@ -38,7 +38,7 @@ def check_dependencies(seen: Scan) -> Iterator[Check]:
     """Check that the SDK and the other dependencies are installed in supported versions."""
     from packaging.requirements import Requirement
 
-    from strands_cli.catalog.files.dist_info import open_distribution
+    from strands_cli.catalog.distributions.dist_info import open_distribution
 
     copies = seen.records.get(CORE)
     if not copies:

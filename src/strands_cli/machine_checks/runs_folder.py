@@ -17,7 +17,7 @@ _LOW, _FULL = 500_000_000, 20_000_000
 
 def check_runs(settings: Settings) -> Iterator[Check]:
     """Check that runs can be stored: the directory, its filesystem, free space; that of a store is not checked here."""
-    from strands_cli.planning.stores.store_choice import store_place_of
+    from strands_cli.planning.store_choice import store_place_of
 
     place = store_place_of(settings).directory
     if place is None:

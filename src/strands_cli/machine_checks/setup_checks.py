@@ -13,15 +13,15 @@ from strands_cli.hooks.hook_values import Check
 from strands_cli.machine_checks.file_modes import secrets_here
 from strands_cli.parts.named_parts import contested_parts
 from strands_cli.parts.named_providers import provider_named, provider_names
-from strands_cli.phrases import counted
+from strands_cli.planning.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.policy.policy import Policy
 from strands_cli.policy.rules.rule import Rule
-from strands_cli.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, has_key
 from strands_cli.secrets.redactor import short_keys
 from strands_cli.secrets.secret_sources import is_short_here
 from strands_cli.secrets.short_secrets import short_secret
+from strands_cli.texts.phrases import counted
 
 _MOST_DIFFERENCES = 5
 

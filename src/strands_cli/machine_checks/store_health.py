@@ -8,7 +8,7 @@ from strands_cli.config import Settings
 from strands_cli.engine.stored_runs.opened_store import opener_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.hooks.hook_values import Check
-from strands_cli.planning.stores.store_choice import store_place_of
+from strands_cli.planning.store_choice import store_place_of
 from strands_cli.store_place import StorePlace
 
 _NAME = "store"

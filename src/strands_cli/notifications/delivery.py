@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.notifications.message import Message
 from strands_cli.notifications.notified_program import Programs, run_program
 from strands_cli.notifications.targets import Command, Webhook
@@ -16,6 +15,7 @@ from strands_cli.notifications.webhook import NotSent, send_signed
 from strands_cli.secrets.process_streams import hide_in_output
 from strands_cli.secrets.redactor import Redactor
 from strands_cli.secrets.secret_sources import SecretFault, read_secret
+from strands_cli.system.daemon_threads import DaemonThreads
 
 # How long all targets may take together: nothing waits for more than that at the end of a run.
 SECONDS = 5.0

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from strands_cli.batch_ids import BATCH
+from strands_cli.engine.journal.batch_ids import BATCH
 from strands_cli.engine.ports.store_port import StoredJournal, StoredRun
-from strands_cli.engine.stored_runs.run_summary import summary_of
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.engine.stored_runs.summary import summary_of
 from strands_cli.engine.waiting.sendable_questions import portable_command, sendable, waiting_questions
 from strands_cli.notifications.targets import occasion_of
-from strands_cli.phrases import counted
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.phrases import counted
 
 FORMAT = 1
 MOST_QUESTIONS = 20

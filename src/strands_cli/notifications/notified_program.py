@@ -12,8 +12,8 @@ from pathlib import Path
 
 from strands_cli.notifications.targets import Command
 from strands_cli.notifications.webhook import NotSent
-from strands_cli.subprocesses import end_group
-from strands_cli.unicode_safety import printable
+from strands_cli.system.subprocesses import end_group
+from strands_cli.texts.unicode_safety import printable
 
 _MOST_SHOWN = 200
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.atomic_file import write_atomically
 from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs.output_folder import is_default, require_own_folder
-from strands_cli.protected_names import unwritable_in
+from strands_cli.system.atomic_file import write_atomically
+from strands_cli.system.protected_names import unwritable_in
 
 ARTIFACT_EXISTS = Code(
     "artifact-exists",

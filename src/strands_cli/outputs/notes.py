@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from strands_cli.errors import ArtifactError
-from strands_cli.protected_names import unwritable_in
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.system.protected_names import unwritable_in
 
 # The line before each Markdown note. A heading would not do, because models write headings too.
 _MARK = "<!-- note "

@@ -10,8 +10,8 @@ from typing import Any
 from strands_cli.pages.html_text import anchor_of, badge, escape, money, preformatted, table
 from strands_cli.pages.page_frame import document
 from strands_cli.pages.run_page import RunPage
-from strands_cli.phrases import counted, duration
-from strands_cli.run_views.run_diff import Change, Pair, RunDiff, RunSide, diff_of
+from strands_cli.run_views.diff import Change, Pair, RunDiff, RunSide, diff_of
+from strands_cli.texts.phrases import counted, duration
 
 # More effects that differ are counted and not shown.
 MOST_PAIRS = 300

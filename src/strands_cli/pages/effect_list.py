@@ -11,8 +11,8 @@ from strands_cli.events import Usage
 from strands_cli.pages.effect_parts import SHORT, effect_html
 from strands_cli.pages.html_text import anchor_of, badge, escape, money
 from strands_cli.pages.run_page import RunPage
-from strands_cli.phrases import duration
-from strands_cli.run_views.run_tree import Branch
+from strands_cli.run_views.tree import Branch
+from strands_cli.texts.phrases import duration
 
 # More effects side by side are put into groups of this size.
 GROUP = 100

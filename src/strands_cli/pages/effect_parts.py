@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from strands_cli.pages.html_text import badge, cut, escape, facts, moment, money, preformatted
-from strands_cli.phrases import duration
-from strands_cli.run_views.effects.whole_effect import Asked, WholeEffect
+from strands_cli.run_views.whole_effect import Asked, WholeEffect
+from strands_cli.texts.phrases import duration
 
 # A text inside a page of many effects; the page of one effect shows more.
 SHORT = 4000

@@ -7,7 +7,7 @@ import html
 import time
 from collections.abc import Iterable
 
-from strands_cli.unicode_safety import HARMLESS, is_hidden, printable
+from strands_cli.texts.unicode_safety import HARMLESS, is_hidden, printable
 
 # Longer texts are cut in a page; what is left out is stated.
 LONG = 20_000

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from strands_cli.engine.ports.store_port import StoredJournal
-from strands_cli.engine.stored_runs.run_summary import RunSummary, summary_of
 from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.engine.stored_runs.summary import RunSummary, summary_of
 from strands_cli.errors import RunRecordError
 from strands_cli.pages.html_text import escape
-from strands_cli.run_views.effects.whole_effect import WholeEffect, effect_of
 from strands_cli.run_views.open_questions import answer_commands, command, questions_of
 from strands_cli.run_views.pictures.all_pictures import Pictures, pictures_of
-from strands_cli.run_views.run_tree import Branch, tree_of
+from strands_cli.run_views.tree import Branch, tree_of
+from strands_cli.run_views.whole_effect import WholeEffect, effect_of
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 
 # A page of a longer run has the whole effects of its beginning, its end, and of what failed or waits.

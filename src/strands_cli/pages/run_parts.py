@@ -13,7 +13,7 @@ from strands_cli.pages.picture_sections import picture_sections
 from strands_cli.pages.run_page import RunPage
 from strands_cli.pages.run_remarks import decisions, warnings
 from strands_cli.pages.safe_markdown import markdown_html
-from strands_cli.phrases import counted, duration
+from strands_cli.texts.phrases import counted, duration
 
 LONG_REASON = 4000
 _WAITS = ("waiting", "needs-decision")

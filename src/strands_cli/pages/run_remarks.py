@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from strands_cli.pages.html_text import anchor_of, table
 from strands_cli.pages.run_page import RunPage
-from strands_cli.phrases import counted
-from strands_cli.run_views.run_tree import Branch
+from strands_cli.run_views.tree import Branch
+from strands_cli.texts.phrases import counted
 
 # More places are counted and not named.
 MOST_PLACES = 20

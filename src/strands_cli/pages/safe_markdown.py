@@ -7,7 +7,7 @@ from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.pages.html_text import escape, preformatted
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

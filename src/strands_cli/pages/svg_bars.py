@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from strands_cli.pages.svg_parts import legend, picture, rectangle, text_at, time_span
-from strands_cli.phrases import counted, shortened
+from strands_cli.texts.phrases import counted, shortened
 
 if TYPE_CHECKING:
     from strands_cli.run_views.pictures.budget_bars import BudgetBar

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from strands_cli.graph_paths import components
+from strands_cli.workflow.graph_paths import components
 
 _SWEEPS = 4
 Edge = tuple[str, str]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli.pages.svg_layers import Layout, layout_of
 from strands_cli.pages.svg_parts import label, linked, number, picture, rectangle, text_at, title
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.run_views.pictures.pattern_graph import PatternEdge, PatternGraph, PatternNode

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from strands_cli.pages.svg_parts import legend, line, linked, picture, rectangle, text_at, time_span
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.run_views.pictures.timeline import Lane, Timeline

@@ -28,7 +28,7 @@ from strands_cli.default_parts import (
     owner_by_name,
 )
 from strands_cli.errors import Code, Denied, Finding, NotEquipped, StrandsCliError
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.policy.policy import Policy

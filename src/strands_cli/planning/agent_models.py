@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from strands_cli.errors import Finding, StrandsCliError, Where
+from strands_cli.planning.provider_checks import check_provider, unknown_provider
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.provider_checks import check_provider, unknown_provider
 from strands_cli.provider_table import PROVIDERS, Provider
 from strands_cli.providers import ModelSettings, merge_settings
 from strands_cli.workflow.agent_sections import AgentSpec, Inference

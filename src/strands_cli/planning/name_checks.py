@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli.default_parts import OURS, PROVIDERS
 from strands_cli.errors import Finding
-from strands_cli.provider_checks import UNKNOWN_PROVIDER
+from strands_cli.planning.provider_checks import UNKNOWN_PROVIDER
 from strands_cli.provider_table import PROVIDERS as OF_CORE
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.yaml_files.document_reader import FILE_UNREADABLE
@@ -90,8 +90,8 @@ def _provider_by_name(name: str) -> Provider | None:
 def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, ModelSettings]) -> Iterator[Finding]:
     """Yield what is wrong with the files and directories that a workflow names."""
     from strands_cli.planning.checks.context_checks import check_compaction, check_notes
+    from strands_cli.planning.checks.environment import check_mounts
     from strands_cli.planning.checks.recording_checks import check_recordings
-    from strands_cli.planning.checks.run_checks import check_mounts
     from strands_cli.planning.plan.places import places_of
 
     document, folder = loaded.document, _folder(loaded)
@@ -154,8 +154,8 @@ def _of_file(finding: Finding) -> Finding | None:
     """Return a finding as far as it is about the file; None for one about this machine, its policy, or one run."""
     from strands_cli.catalog.resolution import TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
     from strands_cli.catalog.tool_record import TOOL_CONFLICT
+    from strands_cli.planning.checks.environment import MISSING_MOUNT
     from strands_cli.planning.checks.recording_checks import REPLAY_NEEDS_RECORDING
-    from strands_cli.planning.checks.run_checks import MISSING_MOUNT
 
     # What another machine may have: the file itself is right.
     if finding.code in (UNKNOWN_TOOL, TOOL_VERSION, TOOL_CONFLICT, TOOL_BROKEN, TOOL_UNMET, MISSING_MOUNT):

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import load_settings
 from strands_cli.errors import (
     ArtifactError,
@@ -23,11 +22,10 @@ from strands_cli.errors import (
 )
 from strands_cli.parts.named_parts import NamedIn
 from strands_cli.parts.named_providers import provider_by_name, provider_named
-from strands_cli.phrases import counted
 from strands_cli.planning.agent_models import check_choices, check_models, with_runtime_of
 from strands_cli.planning.checks.context_checks import check_context
+from strands_cli.planning.checks.environment import check_limits, check_mounts, prices_of
 from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
-from strands_cli.planning.checks.run_checks import check_limits, check_mounts, prices_of
 from strands_cli.planning.data_flow.data_flow_checks import checked_data_flow
 from strands_cli.planning.environment_values import variables_in, with_environment
 from strands_cli.planning.machine.installation import Installation, read_installation
@@ -41,8 +39,10 @@ from strands_cli.planning.resolve.resolve_context import ResolveContext, Surroun
 from strands_cli.planning.resolve.tool_resolver import ToolResolver
 from strands_cli.planning.row_planner import InputPlanner, Resolved, digest_of_plan
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.planning.stores.store_choice import store_place_of
+from strands_cli.planning.store_choice import store_place_of
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, definitions_in, with_parts, workflows_in
+from strands_cli.texts.canonical_json import canonical_json, digest_of
+from strands_cli.texts.phrases import counted
 from strands_cli.user_files.policy_files import load_policy
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec

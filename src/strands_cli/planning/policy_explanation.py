@@ -16,8 +16,8 @@ from strands_cli.planning.planned_tools.planned_tool import InstalledTool, Pytho
 from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool, is_granted
 from strands_cli.planning.resolve.tool_families import require_family
-from strands_cli.planning.watch.workspace import mounts_of
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.planning.workspace import mounts_of
 from strands_cli.policy.decision import Decision, conditional_rules, decide, grant_of, is_managed, speaking_rules
 from strands_cli.policy.matching.file_places import Workspace
 from strands_cli.policy.rules.rule import Rule

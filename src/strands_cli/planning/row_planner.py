@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.checks.artifact_paths import check_outputs
-from strands_cli.planning.checks.run_checks import check_variables, is_read_in_templates, names_in_templates
+from strands_cli.planning.checks.environment import check_variables, is_read_in_templates, names_in_templates
 from strands_cli.planning.plan.plan_values import Plan, PlannedStep
 from strands_cli.planning.planned_steps import planned_steps
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.yaml_files.document import Document
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding, suggest
-from strands_cli.workflow.sections.run_sections import Inputs
+from strands_cli.workflow.sections import Inputs
 from strands_cli.yaml_files.document import Document, escape
 
 BAD_INPUT = Code(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 
-from strands_cli.policy.naming.tool_names import names_custom
 from strands_cli.policy.rules.rule import LEVELS, Effect, Rule
 from strands_cli.policy.rules.tool_request import Request
+from strands_cli.policy.tool_names import names_custom
 from strands_cli.quick_dataclass import dataclass
 
 _STRENGTH: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}

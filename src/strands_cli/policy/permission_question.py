@@ -47,6 +47,6 @@ class PermissionQuestion:
 
     def __str__(self) -> str:
         """Return the question for a person."""
-        from strands_cli.canonical_json import canonical_json
+        from strands_cli.texts.canonical_json import canonical_json
 
         return f"Allow {self.agent} to call {self.tool} with {canonical_json(self.arguments)}? ({self.reason})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strands_cli.errors import Finding
-from strands_cli.policy.naming.tool_names import normalised
 from strands_cli.policy.rules.rule import Level, Rule
+from strands_cli.policy.tool_names import normalised
 from strands_cli.quick_dataclass import dataclass
 
 

@@ -16,8 +16,8 @@ _WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RU
 
 def answer_commands(journal: StoredJournal) -> list[str]:
     """Return the commands that answer what a run waits for, two for each question."""
-    from strands_cli.engine.decisions.cut_off_calls import open_decisions
-    from strands_cli.engine.decisions.questions import open_questions, ways_to_answer
+    from strands_cli.engine.waiting.cut_off_calls import open_decisions
+    from strands_cli.engine.waiting.questions import open_questions, ways_to_answer
 
     readable = journal.tolerant()
     rows = [*open_questions(readable), *open_decisions(readable)]
@@ -27,8 +27,8 @@ def answer_commands(journal: StoredJournal) -> list[str]:
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
     """Return what waits for a person, as JSON."""
-    from strands_cli.engine.decisions.cut_off_calls import open_decisions
-    from strands_cli.engine.decisions.questions import natural_answer, open_questions
+    from strands_cli.engine.waiting.cut_off_calls import open_decisions
+    from strands_cli.engine.waiting.questions import natural_answer, open_questions
     from strands_cli.engine.waiting.sendable_questions import prompt_of
 
     names = ("kind", "prompt", "context", "pattern", "default", "timeout_s", "words", "only_words")
@@ -48,7 +48,7 @@ def _readable(journal: Journal) -> Journal:
 
 def command(verb: str, *words: str, store: StorePlace) -> str:
     """Return a command line for a shell, with the option that names the store unless it is the default."""
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     place = [] if chosen_place() == store else store.words
     return shlex.join(["strands", verb, *words, *place])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 _hidden = HIDE_NOTHING
 

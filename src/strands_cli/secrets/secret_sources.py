@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.secrets.short_secrets import MIN_LENGTH, is_short
-from strands_cli.subprocesses import end_group
+from strands_cli.system.subprocesses import end_group
 
 COMMAND_SECONDS = 20.0
 MAX_BYTES = 64 * 1024

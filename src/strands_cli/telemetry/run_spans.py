@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from strands_cli.planning.data_flow.telemetry_destination import Destination
     from strands_cli.secrets.redactor import Redactor
     from strands_cli.telemetry.span_export import RedactedExporter
-    from strands_cli.workflow.sections.run_sections import Otel, Telemetry
+    from strands_cli.workflow.sections import Otel, Telemetry
 
 # Seconds that the end of a run waits until its last spans are sent.
 END_WAIT_S = 1.0

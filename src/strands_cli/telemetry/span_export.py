@@ -18,7 +18,7 @@ from strands_cli.secrets.redactor import Redactor
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.telemetry_destination import Destination
-    from strands_cli.workflow.sections.run_sections import Redact
+    from strands_cli.workflow.sections import Redact
 
 LEFT_OUT = "[left out]"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 # Keywords that hold values and no schemas.
 VALUES = ("const", "enum", "default", "examples")

@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Any
 
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 
 Block = dict[str, Any]
 

@@ -16,7 +16,6 @@ from strands.interventions import Deny, InterventionHandler, Proceed
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
 from strands.types.tools import AgentTool
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.catalog.catalog import Catalog, discover_catalog
 from strands_cli.catalog.definitions.earlier_words import doubled, in_present_words
 from strands_cli.errors import UsageError
@@ -24,6 +23,7 @@ from strands_cli.policy.decision import Decision, decide
 from strands_cli.policy.permission_question import PermissionQuestion
 from strands_cli.policy.rules.rule import Effect, Rule
 from strands_cli.policy.rules.tool_patterns import PatternError, make_rule
+from strands_cli.texts.canonical_json import digest_of
 from strands_cli.tools.forms.tool_forms import read_tools
 from strands_cli.tools.schema.schemas import prepared
 from strands_cli.tools.sdk_tools import request_about

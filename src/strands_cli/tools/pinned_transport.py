@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from strands_cli.addresses.written_places import OpenNetwork, admitted
-from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.system.daemon_threads import DaemonThreads
 
 _PORTS = {"http": 80, "https": 443}
 _LOOKUPS = DaemonThreads()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.drafts import followed, name_of_step, rewritten
 
 # The rule that Anthropic states and Bedrock applies; what it admits, the others do, except for the begin.

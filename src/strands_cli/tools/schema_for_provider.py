@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.phrases import short_json
+from strands_cli.texts.phrases import short_json
 from strands_cli.tools.drafts import modern
 from strands_cli.tools.schema.flattened import (
     ANYTHING,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from strands_cli.phrases import short_json, shortened
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.phrases import short_json, shortened
 from strands_cli.tools.media import DOCUMENTS, IMAGES, blocks_of_bytes, decoded, picture_in
 from strands_cli.tools.messages.message_json import decode, encode
 from strands_cli.tools.messages.repeated_results import without_repetition

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where
-from strands_cli.file_owners import own_users, who_else_writes
+from strands_cli.system.file_owners import own_users, who_else_writes
 from strands_cli.user_files.user_file import UserFileReader, open_user_file, with_code
 from strands_cli.yaml_files.document import Document
 

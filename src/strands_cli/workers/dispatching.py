@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.engine.stored_runs.open_run import opened_run
+from strands_cli.engine.stored_runs.opened import opened_run
 from strands_cli.engine.waiting.no_person import NoPerson
 from strands_cli.errors import HoldLost, RunRecordError, StrandsCliError, UsageError, WaitingForPerson
 from strands_cli.events import RunWarning
-from strands_cli.phrases import first_of
 from strands_cli.telemetry.measures import UNMEASURED, Measures
+from strands_cli.texts.phrases import first_of
 from strands_cli.workers.worker_events import Report, WorkerEvent
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.canonical_json import digest_of
+from strands_cli.texts.canonical_json import digest_of
 from strands_cli.workers.submitted.id_of_run import require_id
 from strands_cli.workers.submitted.relocation import install_lock, moved_request, moved_workflow
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.atomic_file import write_atomically
-from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import RunRecordError, StrandsCliError, Unreachable
 from strands_cli.events import RunStatus
-from strands_cli.phrases import first_of
+from strands_cli.system.atomic_file import write_atomically
+from strands_cli.system.daemon_threads import DaemonThreads
 from strands_cli.telemetry.measuring import measured_worker
+from strands_cli.texts.phrases import first_of
 from strands_cli.workers.dispatching import Dispatcher, Work
 from strands_cli.workers.left_folders import remove_left_folders
 from strands_cli.workers.patience import patiently

@@ -11,7 +11,7 @@ from strands_cli.workflow.base_model import FormatModel, Identifier
 from strands_cli.workflow.steps.tool_entries import ToolEntry
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections.run_sections import InputSpec
+    from strands_cli.workflow.sections import InputSpec
 
 
 class Compaction(FormatModel):

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import PrivateAttr, ValidationError
 
-from strands_cli.canonical_json import json_object
-from strands_cli.workflow.sections.run_sections import InputSpec
+from strands_cli.texts.canonical_json import json_object
+from strands_cli.workflow.sections import InputSpec
 
 
 class _OfAnyType(InputSpec):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.workflow.sections.coercion import coerce, type_word_of
-from strands_cli.workflow.sections.run_sections import Inputs, InputSpec
+from strands_cli.workflow.coercion import coerce, type_word_of
+from strands_cli.workflow.sections import Inputs, InputSpec
 from strands_cli.workflow.templates.template import Templates
 
 

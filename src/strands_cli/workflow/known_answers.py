@@ -15,7 +15,7 @@ from strands_cli.workflow.templates.template_errors import Path
 
 if TYPE_CHECKING:
     from strands_cli.workflow.pattern_model import PatternModel
-    from strands_cli.workflow.sections.run_sections import Outputs
+    from strands_cli.workflow.sections import Outputs
 
 _NUMBER = re.compile(r"\.\d+(?=\.|$)")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from strands_cli.canonical_json import json_object
 from strands_cli.default_parts import DEFAULTS, PATTERNS
 from strands_cli.errors import Code, Finding, StrandsCliError, too_many
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.yaml_files.document import Document, escape

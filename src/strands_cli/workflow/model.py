@@ -15,7 +15,7 @@ from strands_cli.workflow.base_model import FormatModel, Named, ReadByItself
 from strands_cli.workflow.meaning import is_earlier
 from strands_cli.workflow.patterns.chain import Chain
 from strands_cli.workflow.patterns.pattern_models import Pattern
-from strands_cli.workflow.sections.run_sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
+from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep
 from strands_cli.workflow.steps.tool_entries import Tools
 from strands_cli.workflow.templates.template import Templates

@@ -9,8 +9,8 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from strands_cli.graph_paths import leading_to_each
 from strands_cli.workflow.base_model import FormatModel
+from strands_cli.workflow.graph_paths import leading_to_each
 from strands_cli.workflow.placed_steps import PlacedStep, Site
 from strands_cli.workflow.steps.step_models import AgentStep
 from strands_cli.workflow.template_scope import ANY, Scope, Text, Unnamed

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
-from strands_cli.canonical_json import mapped
 from strands_cli.errors import Finding, suggest
+from strands_cli.texts.canonical_json import mapped
 from strands_cli.workflow.findings import BAD_VALUE, UNKNOWN_SECRET
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from strands_cli.quick_dataclass import dataclass
-from strands_cli.workflow.sections.run_sections import Runtime
+from strands_cli.workflow.sections import Runtime
 from strands_cli.workflow.templates.template_errors import Path
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.canonical_json import json_object
 from strands_cli.default_parts import FORMATS
 from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest
 from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.canonical_json import json_object
+from strands_cli.texts.unicode_safety import printable
 from strands_cli.yaml_files.document import Document
 
 UNKNOWN_FORMAT = Code(

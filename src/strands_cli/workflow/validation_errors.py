@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.errors import Code, Finding, did_you_mean, too_many
-from strands_cli.phrases import shown
+from strands_cli.texts.phrases import shown
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, MISSING_KEY
 from strands_cli.workflow.key_meanings import (

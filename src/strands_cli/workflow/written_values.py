@@ -9,7 +9,7 @@ from typing import Any
 from strands_cli.errors import Code, Finding
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.sections.run_sections import Inputs, InputSpec
+from strands_cli.workflow.sections import Inputs, InputSpec
 from strands_cli.yaml_files.document import Document, escape
 
 NUMBER_RESPELLED = Code(

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
-from strands_cli.phrases import shortened
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.phrases import shortened
 from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
 from strands_cli.yaml_files.json_spelling import json_as_yaml
 from strands_cli.yaml_files.syntax_errors import syntax_error

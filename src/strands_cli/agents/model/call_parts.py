@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strands_cli.agents.model.answer_faults import AnswerFault
-from strands_cli.canonical_json import strict_json
+from strands_cli.texts.canonical_json import strict_json
 
 MIXED = "the server mixed the parts of calls of tools, so that it is not known which call they belong to"
 

@@ -21,11 +21,11 @@ from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import RunRecordError, StrandsCliError
 from strands_cli.events import ModelCallFinished, ModelCallStarted, ModelRetried, ModelText, Usage
-from strands_cli.joined_halves import JoinedHalves, with_whole_arguments
-from strands_cli.phrases import shortened
 from strands_cli.providers import ModelSettings
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.calls.inner_calls import OpenCall, open_call, work_for
+from strands_cli.tools.messages.joined_halves import JoinedHalves, with_whole_arguments
 from strands_cli.tools.messages.message_content import (
     ToolUseIds,
     broken_inputs,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.agents.model.call_parts import mixed
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 Object = Mapping[str, Any]
 # What has the text of a block where it begins, and the kind of its pieces.

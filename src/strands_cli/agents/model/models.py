@@ -10,7 +10,7 @@ from strands_cli.agents.model.checked_clients import use_checked_client, use_che
 from strands_cli.agents.model.checked_transport import NAME_IT, held_to
 from strands_cli.catalog.distributions.named_objects import import_named
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError, suggest
-from strands_cli.provider_checks import check_extra
+from strands_cli.planning.provider_checks import check_extra
 from strands_cli.provider_table import PROVIDERS, Place, Provider, known_provider
 from strands_cli.providers import SETTING_FIELDS, ModelSettings, has_key, needs_no_key, place_of, value_at, written_host
 from strands_cli.tools.pinned_transport import UnopenedPlace, require_admitted_now

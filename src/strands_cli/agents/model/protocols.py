@@ -20,7 +20,7 @@ from strands_cli.agents.model.call_parts import CallParts, json_in
 from strands_cli.agents.model.message_blocks import MessageBlocks
 from strands_cli.agents.model.plain_events import PLAIN_CHAT
 from strands_cli.agents.model.response_pieces import ResponsePieces
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 Object = Mapping[str, Any]
 # What a service says where a prompt, and not an answer, is withheld.

@@ -21,7 +21,7 @@ from strands_cli.agents.model.environment_proxy import Proxy
 from strands_cli.agents.model.plain_events import PlainPieces
 from strands_cli.agents.model.protocols import PROTOCOLS
 from strands_cli.agents.model.reported_usage import tell_usage
-from strands_cli.joined_halves import as_private, has_halves, whole
+from strands_cli.tools.messages.joined_halves import as_private, has_halves, whole
 
 # A field of a server-sent event, or a comment. https://html.spec.whatwg.org/multipage/server-sent-events.html
 _FIELD = re.compile(rb"(data|event|id|retry)?:")

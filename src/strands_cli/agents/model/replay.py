@@ -10,7 +10,7 @@ from typing import Any
 from strands.models import Model
 
 from strands_cli.errors import FileAtFault, RunFailed, suggest
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.messages.message_content import request_text
 from strands_cli.workflow.files.recording_file import RecordedTurn, same_request
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 _ARGUMENTS, _TEXT = "response.function_call_arguments.delta", "response.output_text.delta"
 _KEPT = ("output_index", "content_index", "sequence_number")

@@ -22,7 +22,7 @@ from strands_cli.agents.model.client_errors import (
     types_of,
 )
 from strands_cli.errors import StrandsCliError
-from strands_cli.workflow.sections.run_sections import FailurePolicy
+from strands_cli.workflow.sections import FailurePolicy
 
 # Connection errors by the names of their types (openai, anthropic, httpx, botocore, aiohttp, urllib3, Python itself):
 # importing all clients for `isinstance` would take seconds.

@@ -10,8 +10,8 @@ from strands_cli.agents.model.answer_faults import unknown_end
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import Code
 from strands_cli.events import UNKNOWN_END_OF_ROW, RunWarning
-from strands_cli.phrases import shortened
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.phrases import shortened
 
 UNKNOWN_END = Code(
     "unknown-end",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from strands_cli.agents.single_plugin.plugin_values import Call, CallOutcome, PluginTool
-from strands_cli.daemon_threads import DaemonThreads
+from strands_cli.system.daemon_threads import DaemonThreads
 from strands_cli.tools.timeouts import GRACE_S
 
 Value = TypeVar("Value")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.calls.call_arguments import reads_only_now
 from strands_cli.tools.calls.calling_contract import output_bytes_of, timeout_of
 

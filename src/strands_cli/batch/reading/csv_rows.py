@@ -12,7 +12,7 @@ from strands_cli.batch.reading.given_row import BAD_COLUMN, BAD_ROW, GivenRow
 from strands_cli.batch.reading.row_findings import MOST_SHOWN, RowFindings
 from strands_cli.batch.reading.row_source import MAX_ROW_CHARS, TextLines
 from strands_cli.errors import Finding, InvalidInput, Where
-from strands_cli.phrases import counted, shortened
+from strands_cli.texts.phrases import counted, shortened
 
 QUOTE = '"'
 _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\r?\n?', re.IGNORECASE)

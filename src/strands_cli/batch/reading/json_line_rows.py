@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
+from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines
 from strands_cli.errors import InvalidInput, Where
-from strands_cli.input_values import WrittenValues
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.yaml_files.document import Document

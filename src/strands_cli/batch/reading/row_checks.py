@@ -11,15 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.reading.given_row import GivenRow
+from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.batch.reading.row_findings import Rest, RowFindings
-from strands_cli.batch_ids import DIGEST_CHARS
-from strands_cli.canonical_json import digest_of
+from strands_cli.engine.journal.batch_ids import DIGEST_CHARS
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
-from strands_cli.input_values import WrittenValues
-from strands_cli.phrases import first_of, shortened
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import digest_of
+from strands_cli.texts.phrases import first_of, shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Plan

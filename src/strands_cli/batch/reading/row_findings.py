@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from strands_cli.errors import Code, Finding, InvalidInput, Where
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 MOST_SHOWN = 20
 

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.decisions.cut_off_calls import give_up, open_decisions, redo_call, skip_call
 from strands_cli.engine.denials import tool_of
 from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.waiting.cut_off_calls import give_up, open_decisions, redo_call, skip_call
 from strands_cli.errors import UsageError, suggest
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
-from strands_cli.engine.decisions.questions import open_questions
 from strands_cli.engine.journal.answers import stored_question
-from strands_cli.engine.stored_runs.run_summary import summary_of
+from strands_cli.engine.stored_runs.summary import summary_of
+from strands_cli.engine.waiting.questions import open_questions
 from strands_cli.errors import BudgetExceeded, CallDenied, ExitCode, RunFailed, StrandsCliError, exit_code_of
 from strands_cli.events import Event, Failures, RunFinished, RunStarted, RunWarning, StepFinished, Verdict
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget

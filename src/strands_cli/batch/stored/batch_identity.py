@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from strands_cli import app
-from strands_cli.batch_ids import BATCH, batch_of
-from strands_cli.canonical_json import digest_of
+from strands_cli.engine.journal.batch_ids import BATCH, batch_of
 from strands_cli.errors import RunRecordError, UsageError, suggest
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
-from strands_cli.phrases import first_of
 from strands_cli.planning.run_inputs import MISSING_INPUT
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import digest_of
+from strands_cli.texts.phrases import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

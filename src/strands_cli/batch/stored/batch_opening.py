@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.batch.journal.batch_choices import BatchChoices, budgets_section, providers_of
-from strands_cli.batch.journal.batch_journal import BatchJournal
+from strands_cli.batch.batch_choices import BatchChoices, budgets_section, providers_of
+from strands_cli.batch.batch_journal import BatchJournal
 from strands_cli.batch.stored.batch_identity import without_those_of_rows
-from strands_cli.batch_ids import BATCH, is_batch
+from strands_cli.engine.effects.provider_limits import read_provider_limits
+from strands_cli.engine.journal.batch_ids import BATCH, is_batch
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.run_start.corrected_workflow import stored_workflow
 from strands_cli.engine.run_start.new_journal import create_journal
 from strands_cli.engine.run_start.run_facts import require_same
-from strands_cli.engine.turns.provider_limits import read_provider_limits
 from strands_cli.errors import Finding, RunRecordError, UsageError
-from strands_cli.planning.checks.run_checks import check_limits
+from strands_cli.planning.checks.environment import check_limits
 from strands_cli.queues.queue_port import DEFAULT_QUEUE
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.batch.journal.batch_choices import BatchChoices
-from strands_cli.batch.journal.batch_journal import SOURCE, BatchJournal
+from strands_cli.batch.batch_choices import BatchChoices
+from strands_cli.batch.batch_journal import SOURCE, BatchJournal
 from strands_cli.batch.rows.row_outcome import RowOutcome
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.result_lines import has_line
 from strands_cli.batch.work.row_collection import collect, current
-from strands_cli.batch_ids import batch_of, is_batch
+from strands_cli.engine.journal.batch_ids import batch_of, is_batch
 from strands_cli.engine.ports.clock import SystemClock
-from strands_cli.engine.stored_runs.cancelled_run import cancel_run
-from strands_cli.engine.stored_runs.described_run import run_of
+from strands_cli.engine.stored_runs.cancelling import cancel_run
+from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_journal import BatchRow
+    from strands_cli.batch.batch_journal import BatchRow
     from strands_cli.engine.ports.store_port import RunStore, StoredRun
 
 MOST_WAITING = 20

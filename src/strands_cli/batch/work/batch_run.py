@@ -13,12 +13,12 @@ from strands_cli.engine.journal.journal_rows import RowKind
 from strands_cli.errors import BudgetExceeded
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_choices import BatchChoices
-    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow, RowOrder
+    from strands_cli.batch.batch_choices import BatchChoices
+    from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
     from strands_cli.batch.rows.row_outcome import RowOutcome
     from strands_cli.batch.work.row_engine import RowEngine
     from strands_cli.engine.effects.budget import Budget
-    from strands_cli.engine.turns.provider_limits import Turns
+    from strands_cli.engine.effects.provider_limits import Turns
 
 _KINDS: tuple[RowKind, ...] = ("step", "model", "tool")
 Stopped = Literal["budget", "fail-fast"]

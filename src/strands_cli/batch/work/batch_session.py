@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.batch.journal.batch_choices import budgets_section
+from strands_cli.batch.batch_choices import budgets_section
 from strands_cli.batch.rows.row_ends import THE_BATCH
 from strands_cli.batch.work.batch_run import BatchRun, WantsRun, is_unfinished
 from strands_cli.batch.work.batch_tally import BatchTally
@@ -16,17 +16,17 @@ from strands_cli.batch.work.result_lines import ResultLines
 from strands_cli.batch.work.row_collection import collect
 from strands_cli.batch.work.row_engine import OpenEngine, local_rows
 from strands_cli.engine.effects.budget import Budget, worked_before
+from strands_cli.engine.effects.provider_limits import Turns
+from strands_cli.engine.effects.rates import Rate
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.stored_runs.folder_store import session_facts
-from strands_cli.engine.stored_runs.held_run import while_held
-from strands_cli.engine.turns.provider_limits import Turns
+from strands_cli.engine.stored_runs.held import while_held
 from strands_cli.errors import RunRecordError, StrandsCliError
-from strands_cli.phrases import counted
-from strands_cli.rates import Rate
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_choices import BatchChoices
-    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow
+    from strands_cli.batch.batch_choices import BatchChoices
+    from strands_cli.batch.batch_journal import BatchJournal, BatchRow
     from strands_cli.batch.reading.checked_rows import CheckedRows
     from strands_cli.batch.work.result_file import ResultFile
     from strands_cli.engine.journal.journal_rows import Clock

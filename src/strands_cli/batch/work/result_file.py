@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from strands_cli.batch_ids import batch_of
+from strands_cli.engine.journal.batch_ids import batch_of
 from strands_cli.errors import ArtifactError, UsageError
 
 STDOUT = "-"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_choices import Order
-    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow, RowOrder
+    from strands_cli.batch.batch_choices import Order
+    from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
     from strands_cli.batch.work.result_file import ResultFile
 
 _LINE_ENDS = "\x85\u2028\u2029"

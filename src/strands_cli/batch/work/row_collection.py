@@ -14,7 +14,7 @@ from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow, RowOrder
+    from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
     from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 
 # Of so many rows the journals are read at once: a store on another machine answers each question after a while.

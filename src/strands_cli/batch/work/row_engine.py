@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli import app
 from strands_cli.agents.assembly import assemble
-from strands_cli.batch.journal.batch_choices import providers_of
+from strands_cli.batch.batch_choices import providers_of
 from strands_cli.batch.rows.row_ends import RowWatch, goes_on_alone, outcome_in, questions_in, structured_output
+from strands_cli.engine.effects.provider_limits import ProviderLimits, read_provider_limits
 from strands_cli.engine.run_start.corrected_workflow import without_own_artifacts
 from strands_cli.engine.run_start.run_facts import raised_budgets, require_same, stored_request
-from strands_cli.engine.stored_runs.open_run import opened_run
-from strands_cli.engine.turns.provider_limits import ProviderLimits, read_provider_limits
+from strands_cli.engine.stored_runs.opened import opened_run
 from strands_cli.engine.waiting.allowed_calls import store_permissions
 from strands_cli.engine.waiting.denied_calls import redo_denied
 from strands_cli.engine.waiting.no_person import NoPerson
 from strands_cli.errors import CannotStore, RunRecordError
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.planning.watch.workspace import workspace_of
+from strands_cli.planning.workspace import workspace_of
 
 if TYPE_CHECKING:
     from strands_cli.agents.shared_runs import SharedRuns
-    from strands_cli.batch.journal.batch_choices import BatchChoices
-    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow
+    from strands_cli.batch.batch_choices import BatchChoices
+    from strands_cli.batch.batch_journal import BatchJournal, BatchRow
     from strands_cli.batch.rows.row_outcome import RowOutcome
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.journal.journal_rows import Clock

@@ -19,7 +19,7 @@ from strands_cli.workers.submitted.submission import Submission, submittable
 from strands_cli.workers.submitted.waiting_again import wait_again
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_journal import BatchRow
+    from strands_cli.batch.batch_journal import BatchRow
     from strands_cli.batch.work.row_engine import Ended, RowEngine, RowSession
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.events import RunStatus

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, python_files
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.faults.entry_faults import UNREADABLE_SOURCE
-from strands_cli.catalog.files.module_files import find_package, module_file, read_file
+from strands_cli.catalog.distributions.module_files import find_package, module_file, read_file
+from strands_cli.catalog.entry_faults import UNREADABLE_SOURCE
 from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, SourceError
 from strands_cli.errors import Code, Finding, Where

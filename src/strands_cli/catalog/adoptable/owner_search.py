@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from strands_cli.catalog.adoptable.adoptable_tools import find_adoptable
+from strands_cli.catalog.distributions.dist_info import read_text
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.files.dist_info import read_text
 
 SDK = "strands-agents"
 OURS = "strands-cli"

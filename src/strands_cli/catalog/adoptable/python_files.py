@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from strands_cli.catalog.distributions.dist_info import read_origin, read_record, read_text
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.files.dist_info import read_origin, read_record, read_text
-from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.import_files import CACHE
 
 MAX_MODULES = 2_000

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from strands_cli.catalog.adoptable.python_files import PythonFile
-from strands_cli.catalog.files.module_files import read_file
+from strands_cli.catalog.distributions.module_files import read_file
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES
 
 MOST = 50

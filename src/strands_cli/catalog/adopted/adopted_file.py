@@ -10,10 +10,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME, Check, check_tool, type_of
-from strands_cli.catalog.definitions.tool_fields.json_document import UnreadableError, read_document
+from strands_cli.catalog.definitions.definition_check import TOOL_NAME, Check, check_tool, type_of
+from strands_cli.catalog.definitions.json_document import UnreadableError, read_document
 from strands_cli.catalog.distributions.entry_points import normalise
-from strands_cli.catalog.files.module_files import read_start
+from strands_cli.catalog.distributions.module_files import read_start
 from strands_cli.config import ADOPTED_FILE, Settings
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
@@ -189,7 +189,7 @@ def write_adopted(path: Path, file: AdoptedFile) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    from strands_cli.atomic_file import write_atomically  # slow to import, and listings only read
+    from strands_cli.system.atomic_file import write_atomically  # slow to import, and listings only read
 
     text = json.dumps(file.as_dict(), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)

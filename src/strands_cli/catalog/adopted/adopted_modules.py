@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.files.module_files import Package, find_package, module_file
+from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
 from strands_cli.catalog.installed_files import digest_of_file
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
-from strands_cli.catalog.files.dist_info import read_origin, read_record
+from strands_cli.catalog.distributions.dist_info import read_origin, read_record
 
 
 class Owner:

@@ -8,7 +8,7 @@ from typing import Any
 from strands_cli.catalog.adopted.adopted_file import AdoptedTool
 from strands_cli.catalog.adopted.adopted_modules import definition_of
 from strands_cli.catalog.definitions.definition_diff import differences, json_line
-from strands_cli.catalog.files.module_files import Package
+from strands_cli.catalog.distributions.module_files import Package
 from strands_cli.catalog.from_source import read_source, tools_in
 from strands_cli.catalog.source.source_module import SourceError
 from strands_cli.catalog.source.source_tool import SourceTool

@@ -13,11 +13,11 @@ from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDi
 from strands_cli.catalog.adopted.adopted_modules import changed_files, home_of, root_of
 from strands_cli.catalog.adopted.adopted_owners import Owner
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.catalog.files.module_files import Package, find_package, module_file
+from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
 from strands_cli.catalog.remedies import adopt_again
 from strands_cli.catalog.tool_record import Adopted, AdoptionLevel, ToolRecord, summarise
 from strands_cli.errors import Code, Finding, Where
-from strands_cli.phrases import first_of
+from strands_cli.texts.phrases import first_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog.adopted.adoption_claims import DefinitionsNow

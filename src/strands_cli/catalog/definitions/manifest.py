@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.catalog.definitions.tool_fields.definition_check import Check, check_tool
-from strands_cli.catalog.definitions.tool_fields.json_document import UnreadableError, read_document
+from strands_cli.catalog.definitions.definition_check import Check, check_tool
+from strands_cli.catalog.definitions.json_document import UnreadableError, read_document
 from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from strands_cli.catalog.distributions.dist_info import open_distribution
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
-from strands_cli.catalog.files.dist_info import open_distribution
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

@@ -8,7 +8,7 @@ import os
 import re
 from dataclasses import field
 
-from strands_cli.catalog.files.module_files import read_start
+from strands_cli.catalog.distributions.module_files import read_start
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strands_cli.catalog.distributions.entry_points import Scan, normalise
-from strands_cli.catalog.files.module_files import find_package, module_file
+from strands_cli.catalog.distributions.module_files import find_package, module_file
 from strands_cli.versions import satisfies
 
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
@@ -90,7 +90,7 @@ def _extra(name: str, extra: str, text: str, seen: Scan) -> str | None:
     """Return the missing part of an installed distribution's extra; only direct dependencies are checked."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    from strands_cli.catalog.files.dist_info import open_distribution
+    from strands_cli.catalog.distributions.dist_info import open_distribution
 
     installed = open_distribution(seen.records[normalise(name)][0][1])
     provided = {normalise(one) for one in installed.metadata.get_all("Provides-Extra") or ()}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.canonical_json import json_object
-from strands_cli.catalog.definitions.tool_fields.definition_check import WORDS
+from strands_cli.catalog.definitions.definition_check import WORDS
 from strands_cli.errors import Code, did_you_mean
 from strands_cli.metadata import HINTS
+from strands_cli.texts.canonical_json import json_object
 
 TOOL_WORD = Code(
     "tool-word",

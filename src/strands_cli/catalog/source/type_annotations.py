@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from strands_cli.canonical_json import canonical_json
+from strands_cli.texts.canonical_json import canonical_json
 
 MAX_DEPTH = 12
 _SIMPLE: Mapping[str, Mapping[str, Any]] = {

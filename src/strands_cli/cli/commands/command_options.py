@@ -150,7 +150,7 @@ class Chosen:
         """Return the fields of a stored run's request that were typed, paths made absolute."""
         from strands_cli.cli.output.messages import say
         from strands_cli.cli.terminal.terminal_human import is_interactive
-        from strands_cli.planning.stores.store_choice import chosen_place
+        from strands_cli.planning.store_choice import chosen_place
 
         typed = converted({name: value for name, value in self.typed.items() if value is not None})
         changes = {name: value.absolute() if isinstance(value, Path) else value for name, value in typed.items()}

@@ -60,8 +60,8 @@ def _packaged(incomplete: str, *kinds: str) -> Iterator[str]:
     """Yield the names of packaged files of these kinds, where a name and no path begins."""
     if incomplete.startswith((".", "/", "~")):
         return
-    from strands_cli.catalog.packaged.packaged_files import files_in
-    from strands_cli.catalog.packaged.packaged_folders import scan_packaged
+    from strands_cli.catalog.packaged_files import files_in
+    from strands_cli.catalog.packaged_folders import scan_packaged
 
     for folder in scan_packaged()[0]:
         if folder.kind in kinds:
@@ -140,7 +140,7 @@ def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
 @completer
 def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the ids of stored runs with workflow and status, the newest first, and `last`."""
-    from strands_cli.batch_ids import without_rows
+    from strands_cli.engine.journal.batch_ids import without_rows
 
     with _store(typed) as store:
         found = without_rows(store.runs()[0])
@@ -151,7 +151,7 @@ def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
 @completer
 def batches(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ids of stored batches, the newest first, and `last`."""
-    from strands_cli.batch_ids import BATCH
+    from strands_cli.engine.journal.batch_ids import BATCH
 
     with _store(typed) as store:
         found = [run.id for run in store.runs()[0] if run.pattern == BATCH]
@@ -161,7 +161,7 @@ def batches(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
 @completer
 def artifacts(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the paths of the artifacts of the run that was typed."""
-    from strands_cli.run_views.files.fetched_artifacts import artifacts_of
+    from strands_cli.run_views.fetched_artifacts import artifacts_of
 
     with _store(typed) as store:
         run = store.find(typed["run"] or typed["words"][0])
@@ -190,20 +190,20 @@ def _keys(choose: Callable[[Any], Iterable[Any]]) -> Complete:
 
 
 def _questions(journal: Any) -> Iterable[Any]:
-    from strands_cli.engine.decisions.questions import open_questions
+    from strands_cli.engine.waiting.questions import open_questions
 
     return open_questions(journal)
 
 
 def _decisions(journal: Any) -> Iterable[Any]:
-    from strands_cli.engine.decisions.cut_off_calls import open_decisions
+    from strands_cli.engine.waiting.cut_off_calls import open_decisions
 
     return open_decisions(journal)
 
 
 def _store(typed: Mapping[str, Any]) -> contextlib.AbstractContextManager[RunStore]:
     from strands_cli.engine.stored_runs.opened_store import store_at
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     return contextlib.closing(store_at(chosen_place(typed.get("runs_dir"), typed.get("store"))))
 
@@ -223,7 +223,7 @@ def _of_tools(field: str) -> Complete:
 def topics(incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield what `explain` takes: workflow files, codes, pages, and `policy`."""
     from strands_cli.cli.commands.explain_pages import PAGES
-    from strands_cli.codes import declared_codes
+    from strands_cli.cli.output.codes import declared_codes
 
     yield from ("policy", *PAGES, *declared_codes(), *_files(_YAML, incomplete))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_errors
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.explain.explained_differences import Explained

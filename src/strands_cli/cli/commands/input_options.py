@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.cli.output.messages import say
 from strands_cli.errors import Code, Finding, UsageError
-from strands_cli.input_values import WrittenValues
 from strands_cli.planning.run_request import RunRequest
 
 if TYPE_CHECKING:
     from strands_cli.workflow.loaded import Loaded
-    from strands_cli.workflow.sections.run_sections import InputSpec
+    from strands_cli.workflow.sections import InputSpec
 
 BAD_VAR = Code(
     "bad-var",
@@ -182,7 +182,7 @@ def _ask(name: str, spec: InputSpec) -> str:
 def _problem(name: str, spec: InputSpec, typed: str) -> str | None:
     """Return what is wrong with an answer, with the message that a run would give."""
     from strands_cli.planning.run_inputs import resolve_inputs
-    from strands_cli.workflow.sections.run_sections import Inputs
+    from strands_cli.workflow.sections import Inputs
     from strands_cli.yaml_files.document import Document
 
     no_document = Document("", "", None, {})

@@ -85,7 +85,7 @@ def _summary(one: Listed) -> str:
 
 
 def _source(one: Listed) -> dict[str, Any]:
-    from strands_cli.catalog.files.dist_info import read_origin
+    from strands_cli.catalog.distributions.dist_info import read_origin
 
     home = one.file.home
     origin = read_origin(home.record)

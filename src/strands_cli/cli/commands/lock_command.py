@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from strands_cli.atomic_file import write_atomically
 from strands_cli.cli.commands import completions
 from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
-from strands_cli.phrases import counted
 from strands_cli.planning.machine.lock_check import LOCK_MISSING
+from strands_cli.system.atomic_file import write_atomically
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.lock.compare import Difference
@@ -50,7 +50,7 @@ def lock(
 
     Example: strands lock report.yaml --diff
     """
-    from strands_cli.cli.commands.running.run_execution import json_on_failure
+    from strands_cli.cli.commands.running.execution import json_on_failure
 
     if check + diff + bool(update) > 1:
         raise UsageError("--check, --diff and --update cannot be combined", fix="choose one")
@@ -84,7 +84,7 @@ def _is_packaged(spec: str) -> bool:
 
 def _packaged_here(folder: Path, named: str | None) -> list[str]:
     """Return the packaged workflows to lock: the named one, and those of the lock that are still installed."""
-    from strands_cli.catalog.packaged.packaged_files import find_packaged
+    from strands_cli.catalog.packaged_files import find_packaged
     from strands_cli.lock.format.lock_model import lock_file
     from strands_cli.lock.format.lock_reader import read_lock
 
@@ -123,7 +123,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     machine = Installation.for_listing(folder, RunRequest(tell=say))
     machine.require_hooks()

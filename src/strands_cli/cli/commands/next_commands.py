@@ -15,8 +15,8 @@ from strands_cli.errors import (
     StrandsCliError,
     WaitingForPerson,
 )
-from strands_cli.phrases import first_of, twice
 from strands_cli.run_views.open_questions import answer_commands, command, questions_of
+from strands_cli.texts.phrases import first_of, twice
 
 # The most finished steps that are listed when a run stops.
 MANY = 10
@@ -91,7 +91,7 @@ def _done(journal: StoredJournal) -> list[str]:
 
 def how_to_continue(error: StrandsCliError, run_id: str, place: StorePlace, *, is_resumed: bool = False) -> list[str]:
     """Return how a failed or interrupted run continues; after a refusal or a change of its files only a new run can."""
-    from strands_cli.engine.decisions.questions import final_refusal
+    from strands_cli.engine.waiting.questions import final_refusal
 
     on = f"continue with: {command('resume', run_id, store=place)}"
     try:

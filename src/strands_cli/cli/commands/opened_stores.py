@@ -28,7 +28,7 @@ class StoreOptions:
         Raises:
             UsageError: Both are given, or the address is not that of a store.
         """
-        from strands_cli.planning.stores.store_choice import chosen_place
+        from strands_cli.planning.store_choice import chosen_place
 
         return chosen_place(self.runs_dir, self.store)
 

@@ -14,7 +14,7 @@ from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ExitCode, StrandsCliError
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Bounds, Plan, PlannedAgent, PlannedTool

@@ -35,7 +35,7 @@ from strands_cli.errors import (
     did_you_mean,
     exit_code_of,
 )
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 
 def discard_output(stream: TextIO) -> None:

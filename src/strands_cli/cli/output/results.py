@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.terminal_text import laid_out
 from strands_cli.errors import ArtifactError
-from strands_cli.unicode_safety import is_hidden, printable
+from strands_cli.texts.unicode_safety import is_hidden, printable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from strands_cli.events import (
     ToolCallFinished,
     ToolProgress,
 )
-from strands_cli.phrases import counted, duration, shortened, tool_calls, with_fix
+from strands_cli.texts.phrases import counted, duration, shortened, tool_calls, with_fix
 
 # The most characters of the reason of a failed call; `runs show` has all of it.
 _REASON = 600

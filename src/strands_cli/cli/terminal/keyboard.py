@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 
 from strands_cli.cli.output.messages import write_error
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 POLL_S = 0.1
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from strands_cli.cli.foreign_output import reserved_stderr
 from strands_cli.cli.output.messages import write_log
 from strands_cli.cli.terminal.event_lines import line_for
-from strands_cli.cli.terminal.run_view import View
+from strands_cli.cli.terminal.live_view import View
 from strands_cli.events import (
     Event,
     HumanAsked,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from strands_cli.cli.output.messages import logs_json, real_stderr
 from strands_cli.cli.terminal.live_block import can_draw
+from strands_cli.cli.terminal.live_view import View
 from strands_cli.cli.terminal.log_view import LogView
-from strands_cli.cli.terminal.run_view import View
 from strands_cli.cli.terminal.status_view import BlockView, Progress, StatusView
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections.run_sections import Budgets
+    from strands_cli.workflow.sections import Budgets
 
 
 @contextlib.contextmanager

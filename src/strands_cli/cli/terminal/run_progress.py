@@ -25,10 +25,10 @@ from strands_cli.events import (
     Usage,
 )
 from strands_cli.secrets.process_streams import redact_output
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections.run_sections import Budgets
+    from strands_cli.workflow.sections import Budgets
 
 MOST_STEPS = 4
 MOST_TEXT = 3

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from strands_cli.cli.output.messages import real_stderr, say, write_error
 from strands_cli.cli.terminal.live_block import ERASE, frame, is_in_front, terminal_size
+from strands_cli.cli.terminal.live_view import View
 from strands_cli.cli.terminal.run_progress import RunProgress
-from strands_cli.cli.terminal.run_view import View
 from strands_cli.events import Event, RunStarted
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections.run_sections import Budgets
+    from strands_cli.workflow.sections import Budgets
 
 REDRAW_S = 0.125
 # How long a signal waits for another thread that draws.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from strands_cli.cli.text_layout import fitted
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 # More than fits into any block; what is older is never shown again.
 KEPT_ROWS = 8

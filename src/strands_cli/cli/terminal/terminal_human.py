@@ -15,7 +15,7 @@ from strands_cli.engine.journal.journal_rows import Answer, Question, unanswered
 from strands_cli.engine.waiting.no_person import NoPerson
 
 if TYPE_CHECKING:
-    from strands_cli.cli.terminal.run_view import View
+    from strands_cli.cli.terminal.live_view import View
 
 Mode = Literal["terminal", "nobody", "later"]
 _YES, _NO = ("y", "yes"), ("n", "no", "")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, RowKind
 from strands_cli.errors import BudgetExceeded
 from strands_cli.events import Usage
-from strands_cli.prices import PriceTable
+from strands_cli.planning.prices import PriceTable
 from strands_cli.workflow.agent_sections import AgentLimits
-from strands_cli.workflow.sections.run_sections import FailurePolicy
+from strands_cli.workflow.sections import FailurePolicy
 
 if TYPE_CHECKING:
-    from strands_cli.workflow.sections.run_sections import Budgets
+    from strands_cli.workflow.sections import Budgets
 
 Result = TypeVar("Result")
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, RowKind, RowStatus
 from strands_cli.engine.step_results import reports_error
 from strands_cli.errors import RunRecordError, WaitingForPerson
 from strands_cli.events import Usage
+from strands_cli.texts.canonical_json import digest_of
 
 # The mark in the detail of a row that only a person can decide on.
 UNDECIDED = "undecided"

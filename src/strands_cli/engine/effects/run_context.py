@@ -10,8 +10,8 @@ from strands_cli.events import Event
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.effects.provider_limits import ProviderLimits
     from strands_cli.engine.journal.journal_rows import Answer, Clock, Human, Row, RowKind
-    from strands_cli.engine.turns.provider_limits import ProviderLimits
 
 
 class RunContext(Protocol):

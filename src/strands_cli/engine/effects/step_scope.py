@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects.asked_questions import (
     STAYS_UNTIL,
     answer_or_default,
@@ -24,6 +23,7 @@ from strands_cli.engine.journal.answers import misfit
 from strands_cli.engine.journal.journal_rows import Answer, Question
 from strands_cli.errors import BudgetExceeded, StrandsCliError, WaitingForPerson
 from strands_cli.events import NO_PERSON, Event, HumanAnswered, HumanAsked, RunWarning, Usage
+from strands_cli.texts.canonical_json import digest_of
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget

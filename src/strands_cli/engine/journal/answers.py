@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from strands_cli.engine.journal.journal_rows import Question, Row
-from strands_cli.phrases import joined
+from strands_cli.texts.phrases import joined
 from strands_cli.workflow.steps.approvals import meant_word
 from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import Counted
+from strands_cli.engine.patterns.read_answers import ReadSchema, as_evaluation
 from strands_cli.engine.step_results import WithMore
 from strands_cli.errors import FileAtFault
 from strands_cli.events import Verdict
-from strands_cli.read_answers import ReadSchema, as_evaluation
 from strands_cli.workflow.patterns.evaluator_optimizer import ENDS
 from strands_cli.workflow.steps.step_models import AgentStep
 

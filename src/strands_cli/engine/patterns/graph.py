@@ -11,7 +11,7 @@ from strands_cli.engine.effects.concurrency import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
 from strands_cli.engine.step_results import StepResult
 from strands_cli.errors import RunFailed, WaitingForPerson
-from strands_cli.graph_paths import Order
+from strands_cli.workflow.graph_paths import Order
 from strands_cli.workflow.steps.step_models import GateStep
 from strands_cli.workflow.templates.not_executed import Results
 

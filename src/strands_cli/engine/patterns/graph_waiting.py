@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from strands_cli.graph_paths import reached_from
+from strands_cli.workflow.graph_paths import reached_from
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.step_models import AgentStep
 from strands_cli.workflow.templates.template import is_prompt_template

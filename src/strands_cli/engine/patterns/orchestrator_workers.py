@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.earlier_results import joined_workers, with_fields
 from strands_cli.engine.effects.concurrency import Job, Outcome
+from strands_cli.engine.patterns.read_answers import ReadSchema, as_tasks
 from strands_cli.engine.step_results import after
 from strands_cli.errors import FileAtFault
-from strands_cli.read_answers import ReadSchema, as_tasks
 from strands_cli.workflow.steps.step_models import AgentStep, question_to
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.engine.patterns.read_answers import ReadSchema
 from strands_cli.errors import InvalidAnswer, RunFailed
-from strands_cli.read_answers import ReadSchema
 from strands_cli.workflow.steps.approvals import meant_word
 from strands_cli.workflow.steps.step_models import question_to
 

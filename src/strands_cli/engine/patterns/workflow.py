@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects.concurrency import Job, Outcome
 from strands_cli.engine.step_results import StepResult
-from strands_cli.graph_paths import leading_to_each, reached
+from strands_cli.workflow.graph_paths import leading_to_each, reached
 from strands_cli.workflow.steps.step_models import GateStep
 
 if TYPE_CHECKING:

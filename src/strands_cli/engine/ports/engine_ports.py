@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli.engine.effects.budget import Budget
+from strands_cli.engine.effects.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.engine.journal.journal_rows import Clock, Human, Journal
 from strands_cli.engine.ports.tracing_port import UNTRACED, Tracing
-from strands_cli.engine.turns.provider_limits import UNLIMITED, ProviderLimits
 from strands_cli.events import Usage
 
 if TYPE_CHECKING:

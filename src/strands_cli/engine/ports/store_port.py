@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from strands_cli.batch_ids import BATCH
+from strands_cli.engine.journal.batch_ids import BATCH
 from strands_cli.engine.journal.journal_rows import Journal
 from strands_cli.events import RunStatus
 

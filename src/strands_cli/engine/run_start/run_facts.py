@@ -9,13 +9,13 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, in_order_of_request
 from strands_cli.errors import NotEquipped, RunRecordError, UsageError, suggest
-from strands_cli.phrases import joined
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
+from strands_cli.texts.canonical_json import digest_of
+from strands_cli.texts.phrases import joined
 from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from strands_cli.engine.artifacts.artifact_rows import keeps_texts, written_of
 from strands_cli.engine.denials import may_have_failed
 from strands_cli.engine.effects.budget import REUSED
+from strands_cli.engine.journal.artifact_rows import keeps_texts, written_of
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.recording_writer import turn_of
 from strands_cli.engine.step_results import CallFailure, failure_of, json_of, text_of

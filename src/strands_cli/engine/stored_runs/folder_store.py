@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.batch_ids import newest_ids
-from strands_cli.engine.stored_runs.described_run import named_run, run_of
+from strands_cli.engine.journal.batch_ids import newest_ids
+from strands_cli.engine.stored_runs.described import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
+from strands_cli.engine.stored_runs.index import RunIndex, forget_run
+from strands_cli.engine.stored_runs.last_place import place_facts
 from strands_cli.engine.stored_runs.many_journals import journals_one_by_one
-from strands_cli.engine.stored_runs.run_index import RunIndex, forget_run
-from strands_cli.engine.work_place.last_place import place_facts
 from strands_cli.errors import RunRecordError
 from strands_cli.events import RunStatus
 from strands_cli.store_place import StorePlace

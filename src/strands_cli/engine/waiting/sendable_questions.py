@@ -6,16 +6,16 @@ import shlex
 from collections.abc import Callable
 
 from strands_cli.config import user_data_dir
-from strands_cli.engine.decisions.cut_off_calls import open_decisions
-from strands_cli.engine.decisions.questions import natural_answer, open_questions, ways_to_answer
 from strands_cli.engine.effects.effect import LOST
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.waiting.cut_off_calls import open_decisions
+from strands_cli.engine.waiting.questions import natural_answer, open_questions, ways_to_answer
 from strands_cli.errors import UsageError
 from strands_cli.hooks.hook_values import WaitingQuestion
-from strands_cli.phrases import shortened
 from strands_cli.store_place import StorePlace
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.phrases import shortened
+from strands_cli.texts.unicode_safety import printable
 
 _CUT_OFF = "it was running when the process ended: redo, skip or fail?"
 _LOST = "the state of its object is lost, which was in a process that has ended: redo it with a new one, skip or fail?"

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.publishers import Publisher
+from strands_cli.texts.canonical_json import digest_of
 
 FILE_NAME = "strands.lock"
 VERSION = 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.files.module_files import read_start
+from strands_cli.catalog.distributions.module_files import read_start
 from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.lock.format.lock_model import (
     FILE_NAME,

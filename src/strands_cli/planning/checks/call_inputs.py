@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from strands_cli.canonical_json import json_object
 from strands_cli.catalog.definitions.earlier_words import renamed
 from strands_cli.errors import Code, Finding, did_you_mean, suggest
 from strands_cli.planning.plan.plan_values import PlannedTool
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.templates.template import is_template
 from strands_cli.yaml_files.document import Document, escape
 

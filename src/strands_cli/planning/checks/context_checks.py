@@ -9,9 +9,9 @@ from pathlib import Path
 
 from strands_cli.errors import ArtifactError, Code, Finding
 from strands_cli.outputs.notes import place_notes
-from strands_cli.phrases import counted
 from strands_cli.planning.plan.plan_values import PlannedAgent
 from strands_cli.providers import ModelSettings
+from strands_cli.texts.phrases import counted
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from strands_cli.errors import Code, Finding
-from strands_cli.graph_paths import leading_nodes, leading_to_each
 from strands_cli.planning.data_flow.authority import entries_of, opened_networks
 from strands_cli.planning.data_flow.injection_paths import (
     LEGS,
@@ -20,6 +19,7 @@ from strands_cli.planning.data_flow.injection_paths import (
 from strands_cli.planning.plan.plan_values import Plan, PlannedStep, PlannedTool, tools_in_step
 from strands_cli.planning.planned_tools.tool_config import HOSTS, listed
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
+from strands_cli.workflow.graph_paths import leading_nodes, leading_to_each
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.planning.data_flow.authority import OF_MODELS, Use, is_outside, uses_in
 from strands_cli.planning.data_flow.egress import Outgoing, find_outgoing, find_writers
 from strands_cli.planning.data_flow.exposure import PRIVATE_DATA_SENT
@@ -20,6 +19,7 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.planned_tools.planned_tool import McpTool
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import digest_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strands_cli.providers import ModelSettings
     from strands_cli.secrets.secret_sources import SecretReference
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.sections.run_sections import Secret
+    from strands_cli.workflow.sections import Secret
 
 MISSING_SECRET = Code(
     "missing-secret",

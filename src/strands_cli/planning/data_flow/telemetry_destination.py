@@ -11,7 +11,7 @@ from strands_cli.errors import Code, Finding
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.checks.check_telemetry import GRPC_PORT, address_for_http
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.sections.run_sections import Otel
+from strands_cli.workflow.sections import Otel
 from strands_cli.yaml_files.document import Document
 
 NO_EXPORTER = Code(

@@ -11,7 +11,7 @@ from strands_cli.planning.data_flow.authority import entries_of
 from strands_cli.planning.planned_tools.planned_tool import PythonTool
 from strands_cli.planning.planned_tools.tool_config import secrets_in
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
-from strands_cli.workflow.sections.run_sections import Secret
+from strands_cli.workflow.sections import Secret
 from strands_cli.workflow.steps.step_models import CallStep
 
 if TYPE_CHECKING:

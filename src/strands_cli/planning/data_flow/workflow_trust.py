@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from strands_cli.atomic_file import write_atomically
-from strands_cli.canonical_json import canonical_json, digest_of
 from strands_cli.config import user_data_dir
 from strands_cli.errors import ArtifactError
 from strands_cli.planning.data_flow.foreign_workflows import foreign_place, foreign_reason, is_installed
@@ -19,6 +17,8 @@ from strands_cli.planning.planned_tools.planned_tool import PythonTool
 from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in, with_parts
 from strands_cli.policy.decision import grant_of
+from strands_cli.system.atomic_file import write_atomically
+from strands_cli.texts.canonical_json import canonical_json, digest_of
 
 if TYPE_CHECKING:
     from strands_cli.planning.plan.plan_values import Plan

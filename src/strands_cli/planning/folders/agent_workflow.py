@@ -14,7 +14,7 @@ from strands_cli.workflow.builder import chain, step, workflow_text
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.parts.agent_file import Atomic
-from strands_cli.workflow.sections.run_sections import InputSpec
+from strands_cli.workflow.sections import InputSpec
 from strands_cli.yaml_files.document_reader import read_document
 from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, stored_name
 

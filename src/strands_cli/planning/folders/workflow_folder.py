@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from strands_cli.canonical_json import json_object
 from strands_cli.catalog.resolution import BAD_TOOL_REF, TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import TOOL_CONFLICT
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
@@ -16,6 +15,7 @@ from strands_cli.planning.machine.installation import Installation, without_poli
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import build_plan
 from strands_cli.planning.run_request import RunRequest
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.toolref import ToolRef, ToolRefError
 from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import WorkflowSpec

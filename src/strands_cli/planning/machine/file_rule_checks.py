@@ -8,8 +8,8 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Code, Finding, UsageError, Where, suggest
-from strands_cli.policy.naming.tool_names import is_bare, meant_distribution, named
 from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.tool_names import is_bare, meant_distribution, named
 
 UNMATCHED_RULE = Code(
     "unmatched-rule",

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.dependencies import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
@@ -26,10 +25,11 @@ from strands_cli.planning.plan.plan_values import Plan, PlannedTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
 from strands_cli.planning.planned_tools.tool_config import reached_by
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
+from strands_cli.texts.canonical_json import canonical_json
 
 if TYPE_CHECKING:
     from strands_cli.catalog.distributions.entry_points import Scan
-    from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
+    from strands_cli.catalog.packaged_folders import PackagedFolder
     from strands_cli.lock.compare import Difference
     from strands_cli.lock.format.lock_model import Lock, LockedDistribution, LockedModule, LockedServer, LockedWorkflow
     from strands_cli.toolref import ToolRef

@@ -11,7 +11,7 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.workflow_tools.tool_parts import with_parts, workflows_in
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.packaged.packaged_folders import PackagedFolder
+    from strands_cli.catalog.packaged_folders import PackagedFolder
     from strands_cli.lock.compare import Difference
     from strands_cli.lock.format.lock_model import LockedDistribution
 
@@ -28,7 +28,7 @@ def packages_of(plan: Plan, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]
         read = {file for file in read if not _is_in(file, own) or any(_is_in(file, site) for site in sites)}
     if not read:
         return {}
-    from strands_cli.catalog.packaged.packaged_folders import scan_packaged
+    from strands_cli.catalog.packaged_folders import scan_packaged
 
     folders = scan_packaged(list(seen.listings))[0]
     used = {folder.distribution for folder in folders if any(_is_in(file, folder.folder) for file in read)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks.hook_values import HookContext, PlanFacts, PlannedAgentFacts
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks

@@ -17,10 +17,10 @@ from strands_cli.planning.machine.file_rule_checks import (
 from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.planning.planned_tools.planned_tool import McpTool
 from strands_cli.planning.run_request import RunRequest
-from strands_cli.policy.naming.tool_names import named
 from strands_cli.policy.policy import Policy
 from strands_cli.policy.rules.rule import Effect, Rule
 from strands_cli.policy.rules.tool_patterns import PatternError, make_rule
+from strands_cli.policy.tool_names import named
 from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import McpServer

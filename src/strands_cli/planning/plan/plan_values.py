@@ -7,7 +7,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.canonical_json import canonical_json
 from strands_cli.errors import Finding
 from strands_cli.planning.planned_tools.planned_tool import (
     AnyTool,
@@ -23,11 +22,12 @@ from strands_cli.policy.rules.rule import Rule
 from strands_cli.providers import ModelSettings
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.store_place import StorePlace
+from strands_cli.texts.canonical_json import canonical_json
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
     from strands_cli.lock.format.lock_model import LockedServer
-    from strands_cli.prices import PriceTable
+    from strands_cli.planning.prices import PriceTable
     from strands_cli.workflow.agent_sections import AgentBudgets, AgentLimits
     from strands_cli.workflow.files.skill_folders import SkillFolder
     from strands_cli.workflow.model import WorkflowSpec
@@ -195,7 +195,7 @@ def tools_in_step(
 
 
 def _no_prices() -> PriceTable:
-    from strands_cli.prices import PriceTable  # imports the events, which most plans do not need yet
+    from strands_cli.planning.prices import PriceTable  # imports the events, which most plans do not need yet
 
     return PriceTable({}, "")
 

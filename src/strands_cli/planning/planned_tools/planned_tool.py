@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.catalog.definitions.earlier_words import in_present_words
 from strands_cli.planning.planned_tools.reading_calls import reading_words, reads_only
 from strands_cli.planning.planned_tools.tool_config import configured_claims
@@ -14,6 +13,7 @@ from strands_cli.policy.decision import Decision, decide
 from strands_cli.policy.rules.rule import LATE, Rule
 from strands_cli.policy.rules.tool_request import Request
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import canonical_json, json_object
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 
 def reading_words(condition: Any) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands_cli.errors import Code, Finding, InvalidInput, UsageError, Where, suggest
-from strands_cli.phrases import shortened
 from strands_cli.planning.checks.call_inputs import check_call_input
 from strands_cli.planning.plan.plan_values import (
     AgentAsTool,
@@ -25,6 +24,7 @@ from strands_cli.planning.resolve.resolve_context import Place, ResolveContext, 
 from strands_cli.planning.workflow_tools.input_schemas import workflow_input_schema
 from strands_cli.planning.workflow_tools.tool_records import annotations_of, workflow_record
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.phrases import shortened
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.files.project_files import named_file
 from strands_cli.workflow.findings import NO_EFFECT, UNKNOWN_AGENT

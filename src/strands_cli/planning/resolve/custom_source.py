@@ -8,9 +8,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.canonical_json import json_object
 from strands_cli.catalog.distributions.scan import search_path
 from strands_cli.errors import suggest
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.toolref import ToolRef
 
 if TYPE_CHECKING:  # what parses Python is imported where a workflow names custom Python

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import canonical_json
-from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME
+from strands_cli.catalog.definitions.definition_check import MEMBER_NAME
 from strands_cli.catalog.resolution import TOOL_UNMET, UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding, has_errors
@@ -17,6 +16,7 @@ from strands_cli.planning.planned_tools.tool_config import filled_in, secrets_in
 from strands_cli.planning.resolve.headers import check_auth, check_headers, is_this_machine
 from strands_cli.planning.resolve.resolve_context import ResolveContext
 from strands_cli.planning.resolve.single_tool import installed_tool
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE
 
 if TYPE_CHECKING:

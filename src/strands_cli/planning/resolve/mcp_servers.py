@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import json_object
 from strands_cli.catalog.resolution import TOOL_UNMET
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding, Where, has_errors, suggest
@@ -19,6 +18,7 @@ from strands_cli.planning.planned_tools.tool_config import reached_by, secrets_i
 from strands_cli.planning.resolve.headers import check_headers
 from strands_cli.planning.resolve.resolve_context import TWIN_TOOL_NAMES, ResolveContext
 from strands_cli.policy.decision import decide
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.findings import BAD_IDENTIFIER, BAD_VALUE, NO_EFFECT, UNKNOWN_SERVER
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from strands_cli.canonical_json import canonical_json, json_object
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.config import Settings
@@ -21,6 +20,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.policy import Policy
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import canonical_json, json_object
 from strands_cli.workflow.findings import UNKNOWN_SECRET
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import ToolEntry

@@ -17,8 +17,8 @@ from strands_cli.planning.planned_tools.planned_tool import AnyTool, InstalledTo
 from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.planned_tools.tool_config import secrets_in
 from strands_cli.policy.decision import conditional_rules, decide, grant_of
-from strands_cli.policy.naming.tool_names import names_custom
 from strands_cli.policy.rules.rule import Rule
+from strands_cli.policy.tool_names import names_custom
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def find_single_tool(name: str, catalog: Catalog) -> InstalledTool | PythonTool:
 def installed_tool(record: ToolRecord, catalog: Catalog, ref: str) -> InstalledTool:
     """Return the tool of a record before policy is asked, under its own name and without a configuration."""
     from strands_cli.catalog.provenance import find_sources
-    from strands_cli.catalog.published.publisher_records import publisher_of
+    from strands_cli.catalog.publisher_records import publisher_of
 
     publisher = publisher_of(record.distribution, catalog.seen)
     return InstalledTool(

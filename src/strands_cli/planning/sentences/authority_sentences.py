@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.authority import Use

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strands_cli.workflow.model import WorkflowSpec
-    from strands_cli.workflow.sections.run_sections import InputSpec
+    from strands_cli.workflow.sections import InputSpec
 
 
 def workflow_input_schema(spec: WorkflowSpec) -> Mapping[str, Any]:

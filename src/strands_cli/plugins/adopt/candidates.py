@@ -12,13 +12,13 @@ from strands_cli.catalog.adoptable.adoptable_tools import AdoptableTools, find_a
 from strands_cli.catalog.adopted.adopted_file import AdoptedFile
 from strands_cli.catalog.adopted.adopted_modules import definition_of
 from strands_cli.catalog.catalog import Catalog
-from strands_cli.catalog.definitions.tool_fields.definition_check import MANY, TOOL_NAME
+from strands_cli.catalog.definitions.definition_check import MANY, TOOL_NAME
 from strands_cli.catalog.source.module_tools import ModuleTool
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding
 from strands_cli.plugins.adopt.limited_import import IMPORT_SECONDS, load_limited
-from strands_cli.plugins.check.check_tool import MISSING_CAPABILITIES, MISSING_HINT, check_declared
+from strands_cli.plugins.check.tool_definitions import MISSING_CAPABILITIES, MISSING_HINT, check_declared
 from strands_cli.quick_dataclass import dataclass
 
 MAX_IMPORTS = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME
+from strands_cli.catalog.definitions.definition_check import TOOL_NAME
 from strands_cli.errors import Code, Finding, InvalidInput, suggest
 from strands_cli.plugins.adopt.candidates import Candidate, Survey, word_of
 from strands_cli.quick_dataclass import dataclass

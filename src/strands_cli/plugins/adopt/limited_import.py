@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import strict_json
-from strands_cli.catalog.definitions.tool_fields.definition_check import KINDS
+from strands_cli.catalog.definitions.definition_check import KINDS
 from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
-from strands_cli.subprocesses import run_within
+from strands_cli.system.subprocesses import run_within
+from strands_cli.texts.canonical_json import strict_json
 
 IMPORT_SECONDS = 30.0
 MAX_RESULT = 8_000_000

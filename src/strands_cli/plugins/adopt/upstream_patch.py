@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.atomic_file import write_atomically
+from strands_cli.catalog.definitions.definition_check import MANY, TOOL_NAME
 from strands_cli.catalog.definitions.manifest import CONTRACT, FILE_NAME, MANIFEST_FORMAT
-from strands_cli.catalog.definitions.tool_fields.definition_check import MANY, TOOL_NAME
 from strands_cli.catalog.distributions.entry_points import GROUP
 from strands_cli.errors import ArtifactError
 from strands_cli.plugins.adopt.candidates import Candidate, Survey
+from strands_cli.system.atomic_file import write_atomically
 
 PROJECT_FILE = "pyproject.toml"
 _GIT = "--git"  # how a patch that `git apply` takes names its files

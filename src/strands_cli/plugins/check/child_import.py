@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
-from strands_cli.subprocesses import run_within
+from strands_cli.system.subprocesses import run_within
 
 IMPORT_SECONDS = 60.0
 MAX_PRINTED = 2_000

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED
+from strands_cli.catalog.packaged_folders import BAD_PACKAGED
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.project import PluginProject, package_of
-from strands_cli.protected_names import secret_in
 from strands_cli.secrets.credential_texts import credentials_in
+from strands_cli.system.protected_names import secret_in
 
 PACKAGE_LINK = Code(
     "package-link",

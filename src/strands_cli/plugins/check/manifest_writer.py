@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from strands_cli.atomic_file import write_atomically
+from strands_cli.catalog.definitions.definition_check import MANY
 from strands_cli.catalog.definitions.definition_diff import json_line, manifest_differences
 from strands_cli.catalog.definitions.manifest import CONTRACT, FILE_NAME, MANIFEST_FORMAT, parse_manifest
-from strands_cli.catalog.definitions.tool_fields.definition_check import MANY
 from strands_cli.catalog.distributions.entry_points import normalise
-from strands_cli.catalog.faults.entry_faults import bad_value, fault_in_source, other_name, unreadable
-from strands_cli.catalog.files.module_files import Package, manifest_directory, module_file
+from strands_cli.catalog.distributions.module_files import Package, manifest_directory, module_file
+from strands_cli.catalog.entry_faults import bad_value, fault_in_source, other_name, unreadable
 from strands_cli.catalog.source.source_module import SourceError
 from strands_cli.catalog.source.source_reader import read_tool
 from strands_cli.catalog.source.source_tool import SourceTool
@@ -23,6 +22,7 @@ from strands_cli.catalog.source.spec_words import CATALOGUE
 from strands_cli.errors import Code, Finding, InvalidInput, Where
 from strands_cli.plugins.check.child_import import LoadFailure, load_apart
 from strands_cli.plugins.check.project import PluginProject, package_of, split_reference, unusable
+from strands_cli.system.atomic_file import write_atomically
 
 WRITE_MANIFEST = "strands plugin manifest --write"
 MANIFEST_DRIFT = Code(

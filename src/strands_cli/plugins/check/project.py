@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from strands_cli.catalog.distributions.dist_info import read_origin
 from strands_cli.catalog.distributions.entry_points import GROUP, Scan, normalise, read_entry_points
-from strands_cli.catalog.faults.entry_faults import no_module
-from strands_cli.catalog.files.dist_info import read_origin
-from strands_cli.catalog.files.module_files import Package, find_package
-from strands_cli.catalog.packaged.packaged_folders import GROUPS
+from strands_cli.catalog.distributions.module_files import Package, find_package
+from strands_cli.catalog.entry_faults import no_module
+from strands_cli.catalog.packaged_folders import GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 
 BAD_PLUGIN = Code(

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strands_cli.canonical_json import json_object
+from strands_cli.catalog.definitions.definition_check import MANY
 from strands_cli.catalog.definitions.manifest import BAD_MANIFEST, Manifest, parse_manifest
-from strands_cli.catalog.definitions.tool_fields.definition_check import MANY
 from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.errors import Code, Finding, InvalidInput, Where
-from strands_cli.plugins.check.check_packaging import BUILD_HOOK, hook_options
-from strands_cli.plugins.check.check_tool import check_declared
 from strands_cli.plugins.check.manifest_writer import WRITE_MANIFEST, made_document, manifest_entries, render
+from strands_cli.plugins.check.packaging import BUILD_HOOK, hook_options
 from strands_cli.plugins.check.project import PluginProject
+from strands_cli.plugins.check.tool_definitions import check_declared
+from strands_cli.texts.canonical_json import json_object
 
 NOT_CHECKED = Code(
     "not-checked",

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from strands_cli.canonical_json import json_object
 from strands_cli.default_parts import COMMANDS, OURS
 from strands_cli.errors import Code, ExitCode, Finding, Where
 from strands_cli.parts.named_parts import part_named
-from strands_cli.plugins.check.workflow_checks import FolderCheck, Runnable
-from strands_cli.subprocesses import run_within
+from strands_cli.plugins.check.packaged_workflows import FolderCheck, Runnable
+from strands_cli.system.subprocesses import run_within
+from strands_cli.texts.canonical_json import json_object
 
 PACKAGE_TEST_FAILED = Code(
     "package-test-failed",

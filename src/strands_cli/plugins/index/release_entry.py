@@ -10,20 +10,20 @@ from typing import Any
 
 from strands_cli.catalog.adopted.adopted_file import AdoptedFile
 from strands_cli.catalog.catalog import Catalog, join_records, scan_tools
+from strands_cli.catalog.distributions.dist_info import open_distribution
 from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points, read_header
-from strands_cli.catalog.faults.entry_faults import MISSING_MODULE
-from strands_cli.catalog.files.dist_info import open_distribution
+from strands_cli.catalog.entry_faults import MISSING_MODULE
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding, StrandsCliError, Where
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
-from strands_cli.indexes.searching.search_file import GROUPS
-from strands_cli.phrases import counted
+from strands_cli.indexes.search_file import GROUPS
 from strands_cli.planning.sentences.permission_phrases import describe_permissions
 from strands_cli.plugins.adopt.candidates import survey
-from strands_cli.plugins.check.plugin_checks import check_plugin
 from strands_cli.plugins.check.project import PluginProject
+from strands_cli.plugins.check.whole_plugin import check_plugin
 from strands_cli.plugins.index.wheel_tree import WheelTree
+from strands_cli.texts.phrases import counted
 
 MAX_PACKAGED = 1_000
 _SDK = "strands-agents"

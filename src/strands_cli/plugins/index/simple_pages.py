@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from strands_cli.indexes.formats.site_files import WHEELS
+from strands_cli.indexes.site_files import WHEELS
 
 _HEAD = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
 _HEAD += '<meta name="pypi:repository-version" content="1.1">\n'

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import strict_json
 from strands_cli.errors import Code, Finding, UsageError, Where
-from strands_cli.indexes.formats.site_files import FORMAT, KIND, MAX_BYTES, SEARCHED, WHEELS, WHOLE
-from strands_cli.indexes.searching.search_file import GROUPS, search_text
-from strands_cli.phrases import counted
+from strands_cli.indexes.search_file import GROUPS, search_text
+from strands_cli.indexes.site_files import FORMAT, KIND, MAX_BYTES, SEARCHED, WHEELS, WHOLE
 from strands_cli.plugins.index.release_entry import check_phrase, describe_wheel, is_plugin
 from strands_cli.plugins.index.simple_pages import simple_pages
 from strands_cli.plugins.index.stated_publisher import state_publisher
 from strands_cli.plugins.index.wheel_tree import UnfitWheelError, WheelTree, read_wheel
+from strands_cli.texts.canonical_json import strict_json
+from strands_cli.texts.phrases import counted
 
 WHEEL_LEFT_OUT = Code(
     "wheel-left-out",

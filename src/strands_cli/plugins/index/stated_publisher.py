@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from strands_cli.indexes.formats.site_files import MAX_BYTES
+from strands_cli.indexes.site_files import MAX_BYTES
 from strands_cli.plugins.index.wheel_tree import UnfitWheelError
 from strands_cli.plugins.publisher.beside import attested_beside, provenance_beside
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from strands_cli.catalog.distributions.entry_points import normalise, read_header
-from strands_cli.indexes.formats.site_files import FILE, MAX_WHEEL_BYTES, NAME, VERSION
+from strands_cli.indexes.site_files import FILE, MAX_WHEEL_BYTES, NAME, VERSION
 
 MAX_MEMBERS = 20_000
 MAX_DECLARED_BYTES = 2_000_000_000

@@ -12,11 +12,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from strands_cli.catalog.catalog import Catalog
+from strands_cli.catalog.distributions.dist_info import open_distribution, read_record
 from strands_cli.catalog.distributions.entry_points import GROUP
-from strands_cli.catalog.files.dist_info import open_distribution, read_record
-from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.import_files import files_to_import, modules_of
-from strands_cli.catalog.packaged.packaged_folders import GROUPS as PACKAGED
+from strands_cli.catalog.packaged_folders import GROUPS as PACKAGED
 from strands_cli.default_parts import PART_GROUPS
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks.hookspecs import GROUP as HOOKS

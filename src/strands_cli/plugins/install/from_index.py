@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from strands_cli.errors import Code, Denied, Finding, Where
-from strands_cli.indexes.formats.site_files import MAX_BYTES, WHEELS
 from strands_cli.indexes.index_places import Place, configured_places, parse_places
 from strands_cli.indexes.releases import IndexedFile, Release, choose_file, find_release
+from strands_cli.indexes.site_files import MAX_BYTES, WHEELS
 from strands_cli.indexes.web_server import unreachable
 from strands_cli.plugins.install.download import Fetched, fetch, unpack_wheel
 from strands_cli.plugins.install.installer import Installer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.scan import scan_installed, search_path
-from strands_cli.catalog.packaged.packaged_folders import PackagedFolder, scan_packaged
+from strands_cli.catalog.packaged_folders import PackagedFolder, scan_packaged
 from strands_cli.lock.compare import Difference, compare_distribution
 from strands_cli.lock.package_documents import lock_package
 from strands_cli.plugins.install.download import Fetched

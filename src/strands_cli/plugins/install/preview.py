@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from strands_cli.catalog.adopted.adopted_file import AdoptedFile
 from strands_cli.catalog.catalog import Catalog, discover_catalog
+from strands_cli.catalog.distributions.dist_info import open_distribution
 from strands_cli.catalog.distributions.entry_points import read_entry_points, read_header
 from strands_cli.catalog.distributions.scan import search_path
-from strands_cli.catalog.files.dist_info import open_distribution
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.errors import Code, Denied, Finding
 from strands_cli.hooks.hook_values import HookContext

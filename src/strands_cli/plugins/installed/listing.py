@@ -8,9 +8,9 @@ from typing import Any
 
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.entry_points import normalise, read_entry_points
-from strands_cli.catalog.packaged.packaged_folders import scan_packaged
+from strands_cli.catalog.packaged_folders import scan_packaged
 from strands_cli.catalog.provenance import find_sources
-from strands_cli.catalog.published.publisher_records import publisher_of
+from strands_cli.catalog.publisher_records import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.default_parts import PART_GROUPS, owner_by_name
 from strands_cli.hooks.hookspecs import GROUP as HOOKS

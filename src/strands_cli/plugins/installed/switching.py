@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from strands_cli.atomic_file import write_atomically
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.entry_points import normalise, read_entry_points
 from strands_cli.errors import Denied, InvalidInput, StrandsCliError, did_you_mean
@@ -14,6 +13,7 @@ from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.hookspecs import GROUP
 from strands_cli.plugins.installed.policy_edit import CannotEditError, with_hook, without_hook
 from strands_cli.policy.policy import Policy, SwitchedOn
+from strands_cli.system.atomic_file import write_atomically
 
 _MANAGED = "ask the administrator of this machine to change that file"
 

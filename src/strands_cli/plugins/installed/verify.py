@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strands_cli.catalog.catalog import Catalog
-from strands_cli.catalog.files.dist_info import RecordedFile, read_origin, read_record
-from strands_cli.catalog.files.module_files import find_package
+from strands_cli.catalog.distributions.dist_info import RecordedFile, read_origin, read_record
+from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.installed_files import UNREADABLE, digest_of_file, files_of
 from strands_cli.errors import Code, Finding, Where
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from strands_cli.catalog.files.module_files import read_start
+from strands_cli.catalog.distributions.module_files import read_start
 from strands_cli.plugins.publisher.attestations import attested_by
 from strands_cli.plugins.publisher.attested import Attested, unverified
 from strands_cli.plugins.publisher.provenance_file import MAX_BYTES

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.published.publisher_records import (
+from strands_cli.catalog.publisher_records import (
     Published,
     read_published,
     record_digest,

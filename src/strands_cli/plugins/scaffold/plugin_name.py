@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 
-from strands_cli.catalog.definitions.tool_fields.definition_check import TOOL_NAME
+from strands_cli.catalog.definitions.definition_check import TOOL_NAME
 from strands_cli.errors import UsageError
 
 _PREFIX = re.compile(r"strands[-_.]tool[-_.]")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from strands_cli.errors import UsageError
-from strands_cli.unicode_safety import hidden_characters
+from strands_cli.texts.unicode_safety import hidden_characters
 
 # The file with which CI checks and publishes a project.
 CI_FILE = ".github/workflows/publish.yml"

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.canonical_json import json_object
 from strands_cli.policy.matching.resource_entries import fill_entry
 from strands_cli.policy.rules.tool_request import Request
+from strands_cli.texts.canonical_json import json_object
 
 # Names that may be another name of a relative path: absolute, a home directory, a mount.
 _ELSEWHERE = re.compile(r"[/~@]|[a-z]:/|\.\.(/|$)")

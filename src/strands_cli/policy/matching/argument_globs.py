@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from strands_cli.canonical_json import canonical_json
 from strands_cli.policy.matching.url_forms import canonical_glob, canonical_url, without_query
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.canonical_json import canonical_json
 
 _MAX_DECODINGS = 5
 # A separator, a dot, a percent sign or a NUL that a tool may decode after the permission check.

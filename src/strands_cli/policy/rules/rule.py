@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 from strands_cli.policy.matching.argument_globs import fits_any, fits_every, values_of
 from strands_cli.policy.matching.file_places import lies_within, reaches
-from strands_cli.policy.naming.tool_names import admitted, named, named_any, names_custom
 from strands_cli.policy.rules.tool_request import Capability, Request
 from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
+from strands_cli.policy.tool_names import admitted, named, named_any, names_custom
 from strands_cli.publishers import matches_publisher
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.versions import satisfies

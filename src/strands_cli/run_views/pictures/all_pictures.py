@@ -12,11 +12,11 @@ from strands_cli.run_views.pictures.costs import Costs, costs_of
 from strands_cli.run_views.pictures.pattern_graph import PatternGraph, pattern_graph_of
 from strands_cli.run_views.pictures.stored_spec import stored_spec_of
 from strands_cli.run_views.pictures.timeline import Timeline, timeline_of
-from strands_cli.run_views.run_tree import Branch, tree_of
+from strands_cli.run_views.tree import Branch, tree_of
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredJournal
-    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.engine.stored_runs.summary import RunSummary
     from strands_cli.secrets.redactor import Redactor
 
 

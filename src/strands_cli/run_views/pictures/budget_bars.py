@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.engine.stored_runs.summary import RunSummary
     from strands_cli.workflow.model import WorkflowSpec
 
 

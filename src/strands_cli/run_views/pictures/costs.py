@@ -10,7 +10,7 @@ from strands_cli.run_views.row_facts import status_of, who_of
 
 if TYPE_CHECKING:
     from strands_cli.engine.stored_runs.effect_summary import EffectSummary
-    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.engine.stored_runs.summary import RunSummary
 
 # The name of the agent or model of a call whose row does not say it, since it has not ended.
 UNNAMED = "not known"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from strands_cli.events import RunStatus, StepKind
 from strands_cli.run_views.row_facts import BranchStatus
-from strands_cli.run_views.run_tree import Branch, tree_of
+from strands_cli.run_views.tree import Branch, tree_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.engine.stored_runs.summary import RunSummary
     from strands_cli.workflow.model import WorkflowSpec
     from strands_cli.workflow.patterns.pattern_models import Pattern
     from strands_cli.workflow.placed_steps import PlacedStep

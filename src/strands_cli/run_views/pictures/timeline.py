@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from strands_cli.run_views.pictures.time_scale import Scale, scale_of
 from strands_cli.run_views.pictures.timeline_bars import Bar, bars_below, joined, rows_of
-from strands_cli.run_views.run_tree import Branch, tree_of
+from strands_cli.run_views.tree import Branch, tree_of
 
 if TYPE_CHECKING:
-    from strands_cli.engine.stored_runs.run_summary import RunSummary
+    from strands_cli.engine.stored_runs.summary import RunSummary
 
 # With more steps than this each agent has a lane instead, and of those no more are drawn.
 MOST_LANES = 24

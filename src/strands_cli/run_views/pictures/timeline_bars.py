@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from strands_cli.run_views.row_facts import BranchStatus
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.run_tree import Branch
+    from strands_cli.run_views.tree import Branch
 
 BarKind = Literal["step", "model", "tool", "person"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import canonical_json
+from strands_cli.texts.canonical_json import canonical_json
 
 if TYPE_CHECKING:
     from strands import Agent

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.events import DENY
 from strands_cli.planning.planned_tools.planned_tool import LateTool
 from strands_cli.policy.decision import Decision, is_managed
 from strands_cli.policy.permission_question import PermissionQuestion
 from strands_cli.policy.rules.tool_request import Request
+from strands_cli.texts.canonical_json import digest_of
 from strands_cli.tools.calls.execution import Attempt
 from strands_cli.tools.calls.file_changes import change_of
 

@@ -12,12 +12,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from strands_cli.canonical_json import digest_of
-from strands_cli.daemon_threads import waiting
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.errors import StrandsCliError
 from strands_cli.policy.claims.resources import Touched, touched
+from strands_cli.system.daemon_threads import waiting
+from strands_cli.texts.canonical_json import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

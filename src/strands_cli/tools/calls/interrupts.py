@@ -7,12 +7,12 @@ from typing import Any
 
 from strands.interrupt import Interrupt
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.effects.step_scope import StepScope
 from strands_cli.engine.journal.journal_rows import Question
-from strands_cli.phrases import shortened
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.canonical_json import digest_of
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.forms.manifest_check import LoadedTool
 from strands_cli.tools.tool_results import storable_value
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.phrases import shortened
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.calls.approval import cut
 
 # As much as the journal stores beside a row without a file of its own.

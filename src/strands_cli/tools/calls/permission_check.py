@@ -14,7 +14,6 @@ from strands_cli.engine.step_results import failure_of
 from strands_cli.errors import StrandsCliError
 from strands_cli.events import ALLOWED_BY, NO_PERSON, ToolCallDecided, ToolCallFinished
 from strands_cli.hooks.manager import Hooks
-from strands_cli.phrases import shortened
 from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, LateTool, PythonTool
 from strands_cli.planning.planned_tools.policy_requests import request_of
@@ -22,6 +21,7 @@ from strands_cli.policy.decision import Decision, is_managed
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.policy.rules.tool_request import Request
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.calls.agent_changes import AGENT
 from strands_cli.tools.calls.approval import approved, question_about
 from strands_cli.tools.calls.call_arguments import filled_in, reads_only_now

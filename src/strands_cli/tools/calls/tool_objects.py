@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from strands.types.tools import AgentTool
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.effects.effect import WITHOUT
+from strands_cli.texts.canonical_json import digest_of
 
 if TYPE_CHECKING:
     from strands_cli.tools.calls.execution import Attempt

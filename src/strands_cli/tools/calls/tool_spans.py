@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.effects.effect import Effect
 from strands_cli.engine.ports.tracing_port import provider_here
-from strands_cli.phrases import shortened
 from strands_cli.planning.plan.plan_values import PlannedTool
 from strands_cli.policy.decision import Decision
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.tool_results import Result, error_of, size_of
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from strands_cli.canonical_json import json_object
 from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, ObjectTool, PythonTool
 from strands_cli.policy.claims.tool_claims import NO_CLAIMS, Claims, tightened
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.forms.manifest_check import LoadedTool
 
 

@@ -12,7 +12,6 @@ from strands_cli.engine.nested_runs import render, run_agent, run_workflow
 from strands_cli.engine.ports.engine_ports import AgentRunner, ToolCaller
 from strands_cli.engine.step_results import StepResult, failure_of
 from strands_cli.errors import InvalidAnswer, RunFailed, has_errors, suggest
-from strands_cli.phrases import first_of
 from strands_cli.planning.plan.plan_values import (
     AgentAsTool,
     Composite,
@@ -22,6 +21,7 @@ from strands_cli.planning.plan.plan_values import (
     WorkflowTool,
 )
 from strands_cli.planning.run_inputs import resolve_inputs
+from strands_cli.texts.phrases import first_of
 from strands_cli.tools.forms.manifest_check import LoadedTool
 from strands_cli.tools.tool_results import Result, error_of, error_result, well_formed
 from strands_cli.workflow.files.project_files import ENTRY

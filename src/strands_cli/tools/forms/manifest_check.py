@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.canonical_json import json_object
-from strands_cli.catalog.definitions.tool_fields.definition_check import MEMBER_NAME
+from strands_cli.catalog.definitions.definition_check import MEMBER_NAME
 from strands_cli.catalog.source.spec_words import normal_spec
 from strands_cli.errors import Denied, NotEquipped, RunFailed, did_you_mean
 from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, PythonTool
 from strands_cli.planning.planned_tools.tool_config import configured_claims
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.forms.tool_forms import RawTool, Specified
 from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
 

@@ -16,9 +16,9 @@ from typing import Any
 from strands.tools import ToolProvider
 from strands.types.tools import AgentTool
 
-from strands_cli.canonical_json import json_object
 from strands_cli.catalog.source.spec_words import normal_spec, with_metadata
 from strands_cli.metadata import metadata_of
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.forms.output_schema import output_schema_of
 from strands_cli.tools.invocation import Invoke, invoke_agent_tool, invoke_function
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from strands.types.tools import AgentTool
 
-from strands_cli.canonical_json import canonical_json
 from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.errors import Denied, InvalidInput, NotEquipped, StrandsCliError
 from strands_cli.hooks.manager import Hooks
 from strands_cli.planning.plan.plan_values import PlannedTool, WorkflowTool
 from strands_cli.planning.planned_tools.planned_tool import McpTool, ObjectTool, PythonTool
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.tools.forms.manifest_check import LoadedTool, check_against_manifest, workflow_tool
 from strands_cli.tools.forms.tool_forms import Closer, NotAToolError, RawTool, close_all, read_reference
 from strands_cli.tools.loading.import_guard import Tell, current_directory, preserved_process, reported_when_slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.drafts import named_types
 from strands_cli.tools.schema.schemas import SchemaFaultError, require_schema
 

@@ -17,8 +17,8 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, PARSE_ERROR, JSONRPCMessage
 from pydantic import TypeAdapter
 
-from strands_cli.canonical_json import json_object
-from strands_cli.phrases import shortened
+from strands_cli.texts.canonical_json import json_object
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.mcp.connection import Link
 from strands_cli.tools.mcp.wire_text import REPLACED, id_in, is_of_protocol, readable
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mcp.shared.message import SessionMessage
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.mcp.connection import Link
 from strands_cli.tools.mcp.read_lines import Requests, messages_in, unread_answer
 

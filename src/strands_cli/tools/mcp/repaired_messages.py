@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp.shared.message import SessionMessage
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.mcp.listed_tools import Tell, usable_tools
 
 _STRUCTURED_OBJECTS_UNTIL = "2026"

@@ -16,11 +16,11 @@ from strands.tools.mcp.mcp_agent_tool import MCPAgentTool
 from strands.types import PaginatedList
 
 from strands_cli.addresses.written_places import open_network
-from strands_cli.canonical_json import canonical_json
-from strands_cli.daemon_threads import DaemonThreads
 from strands_cli.errors import NotEquipped, RunFailed, StrandsCliError
 from strands_cli.planning.planned_tools.tool_config import filled_in
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.system.daemon_threads import DaemonThreads
+from strands_cli.texts.canonical_json import canonical_json
 from strands_cli.tools.invocation import Progress
 from strands_cli.tools.mcp.answer_blocks import block_of
 from strands_cli.tools.mcp.connection import Link

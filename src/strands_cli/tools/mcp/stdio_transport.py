@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import anyio
 
-from strands_cli.phrases import shortened
-from strands_cli.subprocesses import end_group
+from strands_cli.system.subprocesses import end_group
+from strands_cli.texts.phrases import shortened
 from strands_cli.tools.mcp.connection import MAX_MESSAGE_BYTES, Link, Streams
 from strands_cli.tools.mcp.read_lines import Requests, messages_in
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.events import Usage
+from strands_cli.texts.canonical_json import json_object, strict_json
 
 _NOT_OF_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from strands_cli.joined_halves import whole
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.tools.messages.joined_halves import whole
 
 
 def without_secrets(events: Sequence[Any], redactor: Redactor) -> list[Any]:

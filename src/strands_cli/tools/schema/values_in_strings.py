@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.tools.drafts import followed
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?")

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from strands_cli.canonical_json import digest_of
 from strands_cli.engine.run_start.run_facts import stored_request
 from strands_cli.errors import RunRecordError
 from strands_cli.lock.format.lock_model import lock_file
 from strands_cli.planning.data_flow.workflow_trust import Trust
+from strands_cli.texts.canonical_json import digest_of
 from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document_reader import read_document
 from strands_cli.yaml_files.file_source import FileSnapshot

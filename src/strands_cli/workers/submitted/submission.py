@@ -16,11 +16,11 @@ from strands_cli.engine.run_start.new_journal import create_journal
 from strands_cli.engine.run_start.run_facts import new_run_id
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
 from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
-from strands_cli.planning.checks.run_checks import MISSING_MOUNT, UNKNOWN_PRICE
+from strands_cli.planning.checks.environment import MISSING_MOUNT, UNKNOWN_PRICE
 from strands_cli.planning.data_flow.secret_values import MISSING_SECRET
 from strands_cli.planning.data_flow.telemetry_destination import NO_EXPORTER
 from strands_cli.planning.plan_builder import require_runnable
-from strands_cli.provider_checks import MISSING_API_KEY, MISSING_EXTRA
+from strands_cli.planning.provider_checks import MISSING_API_KEY, MISSING_EXTRA
 from strands_cli.queues.queue_port import Schedule, Ticket
 from strands_cli.workers.submitted.id_of_run import require_id
 from strands_cli.workers.submitted.relocation import facts_to_move, moved_request, moved_workflow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Finding, Severity, did_you_mean
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.findings import UNKNOWN_NAME
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec

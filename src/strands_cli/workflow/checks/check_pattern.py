@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.checks.check_memory import check_memory
 from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE, MISSING_KEY, UNKNOWN_AGENT, no_effect, unknown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, did_you_mean, suggest
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.checks.schema_checks import check_schema
 from strands_cli.workflow.findings import (
     BAD_IDENTIFIER,
@@ -23,7 +23,7 @@ from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.object_of_inputs import unchecked_schemas
 from strands_cli.workflow.patterns.pattern_models import hiding_names
-from strands_cli.workflow.sections.run_sections import InputSpec
+from strands_cli.workflow.sections import InputSpec
 from strands_cli.workflow.steps.tool_entries import CompositeTool, HttpExecutor, McpServer
 from strands_cli.yaml_files.document import escape
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.meaning import format_number, is_unknown
 from strands_cli.workflow.model import WorkflowSpec

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from strands_cli.errors import Finding, Where
-from strands_cli.protected_names import secret_in
+from strands_cli.system.protected_names import secret_in
 from strands_cli.workflow.findings import BAD_PATH
 from strands_cli.workflow.packaged.packaged_source import PACKAGE, packaged_file
 from strands_cli.workflow.packaged.project_folder import project_root

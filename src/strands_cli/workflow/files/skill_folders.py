@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from strands_cli.errors import Code, Finding, InvalidInput, Severity
-from strands_cli.protected_names import secret_in
+from strands_cli.system.protected_names import secret_in
 from strands_cli.workflow.agent_sections import Skill
 from strands_cli.workflow.files.project_files import ENTRY as ENTRY
 from strands_cli.workflow.files.project_files import named_file

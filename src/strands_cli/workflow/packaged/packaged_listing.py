@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.files.module_files import read_start
-from strands_cli.catalog.packaged.packaged_files import SKILL, PackagedFile, files_in
-from strands_cli.catalog.packaged.packaged_folders import BAD_PACKAGED, PackagedKind, scan_packaged
+from strands_cli.catalog.distributions.module_files import read_start
+from strands_cli.catalog.packaged_files import SKILL, PackagedFile, files_in
+from strands_cli.catalog.packaged_folders import BAD_PACKAGED, PackagedKind, scan_packaged
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError, Where
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.yaml_files.document_reader import read_document

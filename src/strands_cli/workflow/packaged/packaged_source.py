@@ -11,8 +11,8 @@ from strands_cli.errors import Finding, UsageError, Where
 from strands_cli.yaml_files.file_source import FILE_NOT_READ, FileSnapshot
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.packaged.packaged_files import PackagedFile
-    from strands_cli.catalog.packaged.packaged_folders import PackagedKind
+    from strands_cli.catalog.packaged_files import PackagedFile
+    from strands_cli.catalog.packaged_folders import PackagedKind
 
 # How a file of a workflow names one: `$ref: package:strands-flow-your-triage/reader`.
 PACKAGE = "package:"
@@ -33,7 +33,7 @@ def located(source: str | Path, *kinds: PackagedKind) -> tuple[str | Path, FileS
     name = str(source)
     if "/" not in name or os.path.lexists(name):
         return source, None
-    from strands_cli.catalog.packaged.packaged_files import is_installed, is_packaged_name
+    from strands_cli.catalog.packaged_files import is_installed, is_packaged_name
 
     if not is_packaged_name(name):
         return source, None
@@ -47,7 +47,7 @@ def located(source: str | Path, *kinds: PackagedKind) -> tuple[str | Path, FileS
 
 
 def _first(name: str, kinds: tuple[PackagedKind, ...]) -> PackagedFile | Finding:
-    from strands_cli.catalog.packaged.packaged_files import find_packaged
+    from strands_cli.catalog.packaged_files import find_packaged
 
     answers = [find_packaged(name, kind) for kind in kinds]
     return next((one for one in answers if not isinstance(one, Finding)), answers[0])
@@ -59,7 +59,7 @@ def packaged_file(name: str, where: Where, snapshot: FileSnapshot, kind: Package
         return Path(stored)
     if snapshot.is_all:
         return Finding(FILE_NOT_READ, f"'{name}' is not read here", where, severity="warning")
-    from strands_cli.catalog.packaged.packaged_files import find_packaged
+    from strands_cli.catalog.packaged_files import find_packaged
 
     found = find_packaged(name.removeprefix(PACKAGE), kind)
     return replace(found, where=where) if isinstance(found, Finding) else Path(found.path)

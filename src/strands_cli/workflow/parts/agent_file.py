@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from strands_cli.errors import Code, Finding, InvalidInput, StrandsCliError, Where, has_errors
-from strands_cli.phrases import joined
+from strands_cli.texts.phrases import joined
 from strands_cli.workflow.agent_sections import AgentSpec
 from strands_cli.workflow.base_model import Identifier
 from strands_cli.workflow.model import WorkflowSpec

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, StrandsCliError
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.checks.schema_checks import check_regex, check_schema
 from strands_cli.workflow.files.recording_file import VERSION, load_recording

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 # Where clients have them: Claude, Cursor and most others; VS Code; Zed; Codex; settings of VS Code, and others.
 SECTIONS = (

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import json_object
 from strands_cli.errors import Code, Finding, InvalidInput
+from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.parts.client_sections import (
     ADDRESSES,
     address_of,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strands_cli.canonical_json import json_object
+from strands_cli.texts.canonical_json import json_object
 
 # `${NAME}`, `${env:NAME}`, `${input:id}`, each perhaps with `:-default`, and `$NAME`, as Gemini CLI and shells have it.
 _VARIABLE = re.compile(

@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import or_
 from typing import Protocol
 
-from strands_cli.graph_paths import Order, components
+from strands_cli.workflow.graph_paths import Order, components
 
 
 class Edge(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from strands_cli.workflow.sections.coercion import coerce
+from strands_cli.workflow.coercion import coerce
 from strands_cli.workflow.templates.sandbox import Missing
 from strands_cli.workflow.templates.template_errors import TemplateError
 

@@ -25,18 +25,18 @@ from strands_cli.errors import (
     Unreachable,
     UsageError,
 )
-from strands_cli.phrases import counted
 from strands_cli.run_views.open_questions import command
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_choices import BatchChoices
-    from strands_cli.batch.journal.batch_journal import BatchJournal, BatchRow
+    from strands_cli.batch.batch_choices import BatchChoices
+    from strands_cli.batch.batch_journal import BatchJournal, BatchRow
     from strands_cli.batch.reading.checked_rows import CheckedRows
     from strands_cli.batch.work.batch_session import BatchSession
     from strands_cli.batch.work.batch_tally import BatchTally
     from strands_cli.batch.work.row_engine import OpenEngine
     from strands_cli.cli.commands.batch.batch_options import BatchFlags
-    from strands_cli.cli.terminal.run_view import View
+    from strands_cli.cli.terminal.live_view import View
     from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.planning.plan.plan_values import Plan
     from strands_cli.planning.run_request import RunRequest

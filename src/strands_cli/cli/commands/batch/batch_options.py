@@ -100,9 +100,9 @@ class RowChoices:
         Raises:
             UsageError: A rate or a budget is not one, or a queue cannot have this name.
         """
-        from strands_cli.batch.journal.batch_choices import budget_of
+        from strands_cli.batch.batch_choices import budget_of
+        from strands_cli.engine.effects.rates import Rate
         from strands_cli.queues.queue_words import require_queue_name
-        from strands_cli.rates import Rate
 
         if self.rate is not None:
             Rate.parse(self.rate)

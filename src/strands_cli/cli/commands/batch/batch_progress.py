@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.text_layout import fitted, one_line
-from strands_cli.phrases import counted, duration, plain
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.phrases import counted, duration, plain
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_journal import BatchRow
+    from strands_cli.batch.batch_journal import BatchRow
     from strands_cli.batch.work.batch_tally import BatchTally
 
 # In a pipe, a line comes with each tenth of the rows, not more often than after some seconds, and then at the latest.

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import ExitCode, RunRecordError
-from strands_cli.phrases import counted, shortened, twice
 from strands_cli.run_views.open_questions import command
+from strands_cli.texts.phrases import counted, shortened, twice
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_choices import BatchChoices
+    from strands_cli.batch.batch_choices import BatchChoices
     from strands_cli.batch.work.batch_tally import BatchTally
     from strands_cli.store_place import StorePlace
 

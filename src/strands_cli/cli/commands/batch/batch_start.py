@@ -14,12 +14,12 @@ from strands_cli.cli.commands.batch.batch_checks import for_workers, require_run
 from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags, RowChoices, RowsFormat
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output.messages import say, say_findings
-from strands_cli.phrases import counted
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_choices import BatchChoices
-    from strands_cli.batch.journal.batch_journal import BatchJournal
+    from strands_cli.batch.batch_choices import BatchChoices
+    from strands_cli.batch.batch_journal import BatchJournal
     from strands_cli.batch.reading.checked_rows import CheckedRows
     from strands_cli.batch.stored.batch_identity import PlannedBatch
     from strands_cli.engine.ports.store_port import RunStore
@@ -54,11 +54,11 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 
     Example: strands batch run reviews.yaml reviews.csv -o results.jsonl --concurrency 8
     """
-    from strands_cli.batch.journal.batch_choices import BatchChoices
+    from strands_cli.batch.batch_choices import BatchChoices
     from strands_cli.cli.commands.batch.batch_execution import until_reachable
     from strands_cli.cli.commands.batch.batch_verbs import continue_batch
-    from strands_cli.cli.commands.running.run_execution import json_on_failure
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.cli.commands.running.execution import json_on_failure
+    from strands_cli.planning.store_choice import chosen_place
 
     typed = _Typed(rows, BatchChoices().changed(how.changes()), new, flags)
     with json_on_failure(typed.known if flags.as_json else None):
@@ -81,7 +81,7 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
     from strands_cli.batch.stored.batch_identity import plan_batch
     from strands_cli.batch.stored.batch_opening import check_choices
-    from strands_cli.cli.commands.running.run_execution import warn_of_questions
+    from strands_cli.cli.commands.running.execution import warn_of_questions
     from strands_cli.cli.commands.running.trust_command import require_trust
     from strands_cli.engine.stored_runs.opened_store import store_at
 

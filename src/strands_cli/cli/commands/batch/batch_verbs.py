@@ -16,10 +16,10 @@ from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json
 from strands_cli.errors import UsageError
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.batch.journal.batch_journal import BatchJournal
+    from strands_cli.batch.batch_journal import BatchJournal
     from strands_cli.engine.ports.store_port import RunStore
 
 AGAIN = ("allow", "yes", "deny", "fail_on_denied", "force", "runs_dir", "store", "policy", "no_plugins", "trace_hooks")
@@ -60,7 +60,7 @@ def retry_batch(
 
     Example: strands batch retry reviews --failed
     """
-    from strands_cli.cli.commands.running.run_execution import json_on_failure
+    from strands_cli.cli.commands.running.execution import json_on_failure
 
     with json_on_failure({"batch": batch, "status": "failed"} if flags.as_json and not failed else None):
         if not failed:
@@ -80,9 +80,9 @@ def continue_batch(
     """Run those rows of a stored batch that have not ended, or `again` have failed."""
     from strands_cli.batch.rows.row_decisions import decide_rows
     from strands_cli.batch.stored.batch_identity import find_batch
-    from strands_cli.cli.commands.running.run_execution import json_on_failure
+    from strands_cli.cli.commands.running.execution import json_on_failure
     from strands_cli.engine.stored_runs.opened_store import store_at
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     changes, typed = chosen.changes(), how.changes()
     changes.pop("detach", None)  # what waits and what is denied is a part of what the batch is

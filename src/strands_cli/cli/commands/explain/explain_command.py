@@ -16,7 +16,7 @@ from strands_cli.cli.output.messages import say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import Code, StrandsCliError, UsageError, suggest
-from strands_cli.phrases import joined
+from strands_cli.texts.phrases import joined
 
 if TYPE_CHECKING:
     from strands_cli.planning.policy_explanation import Explanation
@@ -74,7 +74,7 @@ def explain(
 def _explain_one(what: str, ref: str | None, *, more: bool, policy: Path | None, as_json: bool) -> None:
     """Explain a code or a workflow; an existing code wins over a file of the same name."""
     from strands_cli.cli.commands.explain.explain_workflow import explain_spec, is_spec
-    from strands_cli.codes import declared_codes
+    from strands_cli.cli.output.codes import declared_codes
 
     codes = declared_codes()
     if ref is not None and what in _EXIT_WORDS and ref.isdecimal():

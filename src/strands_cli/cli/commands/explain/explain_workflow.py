@@ -13,7 +13,7 @@ from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import StrandsCliError
-from strands_cli.phrases import shortened
+from strands_cli.texts.phrases import shortened
 from strands_cli.yaml_files.document_reader import SUFFIXES
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _TEXT = 160
 
 def is_spec(what: str) -> bool:
     """Return whether an argument names a workflow: by its suffix, as a file, as `DIST/NAME`, or standard input."""
-    from strands_cli.catalog.packaged.packaged_files import is_packaged_name
+    from strands_cli.catalog.packaged_files import is_packaged_name
 
     return what == "-" or what.lower().endswith(SUFFIXES) or Path(what).is_file() or is_packaged_name(what)
 

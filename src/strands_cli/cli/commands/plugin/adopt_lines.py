@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.phrases import counted, first_of
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.phrases import counted, first_of
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.plugins.adopt.candidates import Candidate, Survey

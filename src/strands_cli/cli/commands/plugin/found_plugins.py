@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, Finding, StrandsCliError
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
     from strands_cli.catalog.tool_record import ToolRecord
     from strands_cli.indexes.index_places import Place
-    from strands_cli.indexes.searching.search_file import SearchLine
+    from strands_cli.indexes.search_file import SearchLine
 
 MOST_TOOLS = 8
 MAX_TEXT = 100
@@ -75,9 +75,9 @@ def _nothing(words: Sequence[str], places: Sequence[Place], unread: Sequence[Pla
 
 
 def _in_index(place: Place, words: Sequence[str], catalog: Catalog, remarks: list[str]) -> Iterator[dict[str, Any]]:
-    from strands_cli.indexes.formats.site_files import SEARCHED
     from strands_cli.indexes.index_copies import read_part
-    from strands_cli.indexes.searching.search_file import find_lines
+    from strands_cli.indexes.search_file import find_lines
+    from strands_cli.indexes.site_files import SEARCHED
 
     if place.url is None and place.folder is None:  # the index of pip, which has no manifests
         return
@@ -126,8 +126,8 @@ def _installed_only(words: Sequence[str], catalog: Catalog, listed: set[str]) ->
 
 def _packaged_here() -> dict[str, dict[str, list[str]]]:
     """Return the names of installed workflows, agents and skills, by distribution and group."""
-    from strands_cli.catalog.packaged.packaged_files import files_in
-    from strands_cli.catalog.packaged.packaged_folders import scan_packaged
+    from strands_cli.catalog.packaged_files import files_in
+    from strands_cli.catalog.packaged_folders import scan_packaged
 
     found: dict[str, dict[str, list[str]]] = {}
     for folder in scan_packaged()[0]:

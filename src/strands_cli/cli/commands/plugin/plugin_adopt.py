@@ -13,7 +13,7 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import INDEX, JSON, with_run_options
 from strands_cli.cli.commands.plugin.adopt_lines import as_json_object, candidate_lines, heading, left_out_lines
-from strands_cli.cli.commands.running.run_execution import json_on_failure
+from strands_cli.cli.commands.running.execution import json_on_failure
 from strands_cli.cli.output.messages import say, say_findings, write_error
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import (
@@ -28,8 +28,8 @@ from strands_cli.errors import (
     has_errors,
     suggest,
 )
-from strands_cli.phrases import counted, first_of
 from strands_cli.quick_dataclass import dataclass
+from strands_cli.texts.phrases import counted, first_of
 
 if TYPE_CHECKING:
     from strands_cli.catalog.adopted.adopted_file import AdoptedTool

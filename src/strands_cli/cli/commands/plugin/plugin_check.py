@@ -10,11 +10,11 @@ import typer
 from strands_cli.cli.output.messages import say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, InvalidInput
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.plugins.check.plugin_checks import PluginCheck
     from strands_cli.plugins.check.project import PluginProject
+    from strands_cli.plugins.check.whole_plugin import PluginCheck
 
 
 def check(
@@ -36,7 +36,7 @@ def check(
 
     Example: strands plugin check packages/strands-tool-yours --import
     """
-    from strands_cli.plugins.check.plugin_checks import check_plugin  # `--help` needs none of it
+    from strands_cli.plugins.check.whole_plugin import check_plugin  # `--help` needs none of it
 
     try:
         done = check_plugin(find_plugin(plugin), seconds if load else None, tests=tests)

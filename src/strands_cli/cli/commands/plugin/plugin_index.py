@@ -26,7 +26,7 @@ def build(
 
     Example: strands plugin index build wheels -o site
     """
-    from strands_cli.pages.catalogue.plugin_pages import index_pages
+    from strands_cli.pages.plugin_pages import index_pages
     from strands_cli.plugins.index.site import build_site, summary_lines
 
     built = build_site(wheelhouse.absolute(), site.absolute(), index_pages)

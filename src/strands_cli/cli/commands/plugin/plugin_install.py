@@ -14,7 +14,7 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import INDEX, JSON
 from strands_cli.cli.commands.plugin.hook_consent import ENABLE, answers_yes, switch_on_hooks
 from strands_cli.cli.commands.plugin.publisher_lines import keep_installed, publisher_lines, publisher_of_fetched
-from strands_cli.cli.commands.running.run_execution import json_on_failure
+from strands_cli.cli.commands.running.execution import json_on_failure
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import (
@@ -28,9 +28,9 @@ from strands_cli.errors import (
     has_errors,
     suggest,
 )
-from strands_cli.phrases import counted, joined
 from strands_cli.plugins.install.collisions import PLUGIN_REPLACES
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.phrases import counted, joined
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog

@@ -45,8 +45,8 @@ def new(
         return
     import shlex  # `--help` needs neither this nor what follows
 
-    from strands_cli.plugins.check.plugin_checks import check_installed, check_twins
     from strands_cli.plugins.check.project import read_project
+    from strands_cli.plugins.check.whole_plugin import check_installed, check_twins
     from strands_cli.plugins.scaffold.new_plugin import SAMPLE, NewPlugin, make_plugin
     from strands_cli.plugins.scaffold.plugin_name import name_plugin
 

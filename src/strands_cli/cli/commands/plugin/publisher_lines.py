@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Denied, Finding
-from strands_cli.unicode_safety import printable
+from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
@@ -43,7 +43,7 @@ def wrong_publisher(name: str, attested: Attested) -> Finding:
 
 def publisher_lines(name: str, attested: Attested, installed: Catalog) -> Iterator[str]:
     """Yield the lines of a preview about the publisher, and about that of the version that is installed."""
-    from strands_cli.catalog.published.publisher_records import publisher_of
+    from strands_cli.catalog.publisher_records import publisher_of
 
     yield f"  {publisher_words(attested)}"
     before = publisher_of(name, installed.seen)

@@ -15,9 +15,9 @@ from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
+from strands_cli.engine.effects.rates import written_rate
 from strands_cli.errors import UsageError
-from strands_cli.phrases import counted, duration
-from strands_cli.rates import written_rate
+from strands_cli.texts.phrases import counted, duration
 
 if TYPE_CHECKING:
     from strands_cli.queues.queue_port import QueueLimits, QueueState, RunQueue, Schedule
@@ -29,7 +29,7 @@ _NOTHING = "none"
 
 @contextmanager
 def _opened(store: str | None) -> Iterator[RunQueue]:
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
     from strands_cli.queues.engine_choice import queue_at
 
     with closing(queue_at(chosen_place(None, store))) as queue:
@@ -82,9 +82,9 @@ def limit_queue(
     """
     from dataclasses import replace
 
+    from strands_cli.engine.effects.rates import Rate
     from strands_cli.queues.queue_port import QueueLimits
     from strands_cli.queues.queue_words import require_queue_name
-    from strands_cli.rates import Rate
 
     if concurrency is None and rate is None:
         raise UsageError("neither --concurrency nor --rate is given", fix="strands queue status shows the limits")
@@ -117,9 +117,9 @@ def cancel_schedule(
     Example: strands queue cancel daily-report
     """
     from strands_cli.engine.ports.clock import SystemClock
-    from strands_cli.engine.stored_runs.cancelled_run import cancel_run
+    from strands_cli.engine.stored_runs.cancelling import cancel_run
     from strands_cli.engine.stored_runs.opened_store import store_at
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
     from strands_cli.workers.submitted.scheduled_runs import SCHEDULED
 
     with _opened(store) as queue, closing(store_at(chosen_place(None, store))) as runs:

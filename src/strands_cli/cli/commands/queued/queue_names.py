@@ -6,8 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from strands_cli.errors import UsageError, did_you_mean
-from strands_cli.phrases import first_of
 from strands_cli.queues.queue_port import DEFAULT_QUEUE
+from strands_cli.texts.phrases import first_of
 
 if TYPE_CHECKING:
     from strands_cli.queues.queue_port import RunQueue

@@ -110,7 +110,7 @@ def worker(
 
     from strands_cli.cli.commands.queued.dev_store import dev_store
     from strands_cli.cli.terminal.log_view import json_stderr
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     if dev and store is not None:
         raise UsageError("--dev starts a store, and --store names one", fix="omit one of them")
@@ -238,7 +238,7 @@ def workers(store: STORE = None, as_json: JSON = False) -> None:
     """
     from contextlib import closing
 
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
     from strands_cli.queues.engine_choice import queue_at
 
     with closing(queue_at(chosen_place(None, store))) as queue:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.run_lines.run_report import moment, text_lines
-from strands_cli.cli.commands.run_lines.run_tree_lines import money
+from strands_cli.cli.commands.run_lines.report import moment, text_lines
+from strands_cli.cli.commands.run_lines.tree_lines import money
 from strands_cli.cli.text_layout import one_line
-from strands_cli.phrases import duration, joined
+from strands_cli.texts.phrases import duration, joined
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.effects.whole_effect import Asked, WholeEffect
+    from strands_cli.run_views.whole_effect import Asked, WholeEffect
 
 # Facts that are the same word in the text and in `WholeEffect`; what a run does not have is left out.
 _FACTS = ("model", "decision", "rule", "distribution", "engine", "layers", "waits_for", "error_code", "damage")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.running.run_change import Change
-from strands_cli.cli.commands.running.run_execution import (
+from strands_cli.cli.commands.running.change import Change
+from strands_cli.cli.commands.running.execution import (
     execute,
     json_on_failure,
     print_outcome,
@@ -51,7 +51,7 @@ def continue_run(
         ends: Whether the run does not continue.
     """
     from strands_cli import app
-    from strands_cli.cli.commands.running.correct_run import correct_run, name_of
+    from strands_cli.cli.commands.running.correction import correct_run, name_of
     from strands_cli.cli.commands.running.queued_continuation import is_of_workers, wait_for_worker
 
     changes, flags = chosen.changes(), flags.placed()
@@ -142,7 +142,7 @@ def _say_next(journal: StoredJournal) -> None:
 
 def place_of(changes: Mapping[str, Any]) -> StorePlace:
     """Return where the runs are that a command is about."""
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     return chosen_place(changes["runs_dir"], changes["store"])
 
@@ -155,7 +155,7 @@ def require_unanswered(run: str, key: str, place: StorePlace) -> None:
         RunRecordError: There is no such run.
     """
     from strands_cli import app
-    from strands_cli.engine.decisions.questions import chosen_question
+    from strands_cli.engine.waiting.questions import chosen_question
     from strands_cli.run_views.open_questions import with_run
 
     with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
@@ -220,7 +220,7 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
 def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> RunRecordError:
     """Return the error for a run whose directory cannot be entered, with the ways that are left."""
     from strands_cli.cli.commands.running.queued_continuation import is_of_workers
-    from strands_cli.engine.work_place.last_place import worked_on
+    from strands_cli.engine.stored_runs.last_place import worked_on
     from strands_cli.run_views.open_questions import answer_commands, command
 
     where, resume = worked_on(journal), command("resume", journal.run_id, store=journal.place)

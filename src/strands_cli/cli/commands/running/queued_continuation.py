@@ -12,7 +12,7 @@ from strands_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.commands.running.run_change import Change
+    from strands_cli.cli.commands.running.change import Change
     from strands_cli.engine.ports.store_port import StoredJournal
 
 

@@ -67,7 +67,7 @@ def write_report(place: Path, text: str, *, force: bool) -> int:
     Raises:
         ArtifactError: It cannot be written.
     """
-    from strands_cli.atomic_file import write_atomically
+    from strands_cli.system.atomic_file import write_atomically
 
     content = text.encode()
     _require_free(place, force=force)

@@ -14,8 +14,8 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import RUN, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.given_text import FROM_STDIN, given_text
 from strands_cli.cli.commands.input_options import read_limits
+from strands_cli.cli.commands.running.change import Change, Decide
 from strands_cli.cli.commands.running.continuation import Act, continue_run, rerun_from
-from strands_cli.cli.commands.running.run_change import Change, Decide
 from strands_cli.cli.commands.running.waiting_elsewhere import say_answer
 from strands_cli.errors import Denied, RunFailed, UsageError, WaitingForPerson
 
@@ -92,8 +92,8 @@ def resume(
     """
 
     async def decide(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions.cut_off_calls import cut_off_call, give_up, redo_call, skip_call
         from strands_cli.engine.ports.clock import SystemClock
+        from strands_cli.engine.waiting.cut_off_calls import cut_off_call, give_up, redo_call, skip_call
 
         again = [cut_off_call(journal, key) for key in calls.redo]
         skipped = [cut_off_call(journal, key) for key in calls.skip]
@@ -153,8 +153,8 @@ def reject(
     why = given_text("--reason", reason)
 
     async def refusal(journal: StoredJournal) -> tuple[Row, Answer]:
-        from strands_cli.engine.decisions.questions import chosen_question
         from strands_cli.engine.journal.journal_rows import Answer
+        from strands_cli.engine.waiting.questions import chosen_question
 
         question = chosen_question(journal, key)
         return question, Answer("answered", "no" if question.detail.get("kind") == "approval" else "", reason=why)
@@ -192,8 +192,8 @@ def approval(key: str | None, answer: str | None) -> Decide:
     """Return what finds out the answer that `approve` gives."""
 
     async def decide(journal: StoredJournal) -> tuple[Row, Answer]:
-        from strands_cli.engine.decisions.questions import approving_text, chosen_question
         from strands_cli.engine.journal.journal_rows import Answer
+        from strands_cli.engine.waiting.questions import approving_text, chosen_question
 
         question = chosen_question(journal, key)
         text = approving_text(question, answer)
@@ -211,8 +211,8 @@ def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
     """
 
     async def act(journal: StoredJournal) -> None:
-        from strands_cli.engine.decisions.questions import give_answer
         from strands_cli.engine.ports.clock import SystemClock
+        from strands_cli.engine.waiting.questions import give_answer
 
         question, answer = await decide(journal)
         await give_answer(journal, SystemClock(), question, answer.text, answer.reason, typed=answer)
@@ -225,7 +225,7 @@ def answering(decide: Decide, flags: RunFlags, *, alone: bool = False) -> Act:
 
 
 def _require_all_answered(journal: StoredJournal) -> None:
-    from strands_cli.engine.decisions.questions import open_questions
+    from strands_cli.engine.waiting.questions import open_questions
 
     if waiting := open_questions(journal):
         listed = ", ".join(row.key for row in waiting)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC_ARGUMENT, Chosen, RunFlags, with_run_options
-from strands_cli.cli.commands.running.run_execution import (
+from strands_cli.cli.commands.running.execution import (
     execute,
     json_on_failure,
     print_outcome,

@@ -14,7 +14,7 @@ from strands_cli.errors import RunRecordError
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
-    from strands_cli.cli.commands.running.run_change import Change
+    from strands_cli.cli.commands.running.change import Change
     from strands_cli.engine.journal.journal_rows import Answer, Row
     from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.store_place import StorePlace
@@ -31,9 +31,9 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[
         RunRecordError: The store cannot pass the answer on, or the process does not take it.
     """
     from strands_cli import app
-    from strands_cli.engine.decisions.questions import chosen_question, open_questions
     from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
     from strands_cli.engine.waiting.offered_answers import offer_answer, stays_until
+    from strands_cli.engine.waiting.questions import chosen_question, open_questions
     from strands_cli.run_views.open_questions import with_run
 
     with contextlib.closing(app.open_run(run, place, hold=False)) as journal:
@@ -62,7 +62,7 @@ def answered_elsewhere(run: str, place: StorePlace, change: Change, known: dict[
 
 def say_answer(question: Row, answer: Answer) -> None:
     """Say which question has which answer; who typed it has read the question."""
-    from strands_cli.engine.decisions.questions import unknown_answer
+    from strands_cli.engine.waiting.questions import unknown_answer
 
     if answer.reason is not None:
         say(f"{question.key}: rejected")

@@ -16,8 +16,8 @@ from strands_cli.errors import ExitCode, StrandsCliError, UsageError
 if TYPE_CHECKING:
     import subprocess
 
+    from strands_cli.planning.file_watch import States, Watched
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.planning.watch.file_watch import States, Watched
 
 # Set in the environment of the child process, which does the work once.
 MARK = "STRANDS_WATCHED"
@@ -48,8 +48,8 @@ def watch_tool(name: str, policy: Path | None, typed: str) -> int:
     """
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
+    from strands_cli.planning.file_watch import watch_rules, watch_tools
     from strands_cli.planning.resolve.single_tool import find_single_tool
-    from strands_cli.planning.watch.file_watch import watch_rules, watch_tools
 
     def look(_before: Watched | None) -> Watched:
         catalog = discover_catalog(project=Path.cwd())
@@ -68,7 +68,7 @@ def watch_run(spec: str, request: RunRequest, also: list[Path]) -> int:
     from strands_cli import app
     from strands_cli.catalog.catalog import discover_catalog
     from strands_cli.config import load_settings
-    from strands_cli.planning.watch.file_watch import Watched, watch_plan, watch_rules
+    from strands_cli.planning.file_watch import Watched, watch_plan, watch_rules
 
     # The run itself reports what hook plugins print.
     request = replace(request, no_plugins=True, trace_hooks=False, tell=lambda _line: None)
@@ -100,7 +100,7 @@ def watch(look: Callable[[Watched | None], Watched], stdin_text: str | None = No
     Raises:
         StrandsCliError: `look` raises it the first time.
     """
-    from strands_cli.planning.watch.file_watch import changed_files, declaration_changes, states_of
+    from strands_cli.planning.file_watch import changed_files, declaration_changes, states_of
 
     watched = look(None)
     # Read before the work begins, so that a change during the work is noticed.
@@ -121,7 +121,7 @@ def _changed(watched: Watched, before: States) -> States:
     """Wait until a file changes and then stays unchanged for a moment."""
     from threading import Event
 
-    from strands_cli.planning.watch.file_watch import stable_states, states_of
+    from strands_cli.planning.file_watch import stable_states, states_of
 
     say(f"watching {len(before)} files; Ctrl-C ends it")
     pause = Event().wait

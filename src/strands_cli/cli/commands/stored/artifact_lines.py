@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.cli.text_layout import one_line
 
 if TYPE_CHECKING:
-    from strands_cli.run_views.files.fetched_artifacts import StoredArtifact
+    from strands_cli.run_views.fetched_artifacts import StoredArtifact
 
 
 def artifact_cells(one: StoredArtifact) -> tuple[str, ...]:

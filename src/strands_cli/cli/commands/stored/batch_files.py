@@ -11,11 +11,11 @@ from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal_text import table
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import ArtifactError
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore
-    from strands_cli.run_views.files.artifacts_of_rows import BatchArtifacts
+    from strands_cli.run_views.artifacts_of_rows import BatchArtifacts
 
 
 def list_files_of_rows(store: RunStore, batch: str, *, as_json: bool) -> None:
@@ -24,7 +24,7 @@ def list_files_of_rows(store: RunStore, batch: str, *, as_json: bool) -> None:
     Raises:
         ArtifactError: No row is complete.
     """
-    from strands_cli.run_views.files.artifacts_of_rows import batch_artifacts
+    from strands_cli.run_views.artifacts_of_rows import batch_artifacts
 
     found = batch_artifacts(store, batch)
     files = [(row.run_id, one) for row in found.each(with_texts=False) for one in row.files]
@@ -46,8 +46,8 @@ def write_files_of_rows(store: RunStore, batch: str, out: Path, *, force: bool, 
     Raises:
         ArtifactError: No row is complete, the rows have no files, or one cannot be written.
     """
-    from strands_cli.run_views.files.artifacts_of_rows import batch_artifacts
-    from strands_cli.run_views.files.fetched_artifacts import write_artifacts
+    from strands_cli.run_views.artifacts_of_rows import batch_artifacts
+    from strands_cli.run_views.fetched_artifacts import write_artifacts
 
     found, written, rows = batch_artifacts(store, batch), [], 0
     for row in found.each(with_texts=True):

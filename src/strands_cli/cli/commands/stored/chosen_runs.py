@@ -25,7 +25,7 @@ def runs_since(store: RunStore, since: str | None) -> tuple[list[StoredRun], lis
         RunRecordError: The store cannot be read.
     """
     oldest = None if since is None else time.time() - age_in_seconds(since, "--since")
-    from strands_cli.batch_ids import BATCH
+    from strands_cli.engine.journal.batch_ids import BATCH
 
     runs, problems = store.runs()
     chosen = [run for run in runs if run.pattern != BATCH and (oldest is None or run.started_at >= oldest)]

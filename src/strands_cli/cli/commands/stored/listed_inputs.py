@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import RunRecordError
-from strands_cli.phrases import short_json, shortened
+from strands_cli.texts.phrases import short_json, shortened
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.running.resume_command import resume
-from strands_cli.cli.commands.stored.runs_commands import ABOUT, VERBS
+from strands_cli.cli.commands.stored.runs_group import ABOUT, VERBS
 
 sessions_app = group(ABOUT, {**VERBS, "cleanup": VERBS["prune"], "resume": resume}, hidden=True)

@@ -10,7 +10,7 @@ from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import RunRecordError
-from strands_cli.phrases import counted
+from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def _print(
 ) -> None:
     """Do one step with the store that the options name, and print what it returns."""
     from strands_cli.engine.stored_runs.opened_store import opener_of
-    from strands_cli.planning.stores.store_choice import chosen_place
+    from strands_cli.planning.store_choice import chosen_place
 
     place = chosen_place(runs_dir, store)
     if place.directory is not None:

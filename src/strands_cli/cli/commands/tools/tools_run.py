@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strands_cli.canonical_json import json_object, strict_json
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.cli.output.results import json_text, print_json, print_response
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, Where, did_you_mean, has_errors
 from strands_cli.events import Event, RunWarning, ToolCallDecided, ToolProgress
+from strands_cli.texts.canonical_json import json_object, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,7 +174,7 @@ class Progress:
 
     def __call__(self, event: Event) -> None:
         """Take one event of the call."""
-        from strands_cli.cli.terminal.run_view import View
+        from strands_cli.cli.terminal.live_view import View
 
         self.is_decided |= isinstance(event, ToolCallDecided)
         if isinstance(event, (ToolProgress, RunWarning)):

@@ -1,0 +1,109 @@
+"""How a batch runs, as its options say it and as its journal stores it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from strands_cli.errors import UsageError, suggest
+from strands_cli.queues.queue_port import DEFAULT_QUEUE
+from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.workflow.sections import Budgets
+
+Order = Literal["rows", "done"]
+DEFAULT_CONCURRENCY = 4
+MAX_CONCURRENCY = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BatchChoices:
+    """How the rows of a batch run; the journal of the batch stores it, and commands that continue it can change it.
+
+    Attributes:
+        out: The absolute path of the file of results; `-` is standard output.
+        order: Whether results are in the order of the rows, or as rows are done.
+        concurrency: How many rows run at a time; None lets the engine have its own number.
+        rate: How many rows may begin in a period, such as `60/m`.
+        limits: How often providers may be asked: `PROVIDER=4` at a time, `PROVIDER=60/m` in a period.
+        budget: What all rows may spend together, by names of `runtime.budgets`.
+        fail_fast: After how many failed rows no further row begins.
+        engine: What hands rows to workers; empty for this process.
+        queue: The queue in which they wait then.
+    """
+
+    out: str = "-"
+    order: Order = "rows"
+    concurrency: int | None = None
+    rate: str | None = None
+    limits: tuple[str, ...] = ()
+    budget: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    fail_fast: int | None = None
+    engine: str = ""
+    queue: str = DEFAULT_QUEUE
+
+    @property
+    def at_a_time(self) -> int:
+        """How many rows are begun and not ended: in a queue all may wait, unless a number was chosen."""
+        return self.concurrency or (MAX_CONCURRENCY if self.engine else DEFAULT_CONCURRENCY)
+
+    def to_stored(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> BatchChoices:
+        """Return the choices that a journal has."""
+        known = {one.name for one in dataclasses.fields(cls)}
+        values = {name: value for name, value in stored.items() if name in known}
+        return cls(**{**values, "limits": tuple(values.get("limits") or ())})
+
+    def changed(self, changes: Mapping[str, Any]) -> BatchChoices:
+        """Return the choices with those over them that are not None; limits of a budget are replaced one by one."""
+        given = {name: value for name, value in changes.items() if value not in (None, ())}
+        if "budget" in given:
+            given["budget"] = {**self.budget, **given["budget"]}
+        return dataclasses.replace(self, **given)
+
+
+def budget_of(words: Mapping[str, str]) -> dict[str, float]:
+    """Return the limits of a budget from their texts.
+
+    Raises:
+        UsageError: A name is not one of `runtime.budgets`, or a limit is not a number above 0.
+    """
+    from strands_cli.workflow.sections import Budgets
+
+    names = [name for name in Budgets.model_fields if name.startswith("max_")]
+    limits: dict[str, float] = {}
+    for name, text in words.items():
+        if name not in names:
+            fix = suggest(name, names, f"there are: {', '.join(names)}")
+            raise UsageError(f"there is no budget '{name}'", fix=fix)
+        try:
+            limits[name] = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
+        except ValueError:
+            limits[name] = 0
+        if not 0 < limits[name] < float("inf"):
+            raise UsageError(f"--budget {name}={text}: that is not a number above 0", fix=f"write --budget {name}=1000")
+    return limits
+
+
+def budgets_section(limits: Mapping[str, float]) -> Budgets:
+    """Return limits as the section of a workflow."""
+    from strands_cli.workflow.sections import Budgets
+
+    return Budgets(**limits)  # type: ignore[arg-type]  # each limit has the type of its field
+
+
+def providers_of(planned: Plan) -> list[str]:
+    """Return the names of the providers that the runs of a plan ask."""
+    from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
+
+    plans = (planned, *all_workflows_in(planned))
+    models = [agent.model for one in plans for agent in one.agents.values()]
+    models += [agent.summarizer for one in plans for agent in one.agents.values() if agent.summarizer is not None]
+    return list(dict.fromkeys(model.provider for model in models))

@@ -1,1 +1,0 @@
-"""The journal of a batch: how it runs, its rows with their outcomes, and their order."""

@@ -1,1 +1,0 @@
-"""The files of an installed distribution: records, modules and their packages."""

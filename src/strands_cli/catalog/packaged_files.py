@@ -1,0 +1,192 @@
+"""What the name `DIST/NAME` means: one file of a packaged workflow or agent, or the folder of a packaged skill."""
+
+# Strings and os.path, as the catalog has them.
+# ruff: noqa: PTH113, PTH118, PTH122
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from strands_cli.catalog.distributions.entry_points import normalise
+from strands_cli.catalog.packaged_folders import (
+    BAD_PACKAGED,
+    NAME,
+    PackagedFolder,
+    PackagedKind,
+    is_inside,
+    read_packaged,
+    scan_packaged,
+)
+from strands_cli.errors import Code, Finding, Where, did_you_mean
+from strands_cli.quick_dataclass import dataclass
+
+UNKNOWN_PACKAGED = Code(
+    "unknown-packaged",
+    "No installed distribution brings a workflow, agent or skill of this name.",
+    "Look at what is installed: strands list-workflows",
+    2,
+)
+AMBIGUOUS_PACKAGED = Code(
+    "ambiguous-packaged",
+    "Two files of a distribution have the same name, so `DIST/NAME` does not say which one is meant.",
+    "Name the file by its path, or report it to the author.",
+    2,
+)
+
+# Of a folder no more names are looked at; a finding says so.
+MAX_FILES = 1_000
+_SUFFIXES = (".yaml", ".yml", ".json")
+# Of the files beside workflows and agents: their recordings and tests.
+_BESIDE = (".recording", ".tests")
+SKILL = "SKILL.md"
+_COMMANDS = {"workflow": "strands run {}", "agent": "strands atomic run {}", "skill": "`path: package:{}` in `skills`"}
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedFile:
+    """A workflow, agent or skill of an installed distribution.
+
+    Attributes:
+        name: Its own name, the part of `ref` after the slash.
+        path: The file, or the folder of a skill; absolute, without links, inside `home.folder`.
+        home: The folder that its distribution declares.
+    """
+
+    name: str
+    path: str
+    home: PackagedFolder
+
+    @property
+    def ref(self) -> str:
+        """The name `DIST/NAME` that commands take."""
+        return f"{self.home.distribution}/{self.name}"
+
+    @property
+    def kind(self) -> PackagedKind:
+        """What it is."""
+        return self.home.kind
+
+
+def is_packaged_name(text: str) -> bool:
+    """Return whether a text has the form `DIST/NAME`; `./` and a suffix of a file always mean a path."""
+    distribution, slash, name = text.partition("/")
+    return bool(slash and NAME.fullmatch(distribution) and NAME.fullmatch(name) and not name.endswith(_SUFFIXES))
+
+
+def is_installed(text: str) -> bool:
+    """Return whether the distribution of a name `DIST/NAME` brings workflows, agents or skills."""
+    read = read_packaged(text.partition("/")[0])
+    return read is not None and any(read)
+
+
+def find_packaged(
+    text: str, kind: PackagedKind = "workflow", path: Sequence[str] | None = None
+) -> PackagedFile | Finding:
+    """Return what `DIST/NAME` names, or the finding that says why nothing is meant.
+
+    It is the file `NAME.yaml` of one of the distribution's folders of that kind, or the file `workflow.yaml`
+    (`agent.yaml`) of the folder whose entry point is NAME. A skill is a folder with a SKILL.md.
+
+    Args:
+        text: The name, without `package:`; the distribution in any spelling.
+        path: As `discover_catalog` takes it.
+    """
+    distribution, _, name = text.partition("/")
+    read = read_packaged(distribution, path)
+    if read is None:
+        known = sorted({folder.distribution for folder in scan_packaged(path)[0]})
+        close = did_you_mean(normalise(distribution), known)
+        fix = _instead(f"{close}/{name}", kind) if close else None
+        return Finding(UNKNOWN_PACKAGED, f"no distribution {distribution!r} is installed", None, fix)
+    folders, findings = read
+    found = _candidates(folders, kind, name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = " and ".join(one.path for one in found)
+        return Finding(AMBIGUOUS_PACKAGED, f"{text!r} may be {places}", Where(found[0].path))
+    ending = f" ({'; '.join(finding.message for finding in findings)})" if findings else ""
+    message = f"the distribution '{normalise(distribution)}' has no {kind} {name!r}{ending}"
+    return Finding(UNKNOWN_PACKAGED, message, None, _fix(normalise(distribution), name, kind, folders))
+
+
+def _candidates(folders: Iterable[PackagedFolder], kind: PackagedKind, name: str) -> list[PackagedFile]:
+    found: dict[str, PackagedFile] = {}
+    for folder in folders:
+        if folder.kind != kind:
+            continue
+        for place in _places(folder, name):
+            real = os.path.realpath(place)
+            exists = os.path.isfile(os.path.join(real, SKILL)) if kind == "skill" else os.path.isfile(real)
+            # A link may not lead out of what the distribution declares.
+            if exists and is_inside(real, folder.folder):
+                found.setdefault(real, PackagedFile(name, real, folder))
+    return list(found.values())
+
+
+def _places(folder: PackagedFolder, name: str) -> list[str]:
+    if folder.kind == "skill":
+        return [os.path.join(folder.folder, name), *([folder.folder] if folder.name == name else [])]
+    stems = [name, *([folder.kind] if folder.name == name else [])]
+    for stem in stems:  # a file of the very name wins over the general one
+        places = [os.path.join(folder.folder, stem + suffix) for suffix in _SUFFIXES]
+        if any(map(os.path.isfile, places)):
+            return places
+    return []
+
+
+def files_in(folder: PackagedFolder) -> tuple[tuple[PackagedFile, ...], tuple[Finding, ...]]:
+    """Return the files of a folder that may be workflows or agents, or its skills, by name, and what is wrong.
+
+    Names that begin with a dot are left out; so are files in folders below, which no name reaches.
+    """
+    findings: list[Finding] = []
+    try:
+        with os.scandir(folder.folder) as entries:
+            names = sorted(entry.name for entry in islice(entries, MAX_FILES + 1))
+    except OSError as error:
+        message = f"the folder of the entry point {folder.name!r} cannot be read: {error.strerror}"
+        return (), (Finding(BAD_PACKAGED, message, Where(folder.folder)),)
+    if len(names) > MAX_FILES:
+        message = f"the folder has more than {MAX_FILES:,} files; the others are not looked at"
+        findings.append(Finding(BAD_PACKAGED, message, Where(folder.folder), "divide it", "warning"))
+    found: list[PackagedFile] = []
+    for file in ["", *names[:MAX_FILES]] if folder.kind == "skill" else names[:MAX_FILES]:
+        name = _name_of(file, folder)
+        place = os.path.join(folder.folder, file) if file else folder.folder
+        if name is None or not NAME.fullmatch(name):
+            continue
+        real = os.path.realpath(place)
+        if not is_inside(real, folder.folder):
+            findings.append(Finding(BAD_PACKAGED, "a link leads out of the folder", Where(place), "remove the link"))
+        elif os.path.isfile(os.path.join(real, SKILL)) if folder.kind == "skill" else os.path.isfile(real):
+            found.append(PackagedFile(name, real, folder))
+    return tuple(found), tuple(findings)
+
+
+def _name_of(file: str, folder: PackagedFolder) -> str | None:
+    """Return the name that reaches a file; None for one that has none."""
+    if folder.kind == "skill":
+        return file or folder.name
+    stem, suffix = os.path.splitext(file)
+    if suffix not in _SUFFIXES or stem == "tests" or stem.endswith(_BESIDE):
+        return None
+    return folder.name if stem == folder.kind else stem
+
+
+def _fix(distribution: str, name: str, kind: PackagedKind, folders: Sequence[PackagedFolder]) -> str | None:
+    others: list[PackagedKind] = ["workflow", "agent", "skill"]
+    for other in others:
+        if other != kind and _candidates(folders, other, name):
+            return f"it is {'an' if other == 'agent' else 'a'} {other}: {_instead(f'{distribution}/{name}', other)}"
+    known = sorted({one.name for folder in folders if folder.kind == kind for one in files_in(folder)[0]})
+    close = did_you_mean(name, known)
+    if close:
+        return f"did you mean {_instead(f'{distribution}/{close}', kind)}?"
+    return f"name one that it has: {', '.join(known[:10])}" if known else None
+
+
+def _instead(ref: str, kind: PackagedKind) -> str:
+    return _COMMANDS[kind].format(shlex.quote(ref))

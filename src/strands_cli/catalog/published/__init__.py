@@ -1,1 +1,0 @@
-"""The publishers that were verified on this machine, by what is installed."""

@@ -1,0 +1,263 @@
+"""Commands on stored runs: runs list, show, cancel, delete, prune."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from strands_cli.cli.commands import completions
+from strands_cli.cli.commands.ages import age_in_seconds
+from strands_cli.cli.commands.command_options import JSON, with_run_options
+from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
+from strands_cli.cli.commands.run_lines.report import run_document, run_lines
+from strands_cli.cli.commands.run_lines.tree_lines import result_columns
+from strands_cli.cli.commands.stored.artifacts import fetch_artifacts
+from strands_cli.cli.commands.stored.diff import diff_runs
+from strands_cli.cli.commands.stored.listed_inputs import inputs_of
+from strands_cli.cli.commands.stored.report import report_run
+from strands_cli.cli.commands.stored.search import search_runs
+from strands_cli.cli.commands.stored.show import show_run
+from strands_cli.cli.commands.stored.stats import show_stats
+from strands_cli.cli.output.messages import say
+from strands_cli.cli.output.results import print_json, print_result
+from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
+from strands_cli.events import RunStatus
+from strands_cli.texts.phrases import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from strands_cli.engine.ports.store_port import RunStore, StoredRun
+
+RUNS = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...", help="The runs: ids, the start of ids, or `last`.", autocompletion=completions.runs
+    ),
+]
+STATUS = Annotated[
+    list[str],
+    typer.Option(
+        "--status", metavar="S", help="Only runs of this status; may be repeated.", autocompletion=completions.statuses
+    ),
+]
+
+# What `prune` deletes by default: runs that cannot be resumed by mistake.
+ENDED = ["completed", "failed", "cancelled"]
+# What a queue has and no process works on.
+UNSTARTED = ("queued", "scheduled")
+# Rows of batches in these states are listed, since a person has to do something for them.
+ASKING = ("waiting", "needs-decision")
+
+
+@with_run_options()
+def list_runs(
+    status: STATUS = [],  # noqa: B006 - Typer reads the default
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--rows",
+            metavar="BATCH",
+            help="Show the rows of a batch, which are runs too.",
+            autocompletion=completions.batches,
+        ),
+    ] = None,
+    where: StoreOptions = DEFAULT_STORE,
+    as_json: JSON = False,
+) -> None:
+    """List stored runs, the newest first; a batch is one line, and `--status waiting` lists its rows that wait.
+
+    Example: strands runs list --status waiting --status interrupted
+    """
+    with where.opened() as opened:
+        chosen, problems, hidden = _listed(opened, status, rows)
+        chosen = chosen[:limit]
+        inputs = {} if as_json else inputs_of(opened, chosen)
+    if as_json:
+        print_json({"runs": [run_document(run) for run in chosen], "problems": problems, "hidden_rows": hidden})
+        return
+    for problem in problems:
+        say(f"warning: {problem}")
+    if chosen:
+        print_result("\n".join(run_lines(chosen, inputs, result_columns())))
+    elif not hidden:
+        say("no runs")
+    if hidden:
+        say(f"{counted(hidden, 'row')} of batches not shown; those of one: strands runs list --rows BATCH")
+
+
+@with_run_options()
+def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
+    """Stop runs for good: a process that works on one is asked to end, and the run cannot be resumed.
+
+    Example: strands runs cancel 20261121-033012-a1b2c3
+    """
+    from strands_cli.batch.stored.batch_view import cancel
+    from strands_cli.engine.journal.batch_ids import BATCH
+    from strands_cli.engine.ports.clock import SystemClock
+    from strands_cli.engine.stored_runs.cancelling import cancel_run
+
+    with where.opened() as opened:
+        names = [opened.find(run) for run in runs]
+        for run in names:
+            _require_own_process(opened, run)
+            if opened.read(run).pattern == BATCH:
+                cancel(opened, run)
+            else:
+                cancel_run(opened, run, SystemClock())
+                _leave_queue(opened, run)
+            say(f"{run}: cancelled")
+    if as_json:
+        print_json({"cancelled": names})
+
+
+def _leave_queue(store: RunStore, run_id: str) -> None:
+    """Take a run out of its queue; one of a directory is in none."""
+    if store.place.directory is None:
+        from strands_cli.workers.submitted.waiting_again import leave_queue
+
+        leave_queue(store, run_id)
+
+
+@with_run_options()
+def delete_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
+    """Delete the journals of runs, and of a batch with its rows; files that the runs have written stay where they are.
+
+    Example: strands runs delete 20261121-033012-a1b2c3
+    """
+    with where.opened() as opened:
+        names = [opened.find(run) for run in runs]
+        for run in names:
+            say(f"{run}: deleted{_delete(opened, run)}")
+    if as_json:
+        print_json({"deleted": names})
+
+
+@with_run_options()
+def prune_runs(
+    older_than: Annotated[str, typer.Option(metavar="AGE", help="Minimal age since the start: 12h, 30d, 4w.")] = "30d",
+    status: STATUS = [],  # noqa: B006
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
+    where: StoreOptions = DEFAULT_STORE,
+    as_json: JSON = False,
+) -> int:
+    """Delete the journals of old runs that have ended; of others only if --status names them. A batch takes its rows.
+
+    Example: strands runs prune --older-than 7d --status completed --dry-run
+    """
+    before = time.time() - age_in_seconds(older_than, "--older-than")
+    deleted = []
+    with where.opened() as opened:
+        chosen, own, problems = _chosen(opened, status or ENDED)
+        # Rows go with their batch.
+        old = (run for run in chosen if run.started_at <= before and run.status != "running" and run.id in own)
+        for run in old:
+            try:
+                if not dry_run:
+                    _delete(opened, run.id)
+                deleted.append(run.id)
+            except RunRecordError as error:
+                problems.append(error.message)
+    if as_json:
+        print_json({"deleted": deleted, "dry_run": dry_run, "problems": problems})
+    else:
+        for problem in problems:
+            say(f"warning: {problem}")
+        verb = "would be deleted" if dry_run else "deleted"
+        count = f"{counted(len(deleted), 'run')} {verb}"
+        print_result("\n".join([*(f"{run}: {verb}" for run in deleted), count]))
+    return ExitCode.RUN_RECORD if problems else ExitCode.OK
+
+
+def _listed(store: RunStore, statuses: Sequence[str], batch: str | None) -> tuple[list[StoredRun], list[str], int]:
+    """Return the runs to list, the problems of journals that cannot be read, and how many rows are left out.
+
+    Args:
+        batch: The batch whose rows are listed; without one, rows are where the status that is asked for is theirs
+            alone: that they wait for a person.
+    """
+    from strands_cli.engine.journal.batch_ids import batch_of
+
+    chosen, own, problems = _chosen(store, statuses)
+    if batch is not None:
+        from strands_cli.batch.stored.batch_identity import find_batch
+
+        name = find_batch(store, batch)
+        return [run for run in chosen if batch_of(run.id) == name], problems, 0
+    shown = [run for run in chosen if run.id in own or (statuses and run.status in ASKING)]
+    return shown, problems, len(chosen) - len(shown)
+
+
+def _delete(store: RunStore, run: str) -> str:
+    """Delete a run, or a batch with its rows; return what went with it, in words."""
+    from strands_cli.batch.stored.batch_view import delete
+    from strands_cli.engine.journal.batch_ids import BATCH
+
+    try:
+        found = store.read(run)
+    except RunRecordError:  # what cannot be read is deleted too
+        store.delete(run)
+        return ""
+    if found.pattern != BATCH:
+        if found.status in UNSTARTED:  # or it would count as waiting when it is gone
+            _leave_queue(store, run)
+        store.delete(run)
+        return ""
+    return f", with {counted(delete(store, run), 'row')}"
+
+
+def _require_own_process(store: RunStore, run: str) -> None:
+    """Check that the process that works on a run works on nothing else.
+
+    Raises:
+        UsageError: The run is a row of a batch that is running: its process works on all of them.
+    """
+    from strands_cli.engine.journal.batch_ids import batch_of
+
+    batch = batch_of(run)
+    if batch is None or store.read(run).status != "running":
+        return
+    with contextlib.suppress(RunRecordError):  # there is no such batch any more
+        if store.read(batch).status == "running":
+            raise UsageError(f"{run} is a row of a batch that is running", fix=f"strands batch cancel {batch}")
+
+
+def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], set[str], list[str]]:
+    """Return the runs of these statuses, the ids of all that are not rows of a batch, and problems of journals."""
+    from strands_cli.engine.journal.batch_ids import without_rows
+
+    known = get_args(RunStatus)
+    for status in statuses:
+        if status not in known:
+            fix = suggest(status, known, f"there are: {', '.join(known)}")
+            raise UsageError(f"there is no status '{status}'", fix=fix)
+    runs, problems = store.runs()
+    chosen = [run for run in runs if not statuses or run.status in statuses]
+    return chosen, {run.id for run in without_rows(runs)}, problems
+
+
+ABOUT = (
+    "Look at stored runs, compare, count and search them; fetch their files; report, cancel and delete them.\n\n"
+    "Example: strands runs list --status waiting"
+)
+VERBS: dict[str, Callable[..., Any]] = {
+    "list": list_runs,
+    "show": show_run,
+    "cancel": cancel_runs,
+    "delete": delete_runs,
+    "prune": prune_runs,
+}
+# `sessions` has none of them.
+_NEWER: dict[str, Callable[..., Any]] = {
+    "diff": diff_runs,
+    "stats": show_stats,
+    "search": search_runs,
+    "report": report_run,
+    "artifacts": fetch_artifacts,
+}
+runs_app = group(ABOUT, {**VERBS, **_NEWER})

@@ -1,1 +1,0 @@
-"""Where a run was worked on: the machine, the folder, and the worker."""

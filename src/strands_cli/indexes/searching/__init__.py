@@ -1,1 +1,0 @@
-"""Searching the lines of an index."""

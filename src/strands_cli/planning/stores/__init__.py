@@ -1,1 +1,0 @@
-"""Where the runs of a person are stored."""

@@ -1,1 +1,0 @@
-"""The names of tools in rules, and the distributions that they mean."""

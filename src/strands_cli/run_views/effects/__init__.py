@@ -1,1 +1,0 @@
-"""One whole effect of a stored run by its key: what it read, called, answered and cost."""

@@ -1,1 +1,0 @@
-"""The files of a stored run, wherever it was worked on."""

@@ -1,1 +1,0 @@
-"""Many stored runs at once: numbers about them, and texts found in them."""

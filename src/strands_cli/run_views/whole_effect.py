@@ -1,0 +1,219 @@
+"""One effect of a run as a whole, read from its own row; for a step also from those below it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from strands_cli.engine.effects.budget import REUSED
+from strands_cli.engine.journal.answers import stored_question
+from strands_cli.engine.journal.journal_rows import Row, in_order_of_request
+from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.stored_runs.described import run_status
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.errors import RunRecordError, suggest
+from strands_cli.events import Usage
+from strands_cli.run_views.open_questions import command
+from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
+from strands_cli.texts.phrases import first_of, with_fix
+
+# The most keys among which a mistyped one is looked for.
+MOST_COMPARED = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """A tool that a model called; `arguments` as the model wrote them."""
+
+    tool: str
+    arguments: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a person, and the answer.
+
+    Attributes:
+        prompt: The question.
+        context: What is shown with it.
+        answer: The answer; None while it waits.
+        by: Who answered.
+        reason: Why a person rejected.
+    """
+
+    prompt: str
+    context: str = ""
+    words: Sequence[str] = ()
+    answer: str | None = None
+    by: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeEffect:
+    """One effect; what it does not have is None or empty.
+
+    Attributes:
+        who: The agent of a step or a model turn, the name of a tool, or `person`.
+        model: The model that answered; of a step those of its turns, joined.
+        usage: The tokens; of a step the sum of what is below it, without what is reused from another run.
+        cost: In US dollars, likewise; None where one of them is not known.
+        request: The end of what a model was asked; of a step that of its first turn.
+        answer: The text of a model turn, the response of a step.
+        value: The answer of a step as JSON.
+        calls: The tools that a model called.
+        arguments: Of a tool call, as they were written; cut where `arguments_cut` says so.
+        called_with: What the tool got, where that differs.
+        result: The text of a tool's result.
+        result_json: Its JSON; of other kinds (`notes`, `artifacts`) the whole output.
+        error: Why it failed, also the message of a tool's error.
+        error_code: The code of a tool's error.
+        layers: What was in force around the code that a tool ran, as the tool says.
+        failures: Why earlier attempts of a model turn failed.
+        waits_for: What stopped a call that waits.
+        damage: What of its row cannot be read; it is left out.
+        below: The keys below it, the calls of a turn in the order of its request.
+    """
+
+    key: str
+    kind: BranchKind
+    status: BranchStatus
+    who: str
+    attempt: int
+    started_at: float
+    ended_at: float | None
+    model: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    reused: bool = False
+    decision: str | None = None
+    rule: str | None = None
+    distribution: str | None = None
+    engine: str | None = None
+    layers: Sequence[str] = ()
+    request: str | None = None
+    answer: str | None = None
+    value: Any = None
+    calls: Sequence[CalledTool] = ()
+    arguments: Any = None
+    arguments_cut: bool = False
+    called_with: Any = None
+    result: str | None = None
+    result_json: Any = None
+    error: str | None = None
+    error_code: str | None = None
+    failures: Sequence[str] = ()
+    question: Asked | None = None
+    waits_for: str | None = None
+    damage: str | None = None
+    below: Sequence[str] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None while it is not done."""
+        return None if self.ended_at is None else max(0.0, self.ended_at - self.started_at)
+
+
+def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
+    """Return one effect of a run; of a damaged row what can be read.
+
+    Raises:
+        RunRecordError: The run has no such effect.
+    """
+    journal = journal.tolerant()
+    # A call that has not begun since a person was asked has the row of its question only.
+    row = journal.row(key) or journal.row(f"{key}/approval")
+    if row is None:
+        raise _unknown(key, journal)
+    key = row.key
+    effect = EffectSummary(row)
+    below = in_order_of_request(journal.rows(below=key))
+    facts = {"step": _step, "model": _model, "tool": _tool, "human": _human}.get(row.kind, _other)(effect, journal)
+    return WholeEffect(
+        key=key,
+        kind=kind_of(effect),
+        status=status_of(effect, run_status(journal)),
+        who=who_of(effect),
+        attempt=row.attempt,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        reused=bool(row.detail.get(REUSED)),
+        below=tuple(one.key for one in below),
+        **_spent([row, *below]),
+        **facts,
+        damage=effect.damage,
+    )
+
+
+def _unknown(key: str, journal: StoredJournal) -> RunRecordError:
+    """Return the error for a key without a row, with the key that is meant, or those below it."""
+    name = journal.run_id
+    known = [one.key for one in journal.rows()]
+    below = [one for one in known if one.startswith(f"{key}/")]
+    if below:
+        return RunRecordError(f"{key} is only a part of keys in the run {name}", fix=f"they are: {first_of(below, 5)}")
+    # What is close begins alike: to compare a key with 10,000 others takes seconds.
+    alike = [one for one in known if one[: len(key) // 2] == key[: len(key) // 2]] or known
+    seen = command("runs", "show", name, store=journal.place)
+    fix = suggest(key, alike[:MOST_COMPARED], f"see `{seen}`")
+    return RunRecordError(f"the run {name} has no effect {key!r}", fix=fix)
+
+
+def _spent(rows: Sequence[Row]) -> dict[str, Any]:
+    own = [row for row in rows if not row.detail.get(REUSED)]
+    costs = [row.cost for row in own if row.kind == "model" and row.paid_calls]
+    models = dict.fromkeys(str(row.detail["model"]) for row in rows if "model" in row.detail)
+    return {
+        "usage": sum((row.usage for row in own), Usage()),
+        "cost": None if None in costs else sum(costs),
+        "model": ", ".join(models) or None,
+    }
+
+
+def _step(effect: EffectSummary, journal: StoredJournal) -> dict[str, Any]:
+    first = journal.row(f"{effect.row.key}/model.0")
+    return {
+        "request": EffectSummary(first).asked if first else None,
+        "answer": effect.text,
+        "value": effect.value,
+        "error": effect.error,
+    }
+
+
+def _model(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
+    return {
+        "request": effect.asked,
+        "answer": effect.text,
+        "calls": tuple(CalledTool(tool, arguments) for tool, arguments in effect.calls),
+        "error": effect.error,
+        "failures": tuple(effect.row.detail.get("failures", ())),
+    }
+
+
+def _tool(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
+    detail: Mapping[str, Any] = effect.row.detail
+    names = ("decision", "rule", "distribution", "engine", "arguments", "called_with")
+    failure = effect.tool_error
+    return {
+        **{name: detail.get(name) for name in names},
+        "arguments_cut": bool(detail.get("arguments_cut")),
+        "layers": tuple(detail.get("layers", ())),
+        "result": effect.text,
+        "result_json": effect.value,
+        "error": with_fix(failure.reason, failure.fix) if failure else effect.error,
+        "error_code": failure.code if failure else None,
+        "waits_for": detail.get("stopped"),
+    }
+
+
+def _human(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
+    row = effect.row
+    asked = stored_question(row)
+    answer: Mapping[str, Any] = row.output if row.status == "done" and isinstance(row.output, Mapping) else {}
+    said = {name: None if answer.get(name) is None else str(answer[name]) for name in ("by", "reason")}
+    return {"question": Asked(asked.prompt, asked.context, asked.words, effect.text, **said), "error": effect.error}
+
+
+def _other(effect: EffectSummary, _: StoredJournal) -> dict[str, Any]:
+    return {"result_json": effect.whole, "error": effect.error}

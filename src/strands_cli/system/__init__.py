@@ -1,0 +1,1 @@
+"""This machine, as Python offers it: files written whole and those to protect, processes, threads."""

@@ -1,0 +1,1 @@
+"""Texts: phrases for people, JSON in one form, and characters that hide something."""

@@ -1,0 +1,273 @@
+"""The sections of a workflow other than its pattern: runtime, inputs, environment, agents, outputs and security."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from strands_cli.default_parts import DEFAULTS, SECRETS
+from strands_cli.errors import suggest
+from strands_cli.workflow.base_model import FormatModel, Named, Scalar
+from strands_cli.workflow.coercion import coerce, type_word_of
+
+TypeWord = Literal["string", "number", "integer", "boolean", "array", "object"]
+
+
+class Metadata(FormatModel):
+    """Description of the workflow for people and catalogues."""
+
+    name: str | None = Field(
+        default=None, description="A title for people; `name` at the top level identifies the workflow."
+    )
+    description: str | None = Field(default=None, description="What the workflow is for.")
+    labels: Mapping[str, Scalar] = Field(default_factory=dict, description="Free key-value labels.")
+
+
+class Budgets(FormatModel):
+    """Limits of one run; at a limit the run stops with exit code 20 and keeps its partial results."""
+
+    max_steps: int | None = Field(default=None, ge=1, description="Most steps the run may execute.")
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="Most tokens, input and output of all model calls together."
+    )
+    max_model_calls: int | None = Field(default=None, ge=1, description="Most model calls.")
+    max_tool_calls: int | None = Field(default=None, ge=0, description="Most tool calls.")
+    max_cost_usd: float | None = Field(
+        default=None, gt=0, description="Most money, in US dollars; the model must have a price."
+    )
+    max_duration_s: float | None = Field(default=None, gt=0, description="Longest wall-clock time, in seconds.")
+    warn_threshold: float = Field(default=0.8, gt=0, le=1, description="Share of a limit at which a warning is given.")
+
+
+class FailurePolicy(FormatModel):
+    """How often, and after which waits, a failed model call is tried again."""
+
+    retries: int = Field(default=2, ge=0, description="How many times a failed call is tried again.")
+    backoff: Literal["constant", "exponential", "jittered"] = Field(
+        default="exponential", description="How waits grow."
+    )
+    wait_min: float = Field(default=1, ge=0, description="Shortest wait between tries, in seconds.")
+    wait_max: float = Field(default=60, ge=0, description="Longest wait between tries, in seconds.")
+
+
+class Runtime(FormatModel):
+    """Which model the agents use by default, and the limits of the run.
+
+    `provider`, `model_id`, `region` and `host` may contain `${NAME}` and `${NAME:-default}`: environment variables.
+    """
+
+    provider: str = Field(
+        default="", description="Who serves the model, for example `openai`, `bedrock`, `ollama`, `replay`."
+    )
+    model_id: str | None = Field(default=None, description="The provider's name of the model.")
+    region: str | None = Field(default=None, description="Cloud region, for providers that have regions.")
+    host: str | None = Field(default=None, description="Base URL of the provider's server.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    top_p: float | None = Field(
+        default=None, ge=0, le=1, description="Nucleus sampling: share of probability considered."
+    )
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of one answer.")
+    options: Mapping[str, Any] = Field(
+        default_factory=dict, description="Further options of the provider, by its names."
+    )
+    max_parallel: int = Field(default=5, ge=1, description="How many steps may run at the same time.")
+    budgets: Budgets = Field(default_factory=Budgets.model_construct, description="Limits of one run.")
+    failure_policy: FailurePolicy = Field(
+        default_factory=FailurePolicy.model_construct, description="Retries of model calls."
+    )
+    recording: str | None = Field(
+        default=None, description="The recording that provider `replay` plays, beside the workflow."
+    )
+
+
+class InputSpec(FormatModel):
+    """One input variable; `string` alone means `{type: string}`; other types likewise."""
+
+    type: TypeWord = Field(
+        default="string", description="The type to which values are converted; if not given, that of the default."
+    )
+    description: str | None = Field(default=None, description="What to give; shown when a value is asked for.")
+    default: Any = Field(default=None, description="The value used when none is given.")
+    enum: tuple[Any, ...] | None = Field(default=None, min_length=1, description="The only values allowed.")
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Read a type word or nothing as a full declaration, and take a missing type from the default."""
+        if value is None or isinstance(value, str):
+            return {"type": value or "string"}
+        if not isinstance(value, dict):
+            return value
+        if "type" not in value and value.get("default") is not None:
+            value = {**value, "type": type_word_of(value["default"])}
+        return {**value, **_as_declared(value)}
+
+    def coerced(self, value: Any) -> Any:
+        """Return a value as its declared type.
+
+        Raises:
+            ValueError: The value cannot be read as the type, or `enum` does not list it.
+        """
+        found = coerce(self.type, value)
+        if self.enum is None or found in self.enum:
+            return found
+        hint = suggest(str(found), map(str, self.enum))
+        allowed = ", ".join(map(repr, self.enum))
+        raise ValueError(f"{value!r} is not one of {allowed}" + (f"; {hint}" if hint else ""))
+
+
+def _as_declared(value: dict[str, Any]) -> dict[str, Any]:
+    """Return default and enum of a declaration as its type reads them; what does not fit stays for the checks."""
+
+    def read(item: Any) -> Any:
+        try:
+            return coerce(str(value.get("type", "string")), item)
+        except ValueError:
+            return item
+
+    read_as = {"default": read(value["default"])} if value.get("default") is not None else {}
+    if isinstance(value.get("enum"), list):
+        read_as["enum"] = [read(item) for item in value["enum"]]
+    return read_as
+
+
+class Inputs(FormatModel):
+    """The variables of a run; every template can use their names."""
+
+    required: Named[InputSpec] = Field(default_factory=dict, description="Variables that must be given.")
+    optional: Named[InputSpec] = Field(default_factory=dict, description="Variables that may be given.")
+    values: Mapping[str, Scalar] = Field(
+        default_factory=dict, description="Variables with fixed values; `--var` overrides them."
+    )
+
+    def declared(self) -> dict[str, InputSpec]:
+        """Return required and optional inputs by name."""
+        return {**self.optional, **self.required}
+
+    def declared_as(self, name: str) -> InputSpec | None:
+        """Return what one input is declared as."""
+        return self.required.get(name) or self.optional.get(name)
+
+    def read_fixed(self, name: str, text: str) -> Any:
+        """Return a text that replaces a fixed value as the type of that value, where it reads as one."""
+        fixed = self.values.get(name)
+        try:
+            return text if fixed is None else coerce(type_word_of(fixed), text)
+        except ValueError:
+            return text
+
+    def names_of(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of a run as its templates see them."""
+        return values
+
+
+def _known_source(name: str) -> str:
+    """Return the name of a source of secrets that is there; nothing is imported."""
+    if name not in DEFAULTS[SECRETS]:
+        from strands_cli.parts.named_parts import names_in
+
+        if name not in (known := names_in(SECRETS)):
+            raise PydanticCustomError("literal_error", "not a source", {"expected": ", ".join(known)})
+    return name
+
+
+class Secret(FormatModel):
+    """A reference to a secret; its value is removed from prompts, traces, the journal and errors."""
+
+    key: str = Field(min_length=1, description="Name of the secret at its source, for example an environment variable.")
+    name: str | None = Field(default=None, description="Name under which tools ask for it; `key` if not given.")
+    source: Annotated[str, AfterValidator(_known_source)] = Field(
+        default="env",
+        description="Where the value comes from: env, file, command, keyring, secrets_manager, ssm, or a source of an"
+        " installed distribution.",
+    )
+    path: str | None = Field(default=None, description="File, command line or remote path the source needs.")
+
+
+class Env(FormatModel):
+    """Secrets and directories of the machine that a run may use."""
+
+    secrets: tuple[Secret, ...] = Field(default=(), description="Secrets the run may resolve.")
+    mounts: Mapping[str, str] = Field(
+        default_factory=dict, description="Directories the file tools may use besides the working directory, by name."
+    )
+
+
+class Otel(FormatModel):
+    """Where OpenTelemetry spans go."""
+
+    endpoint: str | None = Field(
+        default=None, description="URL of a collector that speaks OTLP over HTTP, or `console`."
+    )
+    service_name: str | None = Field(
+        default=None, description="`service.name` of the spans; `OTEL_SERVICE_NAME` if not given."
+    )
+    sample_ratio: float = Field(default=1.0, ge=0, le=1, description="Share of runs that are traced.")
+
+
+class Redact(FormatModel):
+    """What traces omit."""
+
+    tool_inputs: bool = Field(default=True, description="Omit the inputs of tools.")
+    tool_outputs: bool = Field(default=False, description="Omit the results of tools.")
+    pii: bool = Field(default=False, description="Replace personal data by its kind: mail addresses, card numbers.")
+    custom_patterns: tuple[str, ...] = Field(
+        default=(), description="Replace what these regular expressions find; each repeat in them has an upper limit."
+    )
+
+
+class Telemetry(FormatModel):
+    """Traces of a run."""
+
+    otel: Otel | None = Field(default=None, description="OpenTelemetry export; nothing is sent without it.")
+    redact: Redact = Field(default_factory=Redact.model_construct, description="What traces omit.")
+
+
+class Artifact(FormatModel):
+    """A file written when the run has finished."""
+
+    path: str = Field(min_length=1, description="Where to write, inside the output directory (a template).")
+    from_: str = Field(alias="from", description="What to write (a template), for example `{{ last_response }}`.")
+
+
+class Outputs(FormatModel):
+    """The files that a run writes."""
+
+    artifacts: tuple[Artifact, ...] = Field(default=(), description="Files written at the end of the run.")
+    overwrite: bool = Field(
+        default=False, description="Whether artifacts replace files of their names that are there already."
+    )
+
+
+class Guardrails(FormatModel):
+    """Restrictions on every tool call of the run."""
+
+    restricting: ClassVar[frozenset[str]] = frozenset({"allow_tools"})
+
+    deny_network: bool = Field(
+        default=False, description="Refuse tools that reach the network, or do not say that they do not."
+    )
+    pii_redaction: bool = Field(
+        default=False, description="Remove personal data from what models see and from what a run stores and shows."
+    )
+    allow_tools: tuple[str, ...] | None = Field(default=None, description="The only tools that may be called.")
+
+
+class Permissions(FormatModel):
+    """Rules for tool calls; a workflow can only restrict what the user's policy allows."""
+
+    ask: tuple[str, ...] = Field(
+        default=(), description="Calls a person must confirm, for example `file_write(path=docs/**)`."
+    )
+    deny: tuple[str, ...] = Field(default=(), description="Calls that are refused.")
+
+
+class Security(FormatModel):
+    """Restrictions that the workflow sets for its own runs."""
+
+    guardrails: Guardrails = Field(
+        default_factory=Guardrails.model_construct, description="Restrictions on every tool call."
+    )
+    permissions: Permissions = Field(default_factory=Permissions.model_construct, description="Rules for tool calls.")

@@ -1,1 +1,0 @@
-"""Models of the sections of a workflow: budgets, inputs, environment, outputs, security."""
