@@ -1,27 +1,29 @@
-"""The recipes of "Add an option, a kind of tool" work as they are written, in the places that they name."""
+"""The recipes of "Extend strands-cli" work as they are written: those of a distribution touch no file of the core."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
+import threading
+import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.distributions import make_distribution
 from tests.docs.pages import CLONE, blocks
 from tests.test_house import LINT
 
 PAGE = CLONE / "docs" / "how-to" / "extend.md"
-PROVIDERS = CLONE / "docs" / "how-to" / "providers.md"
-TOY = CLONE / "tests" / "patterns" / "toy"
 CORE = "src/strands_cli"
-SIDES = ("workflow", "engine")
+DISTRIBUTION = "strands-cli-yours"
 # The files of each recipe: another one makes the recipe longer, so that it fails here first.
 PLACES = {
     "option": [f"{CORE}/planning/run_request.py"],
@@ -47,8 +49,22 @@ pattern:
 RECORDING = "recording: 1\nsteps: {steps.1: [{calls: [{hello: {}}]}, {text: done}]}\n"
 
 
-# A distribution of its own adds these: no file of the core is touched.
-OF_DISTRIBUTIONS = {"provider": PROVIDERS}
+# A distribution of its own adds these, as the page shows it: no file of the core is touched.
+OF_DISTRIBUTIONS = {
+    "command": PAGE.with_name("commands.md"),
+    "provider": PAGE.with_name("providers.md"),
+    "pattern": PAGE.with_name("patterns.md"),
+    "store": PAGE.with_name("add-a-store.md"),
+    "report": PAGE.with_name("reports-and-notifications.md"),
+    "notification": PAGE.with_name("reports-and-notifications.md"),
+}
+ASK = """\
+version: 1
+name: ask
+runtime: {provider: replay, recording: turns.yaml}
+agents: {reader: {prompt: You read.}}
+pattern: {type: chain, config: {steps: [{type: hitl, prompt: Which book?}]}}
+"""
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,12 @@ class Change:
     file: str
     old: str
     new: str
+
+
+def sources_of(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder, without those that Python makes of them."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def changes_of(recipe: str) -> Iterator[Change]:
@@ -78,6 +100,23 @@ class Copy:
     """A copy of `src/`, and commands that use it."""
 
     root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def write(self, file: str, text: str) -> None:
+        """Write a file."""
+        (self.root / file).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / file).write_text(text, "utf-8")
+
+    def install(self, page: Path) -> None:
+        """Write the files of a page, build the wheel of its distribution, and install that beside the core."""
+        for block in blocks(page):
+            if file := block.marks.get("file"):
+                self.write(file, block.text)
+        words = ("-m", "hatchling", "build", "-t", "wheel", "-d", str(self.root))
+        self._run({"PATH": ""}, *words, directory=self.root / DISTRIBUTION)
+        (wheel,) = self.root.glob("*.whl")
+        with zipfile.ZipFile(wheel) as opened:
+            opened.extractall(self.root / "site")
 
     def follow(self, recipe: str) -> None:
         """Apply the changes of a recipe; the place of each is found exactly once."""
@@ -89,17 +128,24 @@ class Copy:
 
     def python(self, *words: str, code: int = 0) -> str:
         """Run Python with the copy; return what it prints."""
-        environment = {"PYTHONPATH": str(self.root / "src"), "HOME": str(self.root), "COLUMNS": "200", "PATH": ""}
-        return self._run(environment, *words, code=code)
+        places = f"{self.root / 'src'}:{self.root / 'site'}"
+        environment = {"PYTHONPATH": places, "HOME": str(self.root), "COLUMNS": "200", "PATH": ""}
+        return self._run({**environment, **self.environment}, *words, code=code)
 
     def keeps_the_rules(self) -> None:
         """Check the import contracts."""
         environment = {"PYTHONPATH": f"{self.root / 'src'}:{CLONE}", "HOME": str(self.root), "PATH": ""}
         self._run(environment, "-c", LINT, "--no-cache", "--config", str(CLONE / "pyproject.toml"))
 
-    def _run(self, environment: dict[str, str], *words: str, code: int = 0) -> str:
+    def _run(self, environment: dict[str, str], *words: str, code: int = 0, directory: Path | None = None) -> str:
         ran = subprocess.run(
-            [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True, check=False
+            [sys.executable, *words],
+            cwd=directory or self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert ran.returncode == code, ran.stdout + ran.stderr
         return ran.stdout
@@ -119,44 +165,116 @@ def test_a_recipe_names_its_places_and_no_others(recipe: str) -> None:
     assert list(dict.fromkeys(change.file for change in changes_of(recipe))) == PLACES[recipe]
 
 
-@pytest.mark.parametrize("recipe", OF_DISTRIBUTIONS)
-def test_what_a_distribution_adds_touches_no_file_of_the_core(recipe: str) -> None:
-    files = [block.marks["file"] for block in blocks(OF_DISTRIBUTIONS[recipe]) if "file" in block.marks]
-    assert files
-    assert [file for file in files if file.startswith(("src/", CORE))] == []
-    assert f"({OF_DISTRIBUTIONS[recipe].name})" in PAGE.read_text("utf-8")
+@pytest.mark.parametrize("kind", OF_DISTRIBUTIONS)
+def test_what_a_distribution_adds_touches_no_file_of_the_core(kind: str) -> None:
+    files = [block.marks["file"] for block in blocks(OF_DISTRIBUTIONS[kind]) if "file" in block.marks]
+    assert f"{DISTRIBUTION}/pyproject.toml" in files
+    assert [file for file in files if file.startswith(("src/", CORE, "../", "/"))] == []
+    assert f"({OF_DISTRIBUTIONS[kind].name})" in PAGE.read_text("utf-8")
 
 
-@pytest.mark.docs
-def test_a_provider_is_a_distribution_of_its_own(copy: Copy) -> None:
-    for block in blocks(PROVIDERS):
-        if file := block.marks.get("file"):
-            place = copy.root / str(file).replace("strands-cli-yours/src/", "src/")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(block.text, "utf-8")
-    project = tomllib.loads((copy.root / "strands-cli-yours" / "pyproject.toml").read_text("utf-8"))["project"]
-    points = project["entry-points"]["strands_cli.providers"]
-    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
-    make_distribution(copy.root / "src", project["name"], "0.1.0", f"[strands_cli.providers]\n{lines}", {})
+def use_command(copy: Copy) -> None:
+    assert json.loads(copy.strands("greet", "Ada", "--json")) == {"greeting": "hello Ada"}
+    assert copy.strands("shelf", "add", "Emma").strip() == "added Emma"
+    assert copy.strands("--help").count(DISTRIBUTION) == 3
+    copy.write("ask.yaml", ASK)
+    copy.write("turns.yaml", "recording: 1\nsteps: {}\n")
+    copy.strands("run", "ask.yaml", code=19)
+    assert copy.strands("asked").strip() == "ask, steps.0: Which book?"
+
+
+def use_provider(copy: Copy) -> None:
     assert copy.strands("run", "parrot.yaml", "--quiet").strip() == "polly says hihi"
     copy.strands("plan", "parrot.yaml", "--provider", "birds", "--model", "small", code=18)
 
 
-@pytest.mark.docs
-def test_a_pattern_touches_no_file_of_the_core(copy: Copy) -> None:
-    files = {f"strands_cli_yours/{side}_side.py": (TOY / f"{side}_side.py").read_text("utf-8") for side in SIDES}
-    named = {file: text.replace("tests.patterns.toy", "strands_cli_yours") for file, text in files.items()}
-    points = "[strands_cli.patterns]\ntalk = strands_cli_yours.workflow_side:Talk\n"
-    make_distribution(
-        copy.root / "src", "strands-cli-yours", "1.0", points, {"strands_cli_yours/__init__.py": "", **named}
-    )
+def use_pattern(copy: Copy) -> None:
     copy.strands("new", "bees", "--pattern", "talk")
     copy.strands("validate", "bees.yaml")
-    steps = json.loads(copy.strands("plan", "bees.yaml", "--format", "json"))["steps"]
-    assert [step["key"] for step in steps] == ["talk.N", "last_word"]
-    copy.strands("run", "bees.yaml", code=19)
-    (run,) = json.loads(copy.strands("runs", "list", "--json"))["runs"]
-    assert copy.strands("approve", run["id"], "--answer", "They do.").strip() == "They do."
+    steps = json.loads(copy.strands("plan", "bees.yaml", "--var", "topic=bees", "--format", "json"))["steps"]
+    assert [step["key"] for step in steps] == ["lines.N"]
+    assert copy.strands("run", "bees.yaml", "--var", "topic=bees", "--quiet").strip() == "Bees dance."
+
+
+def use_store(copy: Copy) -> None:
+    store = ("--store", f"shelf://{copy.root}/runs.db")
+    copy.write("ask.yaml", ASK)
+    copy.write("turns.yaml", "recording: 1\nsteps: {}\n")
+    copy.strands("store", "init", *store)
+    copy.strands("run", "ask.yaml", *store, code=19)
+    assert copy.strands("approve", "last", "--answer", "Emma", "--quiet", *store).strip() == "Emma"
+    (run,) = json.loads(copy.strands("runs", "list", "--json", *store))["runs"]
+    assert run["status"] == "completed"
+
+
+def use_report(copy: Copy) -> None:
+    copy.environment["YOURS_REPORTS"] = str(copy.root / "reports")
+    copy.strands("run", "publish.yaml", code=19)
+    copy.strands("plugin", "enable", DISTRIBUTION)
+    copy.strands("run", "publish.yaml", code=19)
+    assert not (copy.root / "reports").exists()
+    (run, unseen) = json.loads(copy.strands("runs", "list", "--json"))["runs"]
+    copy.strands("approve", run["id"], "--answer", "At noon.")
+    report = (copy.root / "reports" / f"{run['id']}.md").read_text("utf-8")
+    assert report.startswith("# publish: completed\n")
+    assert "\n## Answer\n\nAt noon.\n" in report
+    copy.write("publish.recording.yaml", "recording: 1\nsteps: {steps.0: [{text: It rains.}, {text: Unused.}]}\n")
+    copy.strands("run", "publish.yaml", "--force", code=10)
+    (run,) = json.loads(copy.strands("runs", "list", "--json", "--status", "failed"))["runs"]
+    assert "\n## Error\n\n" in (copy.root / "reports" / f"{run['id']}.md").read_text("utf-8")
+    shutil.rmtree(copy.root / "reports")
+    copy.strands("plugin", "disable", DISTRIBUTION)
+    copy.strands("approve", unseen["id"], "--force")
+    assert not (copy.root / "reports").exists()
+
+
+def use_notification(copy: Copy) -> None:
+    copy.strands("plugin", "enable", DISTRIBUTION)
+    with receiver() as (address, messages):
+        copy.environment["YOURS_WEBHOOK"] = address
+        copy.strands("run", "publish.yaml", code=19)
+        command = messages[0]["questions"][0]["answer_with"]
+        assert copy.strands(*shlex.split(command)[1:], "--quiet").strip() == "approved"
+    assert [message["status"] for message in messages] == ["waiting", "completed"]
+    assert len({message["run"] for message in messages}) == 1
+
+
+@contextlib.contextmanager
+def receiver() -> Iterator[tuple[str, list[Any]]]:
+    """Yield the address of a webhook on this machine, and the messages that it has got."""
+    messages: list[Any] = []
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            messages.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", messages
+        server.shutdown()
+
+
+USES = {
+    "command": use_command,
+    "provider": use_provider,
+    "pattern": use_pattern,
+    "store": use_store,
+    "report": use_report,
+    "notification": use_notification,
+}
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize("kind", OF_DISTRIBUTIONS)
+def test_what_a_distribution_adds_is_used_and_the_core_is_as_it_was(kind: str, copy: Copy) -> None:
+    copy.install(OF_DISTRIBUTIONS[kind])
+    USES[kind](copy)
+    assert sources_of(copy.root / "src") == sources_of(CLONE / "src")
 
 
 OPTION = """
