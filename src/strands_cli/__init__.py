@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.__about__ import __version__ as __version__
+
 if TYPE_CHECKING:
     from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.catalog.catalog import discover_catalog as discover_catalog
     from strands_cli.policy.permission_question import PermissionQuestion as PermissionQuestion
     from strands_cli.tools.permission_policy import PermissionPolicy as PermissionPolicy
-
-__version__ = "0.1.0"
 
 # Public names and their modules; imported on access, so that `--version` stays fast.
 _PUBLIC = {

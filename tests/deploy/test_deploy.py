@@ -111,7 +111,8 @@ def test_the_image_has_this_version_of_each_distribution() -> None:
     assert {"strands-cli", "strands-cli-workers", "strands-cli-postgres"} <= pinned.keys()
     for name, version in pinned.items():
         folder = CLONE if name == "strands-cli" else CLONE / "packages" / name
-        package = folder / "src" / name.replace("-", "_") / "__init__.py"
+        module = "__about__.py" if name == "strands-cli" else "__init__.py"
+        package = folder / "src" / name.replace("-", "_") / module
         assert f'__version__ = "{version}"' in package.read_text(encoding="utf-8"), name
     extras = re.findall(r"^strands-cli\[([\w,-]+)\]", requirements(), re.M)[0].split(",")
     project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]

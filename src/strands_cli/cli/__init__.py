@@ -33,7 +33,7 @@ def main() -> None:
 def _answer(arguments: list[str]) -> int:
     """Return the exit code; what needs no parser runs without importing Typer, which takes 70 ms."""
     if arguments[:1] and arguments[0] in VERSION_ARGUMENTS:
-        from strands_cli import __version__
+        from strands_cli.__about__ import __version__
 
         return _print_plain(f"strands-cli {__version__}\n")
     completes = "_STRANDS_COMPLETE" in os.environ

@@ -37,7 +37,7 @@ def strands(
     Example: strands run examples/quickstart.yaml
     """
     if version:  # only after another option; alone it is handled before Typer is imported
-        from strands_cli import __version__
+        from strands_cli.__about__ import __version__
 
         print_result(f"strands-cli {__version__}")
         raise typer.Exit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from strands_cli.__about__ import __version__
 from strands_cli.catalog.distributions.closure import unmet_in_closure
 from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.default_parts import CORE
@@ -25,9 +26,7 @@ VARIABLES = (
 
 def check_program(seen: Scan) -> Iterator[Check]:
     """Report the version of strands-cli, and whether it is installed more than once."""
-    import strands_cli
-
-    yield Check(CORE, "ok", f"{strands_cli.__version__} in {Path(strands_cli.__file__).parent}")
+    yield Check(CORE, "ok", f"{__version__} in {Path(__file__).parents[1]}")
     copies = seen.records.get(CORE, [])
     if len(copies) > 1:
         message = f"strands-cli is installed {len(copies)} times: {', '.join(site for site, _ in copies)}"

@@ -114,7 +114,7 @@ def _use_lines(uses: Sequence[Use]) -> list[str]:
 
 
 def _print_annotations(findings: list[Finding], form: Format) -> None:
-    from strands_cli import __version__
+    from strands_cli.__about__ import __version__
     from strands_cli.cli.output.results import print_json, print_result
     from strands_cli.cli.terminal.annotations import github_line, sarif_document
 
