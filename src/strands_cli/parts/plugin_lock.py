@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,24 @@ from strands_cli.errors import Denied, Finding, Where
 if TYPE_CHECKING:
     from strands_cli.lock.compare import Difference
     from strands_cli.lock.format.lock_model import LockedDistribution
+
+
+# Distributions that a person locks again now, so that no lock keeps them from being imported; None: every one.
+_LOCKED_AGAIN: ContextVar[Collection[str] | None] = ContextVar("_LOCKED_AGAIN", default=())
+
+
+@contextmanager
+def locked_again(names: Collection[str] | None) -> Iterator[None]:
+    """Admit what a person locks again, as it is now: to lock a workflow, the parts that it names are imported.
+
+    Args:
+        names: The distributions; None means every one.
+    """
+    token = _LOCKED_AGAIN.set(None if names is None else {normalise(name) for name in names})
+    try:
+        yield
+    finally:
+        _LOCKED_AGAIN.reset(token)
 
 
 def check_locked(
@@ -40,13 +60,14 @@ def check_locked(
     from strands_cli.lock.format.lock_model import Lock, lock_file
     from strands_cli.lock.format.lock_reader import read_lock
 
-    names = sorted({normalise(word) for word in words})
+    again = _LOCKED_AGAIN.get()
+    names = [] if again is None else sorted({normalise(word) for word in words} - {*again})
     try:
         lock = read_lock(lock_file(folder)) if names else None
     except Denied as error:
         return list(error.findings)
-    if lock is None:
-        if is_planned or not required_by:
+    if lock is None or not names:
+        if not names or is_planned or not required_by:
             return []
         lock = Lock()
     use_private_bytecode()

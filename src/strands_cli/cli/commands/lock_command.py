@@ -119,6 +119,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
         packaged: A workflow of an installed distribution that is run in it.
     """
     from strands_cli.parts.named_parts import distributions_with_parts, parts_in_use
+    from strands_cli.parts.plugin_lock import locked_again
     from strands_cli.planning.folders.workflow_folder import plan_folder
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
@@ -131,7 +132,9 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     # Commands are of no workflow: they are locked by their distribution's name, and stay locked.
     commands = distributions_with_parts((*asked.update, *_locked_distributions(folder)), machine.catalog.seen)
     packages = _packaged_here(folder, packaged)
-    planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
+    # What differs from the lock is imported only where a person has it locked again.
+    with locked_again((asked.update or None) if asked.writes else ()):
+        planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
     for line in planned.unread:
         say(f"warning: {line}")
     if asked.mcp:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from strands_cli.catalog.resolution import BAD_TOOL_REF, TOOL_BROKEN, TOOL_UNMET, TOOL_VERSION, UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import TOOL_CONFLICT
+from strands_cli.default_parts import FORMATS
 from strands_cli.errors import Finding, InvalidInput, NotEquipped, StrandsCliError, UsageError
+from strands_cli.parts.named_parts import names_in
 from strands_cli.planning.folders.agent_workflow import agent_workflow_of
 from strands_cli.planning.machine.installation import Installation, without_policy
 from strands_cli.planning.plan.plan_values import Plan
@@ -21,6 +23,7 @@ from strands_cli.workflow.loader import load_spec
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.packaged.packaged_source import located
 from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
+from strands_cli.workflow.translated import translated
 from strands_cli.yaml_files.document import Document
 from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
 from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
@@ -75,7 +78,7 @@ def plan_folder(
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
-        plan = build_plan(spec, document, _granting(machine, spec, document), RunRequest(), snapshot)
+        plan = build_plan(spec, loaded.document, _granting(machine, spec, document), RunRequest(), snapshot)
         # As for a run: the lock covers the packages that these are of.
         texts = {stored_name(one.file): one.text for one in loaded.files}
         plan = replace(plan, files={**plan.files, **texts, **loaded.packages})
@@ -115,6 +118,7 @@ def _documents(folder: Path, named: Path | None) -> tuple[list[Document], list[s
         if is_workflow(document) or is_agent_file(document.value):
             documents.append(document)
         elif path == named:
+            translated(document)  # it may be of a format that is not installed
             raise InvalidInput(f"{path} is not a workflow: it has no `pattern`", fix="name one, or its folder")
     return documents, unread
 
@@ -138,9 +142,14 @@ def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None,
 
 
 def is_workflow(document: Document) -> bool:
-    """Return whether a document is meant as a workflow; recordings and files of agents lie beside them."""
-    keys = json_object(document.value).keys()
-    return "pattern" in keys and bool(keys & {"agents", "name"})
+    """Return whether a document is meant as a workflow; recordings and files of agents lie beside them.
+
+    A document of another format is one where an installed distribution translates it; nothing is imported.
+    """
+    value = json_object(document.value)
+    if isinstance(value.get("format"), str) and value["format"] in names_in(FORMATS):
+        return True
+    return "pattern" in value and bool(value.keys() & {"agents", "name"})
 
 
 def _custom_references(spec: WorkflowSpec, folder: Path, seen: set[Path]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.dependencies import required_distributions
 from strands_cli.catalog.resolution import UNKNOWN_TOOL
 from strands_cli.catalog.tool_record import ToolRecord
-from strands_cli.default_parts import DEFAULTS, FILTERS, PATTERNS, SECRETS
+from strands_cli.default_parts import DEFAULTS, FILTERS, FORMATS, PATTERNS, SECRETS
 from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.parts.named_parts import Part, part_named, parts_of
 from strands_cli.parts.named_providers import provider_by_name
@@ -44,6 +44,8 @@ LOCK_MISSING = Code(
 
 
 _PIPED = re.compile(r"\|\s*([A-Za-z_]\w*)")
+_FORMAT = re.compile(r"""\bformat["']?\s*:\s*["']?([\w.-]+)""")
+_VERSION = re.compile(r"""\bversion["']?\s*:\s*["']?([\w.-]+)""")
 
 
 class Used(NamedTuple):
@@ -75,7 +77,7 @@ def used_of(plan: Plan, catalog: Catalog) -> Used:
 
 
 def distributions_of_parts(plans: Iterable[Plan], seen: Scan) -> list[str]:
-    """Return the distributions whose parts these plans name: patterns, sources of secrets, and template filters."""
+    """Return the distributions whose parts these plans name: patterns, secrets, template filters and formats."""
     return sorted({part.distribution for part in _parts_in(plans, seen)})
 
 
@@ -92,7 +94,8 @@ def _parts_unlike_the_lock(plan: Plan, seen: Scan, required_by: str | None) -> l
 def _parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
     """Return the parts of distributions that these plans name.
 
-    Every word after a `|` of a file counts as the name of a filter: one more that is locked does no harm.
+    Every word after a `|` of a file counts as the name of a filter, and each `format:` and `version:` of the workflow
+    as that of its format: one more that is locked does no harm.
     """
     named: set[tuple[str, str]] = set()
     installed: dict[str, set[str]] = {}
@@ -100,9 +103,11 @@ def _parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
         named.add((PATTERNS, plan.spec.pattern.type))
         named |= {(SECRETS, secret.source) for secret in plan.spec.env.secrets}
         named |= {(FILTERS, word) for text in (plan.text, *plan.files.values()) for word in _PIPED.findall(text)}
+        named |= {(FORMATS, name) for name in _FORMAT.findall(plan.text)}
+        named |= {(FORMATS, f"version-{version}") for version in _VERSION.findall(plan.text)}
     parts = []
     for group, name in sorted(named):
-        if name in DEFAULTS[group]:
+        if name in DEFAULTS.get(group, {}):
             continue
         if group not in installed:
             installed[group] = {part.name for part in parts_of(group, seen)}

@@ -32,7 +32,8 @@ RESERVED_NAME = Code(
     "reserved-name", "An input, or a saved result, with a name that templates already use.", "Choose another name."
 )
 
-_SOURCES_WITH_PATH = frozenset({"file", "command", "secrets_manager", "ssm", "keyring"})
+# What the others do with a path is theirs to say.
+_SOURCES_WITHOUT_PATH = frozenset({"env"})
 
 
 def check_sections(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
@@ -234,7 +235,7 @@ def _check_env(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             message = f"two secrets are named {name!r}"
             yield Finding(DUPLICATE_ID, message, loaded.where(pointer), "give one of them another `name`")
         names.add(name)
-        if secret.path is not None and secret.source not in _SOURCES_WITH_PATH:
+        if secret.path is not None and secret.source in _SOURCES_WITHOUT_PATH:
             message = f"`path` has no effect for a secret from `{secret.source}`"
             yield no_effect(message, loaded.where(f"{pointer}/path", key=True))
         if secret.path is None and secret.source in ("file", "command"):
