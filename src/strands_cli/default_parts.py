@@ -5,6 +5,7 @@ A name of the core or of a distribution of this project has one owner, whatever 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 CORE = "strands-cli"
@@ -94,6 +95,35 @@ OURS: Mapping[str, Mapping[str, str]] = {
 }
 
 
+# Names of the core that no row of `DEFAULTS` has: the filters of its templates, and the versions of its own format.
+_FILTERS = """
+    abs attr batch capitalize center count d default dictsort e escape filesizeformat first float forceescape format
+    fromjson groupby indent int items join last length list lower map max min pprint random reject rejectattr replace
+    reverse round safe search select selectattr slice sort string striptags sum title tojson trim truncate unique upper
+    urlencode urlize wordcount wordwrap xmlattr
+"""
+RESERVED: Mapping[str, frozenset[str]] = {
+    FILTERS: frozenset(_FILTERS.split()),
+    FORMATS: frozenset({"version-1", "version-2"}),
+}
+
+MOST_CHARACTERS_OF_A_NAME = 64
+_WORD = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
+# How a person can write a name of each group: at a prompt, in a template, as the scheme of an address, in a workflow.
+_FORMS = {
+    COMMANDS: r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*",
+    FILTERS: r"[A-Za-z_][A-Za-z0-9_]*",
+    STORES: r"[a-z][a-z0-9+.-]*",
+    ENGINES: r"[a-z][a-z0-9+.-]*",
+}
+
+
+def is_part_name(group: str, name: str) -> bool:
+    """Return whether a person could write a name where parts of its group are named."""
+    return len(name) <= MOST_CHARACTERS_OF_A_NAME and re.fullmatch(_FORMS.get(group, _WORD), name) is not None
+
+
 def owner_by_name(group: str, name: str) -> str | None:
     """Return the core or the distribution of this project that a name of a group is reserved for; None without one."""
-    return CORE if name in DEFAULTS.get(group, {}) else OURS.get(group, {}).get(name)
+    is_of_core = name in DEFAULTS.get(group, {}) or name in RESERVED.get(group, ())
+    return CORE if is_of_core else OURS.get(group, {}).get(name)

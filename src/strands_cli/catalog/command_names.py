@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import NamedTuple
 
 from strands_cli.catalog.distributions.entry_points import Scan, read_entry_points, read_header
 from strands_cli.catalog.distributions.module_files import find_package, read_start
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.default_parts import COMMANDS, owner_by_name
+from strands_cli.default_parts import COMMANDS, is_part_name, owner_by_name
 from strands_cli.texts.unicode_safety import printable
 
 # A distribution with several commands has a line for each in this file of its package: `{"name": "One line."}`.
 FILE_NAME = "strands_commands.json"
 MAX_BYTES = 65_536
 MOST_CHARACTERS = 160
-_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
 
 class CommandName(NamedTuple):
@@ -41,13 +39,16 @@ def installed_commands() -> list[CommandName]:
     for distribution, copies in seen.records.items():
         directory, record = copies[0]
         points = read_entry_points(record, distribution, seen, COMMANDS)
-        named = [point for point in points if owner_by_name(COMMANDS, point.name) in (None, distribution)]
-        lines = _lines(named[0].value, directory, seen) if named else {}
-        for point in named:
-            if _NAME.fullmatch(point.name):
-                about = lines.get(point.name) or read_header(record, "Summary") or ""
-                found.append(CommandName(point.name, distribution, _one_line(about)))
+        named = {point.name: point.value for point in points if _is_listed(point.name, distribution)}
+        lines = _lines(next(iter(named.values())), directory, seen) if named else {}
+        for name in named:
+            about = lines.get(name) or read_header(record, "Summary") or ""
+            found.append(CommandName(name, distribution, _one_line(about)))
     return sorted(found)
+
+
+def _is_listed(name: str, distribution: str) -> bool:
+    return is_part_name(COMMANDS, name) and owner_by_name(COMMANDS, name) in (None, distribution)
 
 
 def _lines(value: str, directory: str, seen: Scan) -> dict[str, str]:

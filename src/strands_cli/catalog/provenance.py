@@ -17,6 +17,7 @@ from strands_cli.publishers import Publisher
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
+    from strands_cli.catalog.distributions.entry_points import Scan
 
 Place = Literal["site", "user-site", "PYTHONPATH", "path"]
 
@@ -82,15 +83,23 @@ def find_sources(record: ToolRecord, catalog: Catalog) -> frozenset[str]:
 
     A wheel without a recorded origin has the source `index`; a tool with an unreadable origin has `unknown`.
     """
-    copies = catalog.seen.records.get(record.distribution)
-    own = {"adopted"} if record.adopted is not None else set()
-    if not copies:
-        return frozenset({"unknown", *own})
-    install = _origin(copies[0][1], record.path).install
-    place = _place(record.path)
-    sources = {"index" if install == "wheel" else install, *own}
-    if record.registered_by is not None:
+    sources = set(sources_of(record.distribution, catalog.seen))
+    if record.adopted is not None:
+        sources.add("adopted")
+    if record.registered_by is not None and catalog.seen.records.get(record.distribution):
         sources.add("hook")
+    return frozenset(sources)
+
+
+def sources_of(distribution: str, seen: Scan) -> frozenset[str]:
+    """Return how and where a distribution is installed, as the sources of a policy rule; it reads one small file."""
+    copies = seen.records.get(distribution)
+    if not copies:
+        return frozenset({"unknown"})
+    directory, dist_info = copies[0]
+    install = _origin(dist_info, directory).install
+    place = _place(directory)
+    sources = {"index" if install == "wheel" else install}
     return frozenset(sources | ({place} if place in ("user-site", "PYTHONPATH") else set()))
 
 

@@ -13,6 +13,8 @@ FEWEST_COLUMNS, BELOW = 26, 6
 PLUGIN_HEADING = "Of installed plugins:"
 # The width of the names of the core's commands, and what follows its list.
 _NAMES = 14
+# The widest column of the names of plugins' commands: the line of a longer name has its description after it.
+_MOST_NAMES = 24
 _AFTER_COMMANDS = "\n  Exit codes:"
 
 
@@ -29,7 +31,7 @@ def plugin_section() -> str:
     from strands_cli.catalog.command_names import installed_commands
 
     rows = installed_commands()
-    width = max([_NAMES, *(len(row.name) for row in rows)])
+    width = max([_NAMES, *(len(row.name) for row in rows if len(row.name) <= _MOST_NAMES)])
     lines = [f"  {row.name.ljust(width)}  {row.help} ({row.distribution})" for row in rows]
     return "\n".join(["", PLUGIN_HEADING, *lines, ""]) if lines else ""
 

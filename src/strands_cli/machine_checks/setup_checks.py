@@ -11,8 +11,8 @@ from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
 from strands_cli.hooks.hook_values import Check
 from strands_cli.machine_checks.file_modes import secrets_here
-from strands_cli.parts.named_parts import contested_parts
 from strands_cli.parts.named_providers import provider_named, provider_names
+from strands_cli.parts.part_faults import faulty_parts
 from strands_cli.planning.provider_checks import MISSING_API_KEY, check_client, check_extra, check_provider
 from strands_cli.policy.policy import Policy
 from strands_cli.policy.rules.rule import Rule
@@ -27,10 +27,10 @@ _MOST_DIFFERENCES = 5
 
 
 def check_parts() -> Iterator[Check]:
-    """Report the names of commands, stores, formats and other parts that more than one distribution claims."""
-    contested = contested_parts()
-    yield from (Check("parts", "warning", finding.message, finding.fix) for finding in contested)
-    if not contested:
+    """Report the commands, stores, formats and other parts that nothing can use, or that two distributions claim."""
+    faults = faulty_parts()
+    yield from (Check("parts", "warning", finding.message, finding.fix) for finding in faults)
+    if not faults:
         yield Check("parts", "ok", "each name that a plugin adds is of one distribution")
 
 

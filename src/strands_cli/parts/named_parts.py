@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from strands_cli.catalog.distributions.entry_points import Scan, normalise
+from strands_cli.catalog.distributions.entry_points import Scan, normalise, reference_in
 from strands_cli.catalog.distributions.group_points import declared_points
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.default_parts import (
@@ -23,8 +23,10 @@ from strands_cli.default_parts import (
     PART_GROUPS,
     PATTERNS,
     PROVIDERS,
+    RESERVED,
     SECRETS,
     STORES,
+    is_part_name,
     owner_by_name,
 )
 from strands_cli.errors import Code, Denied, Finding, NotEquipped, StrandsCliError
@@ -32,6 +34,7 @@ from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.policy.policy import Policy
+    from strands_cli.policy.rules.tool_request import Request
     from strands_cli.store_place import StorePlace
 
 
@@ -99,8 +102,15 @@ class NamedIn(NamedTuple):
 
 
 def parts_of(group: str, seen: Scan | None = None) -> list[Part]:
-    """Return what installed distributions declare in a group; nothing is imported."""
-    return [Part(group, point.name, distribution, point.value) for distribution, point in declared_points(group, seen)]
+    """Return what installed distributions declare in a group; nothing is imported.
+
+    A name that no person could write is left out: `plugin list` and `doctor` report it.
+    """
+    return [
+        Part(group, point.name, distribution, point.value)
+        for distribution, point in declared_points(group, seen)
+        if is_part_name(group, point.name)
+    ]
 
 
 def names_in(group: str) -> tuple[str, ...]:
@@ -120,19 +130,21 @@ def owners_of_packages() -> dict[str, str]:
     """Return the import names of the packages that have parts, each with its distribution."""
     seen = scan_installed()
     found = [part for group in PART_GROUPS for part in parts_of(group, seen)]
-    return {part.value.partition(":")[0].partition(".")[0].strip(): part.distribution for part in found}
+    return {reference_in(part.value)[0].partition(".")[0]: part.distribution for part in found}
 
 
 def part_named(group: str, name: str) -> Part | None:
     """Return the part of a name, if its owner is certain; None where nothing declares it.
 
-    A name of the core is the core's, whatever else is installed.
+    A name of the core is the core's, whatever else is installed; one that no entry point of it has is None too.
 
     Raises:
         Denied: Two distributions claim it, or one that is not its owner.
     """
     if name in DEFAULTS.get(group, {}):
         return Part(group, name, CORE, DEFAULTS[group][name])
+    if name in RESERVED.get(group, ()):
+        return None
     claims = [part for part in parts_of(group) if part.name == name]
     fault = _fault(claims)
     if fault is not None:
@@ -151,13 +163,15 @@ def contested_parts() -> list[Finding]:
 
 
 def _fault(claims: list[Part]) -> Finding | None:
-    """Return what is wrong with the claims of one name."""
+    """Return what is wrong with the claims of one name; one distribution may have it once."""
     owner = owner_by_name(claims[0].group, claims[0].name) if claims else None
     others = [part for part in claims if owner is not None and part.distribution != owner]
-    if not others and len({part.distribution for part in claims}) < 2:
+    if not others and len(set(claims)) < 2:
         return None
-    names = " and ".join(sorted({part.distribution for part in claims}))
-    message = f"{names} {'claims' if len(claims) == 1 else 'claim'} {claims[0]}"
+    owners = sorted({part.distribution for part in claims})
+    message = f"{' and '.join(owners)} {'claims' if len(owners) == 1 else 'claim'} {claims[0]}"
+    if len(owners) == 1 and not others:
+        message = f"{message} {len(set(claims))} times"
     if owner is not None and len(others) == len(claims):
         message = f"{message}, which is that of {owner}"
     refused = (others or claims[1:])[0].distribution
@@ -223,14 +237,29 @@ def require_admitted(part: Part, policy: Policy | None = None, lock: NamedIn | N
 
 def _require_allowed(part: Part, policy: Policy) -> None:
     """Ask the rules that name distributions: what else a rule says is about tools and their calls."""
-    from strands_cli.policy.rules.tool_request import Request
-
-    request = Request((f"{part.group}:{part.name}", part.name), distribution=part.distribution)
-    for rule in policy.rules:
-        if rule.effect == "deny" and rule.distribution and rule.matches(request):
+    rules = [rule for rule in policy.rules if rule.effect == "deny" and rule.distribution]
+    request = _request_of(part) if rules else None
+    for rule in rules:
+        if request is not None and rule.matches(request):
             message = f"{part} is of {part.distribution}, which is denied: {rule.words}"
             fix = "have the rule changed, or name another one"
             raise Denied(message, findings=[Finding(PART_DENIED, message, None, fix)], fix=fix)
+
+
+def _request_of(part: Part) -> Request:
+    from strands_cli.catalog.provenance import sources_of
+    from strands_cli.catalog.publisher_records import publisher_of
+    from strands_cli.policy.rules.tool_request import Request
+
+    seen = scan_installed()
+    publisher = publisher_of(part.distribution, seen)
+    return Request(
+        (f"{part.group}:{part.name}", part.name),
+        distribution=part.distribution,
+        version=seen.version(part.distribution),
+        sources=sources_of(part.distribution, seen),
+        publisher=publisher.word if publisher is not None else None,
+    )
 
 
 def _require_locked(part: Part, policy: Policy, lock: NamedIn | None) -> None:

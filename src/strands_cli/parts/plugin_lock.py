@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points
+from strands_cli.catalog.distributions.entry_points import Scan, normalise, read_entry_points, reference_in
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.config import use_private_bytecode
 from strands_cli.default_parts import HOOKS, PART_GROUPS
@@ -101,7 +101,7 @@ def lock_plugins(
     pins: Mapping[str, Iterable[str]] = required_distributions(names, seen) if required is None else required
     modules = {
         name: {
-            "".join(point.value.split()).partition(":")[0]
+            reference_in(point.value)[0]
             for group in (HOOKS, *PART_GROUPS)
             for point in read_entry_points(seen.records[name][0][1], name, seen, group)
         }

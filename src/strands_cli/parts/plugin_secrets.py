@@ -52,7 +52,7 @@ def read_any_secret(
         value = read(secret)
     except (StrandsCliError, SecretFault):
         raise
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything, with the value in its message
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise anything, with the value in its message
         message = f"the secret '{secret.name}' cannot be read: {part} of {part.distribution} raised "
         raise SecretFault(f"{message}{type(error).__name__}", fix) from None
     if not isinstance(value, str) or not value:

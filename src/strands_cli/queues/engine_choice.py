@@ -50,10 +50,15 @@ def installed_engine(scheme: str) -> Engine | None:
         NotEquipped: It fails to load.
     """
     from strands_cli.default_parts import ENGINES
-    from strands_cli.parts.named_parts import imported_part, part_named
+    from strands_cli.parts.named_parts import broken_part, imported_part, part_named
 
     part = part_named(ENGINES, scheme)
-    return None if part is None else cast("Engine", imported_part(part))
+    if part is None:
+        return None
+    engine = imported_part(part)
+    if not callable(getattr(engine, "open", None)):
+        raise broken_part(part, f"is {type(engine).__name__}, which has no method `open`")
+    return cast("Engine", engine)
 
 
 def queue_at(place: StorePlace) -> RunQueue:

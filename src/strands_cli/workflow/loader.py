@@ -120,7 +120,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 def _in_present_format(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     """Return a document in the present format, and what its translation found."""
     value = json_object(document.value)
-    if "format" not in value and value.get("version") in (None, 1):
+    if "format" not in value and value.get("version") in (None, 1, 2):
         return document, ()
     from strands_cli.workflow.translated import translated
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from strands_cli.default_parts import FORMATS
 from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest
 from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.texts.unicode_safety import printable
+from strands_cli.workflow.meaning import PRESENT, format_number
 from strands_cli.yaml_files.document import Document
+
+# Files are read to a depth that is much smaller.
+_DEEPEST = 200
 
 UNKNOWN_FORMAT = Code(
     "unknown-format",
@@ -94,7 +99,7 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
             raise NotEquipped(message, findings=[finding], fix=fix)
         return part, "/format"
     version = value.get("version")
-    if version in (None, 1):
+    if version is None or format_number(version) in PRESENT:
         return None, ""
     return part_named(FORMATS, f"version-{version}"), "/version"
 
@@ -105,11 +110,46 @@ def _translation(part: Part, document: Document) -> Translation:
         made = translate(copy.deepcopy(document.value))
     except StrandsCliError:
         raise
-    except Exception as error:  # a plugin may raise anything
+    except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
         raise broken_part(part, f"failed: {type(error).__name__}: {error}") from error
-    if isinstance(made, Translation) and isinstance(made.value, Mapping) and "format" not in made.value:
-        return made
-    raise broken_part(part, f"returns {type(made).__name__}, not a translation into the present format")
+    if (fault := _fault_of(made)) is not None:
+        raise broken_part(part, f"returns {fault}")
+    return cast("Translation", made)
+
+
+def _fault_of(made: object) -> str | None:
+    """Return what keeps an object from being a translation; None if nothing does."""
+    if not isinstance(made, Translation):
+        return f"{type(made).__name__}, not a strands_cli.api.Translation"
+    if not isinstance(made.value, Mapping) or "format" in made.value:
+        return "a translation whose `value` is not a document of the present format"
+    if (fault := _unlike_yaml(made.value, [])) is not None:
+        return f"a translation whose `value` has {fault}, which no file has"
+    if not _are(made.problems, FormatProblem):
+        return "a translation whose `problems` are not a list of FormatProblem"
+    if not isinstance(made.places, Mapping) or not (_are([*made.places], str) and _are([*made.places.values()], str)):
+        return "a translation whose `places` are not pointers for pointers"
+    return None
+
+
+def _are(values: object, kind: type) -> bool:
+    return isinstance(values, (list, tuple)) and all(isinstance(one, kind) for one in values)
+
+
+def _unlike_yaml(value: object, above: list[int]) -> str | None:
+    """Return what in a value is not what reading a file gives: text keys, plain values, nothing inside itself."""
+    if isinstance(value, (str, int, float, bool, date, type(None))):
+        return None
+    if not isinstance(value, (Mapping, list, tuple)):
+        return f"a {type(value).__name__}"
+    if id(value) in above or len(above) > _DEEPEST:
+        return "itself in it"
+    inner: list[object] = list(value)
+    if isinstance(value, Mapping):
+        if wrong := [key for key in inner if not isinstance(key, str)]:
+            return f"the key {wrong[0]!r}"
+        inner = list(value.values())
+    return next((fault for one in inner if (fault := _unlike_yaml(one, [*above, id(value)]))), None)
 
 
 def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:

@@ -112,6 +112,12 @@ def read_header(record: str, header: str) -> str | None:
     return None
 
 
+def reference_in(value: str) -> tuple[str, str]:
+    """Return the module and the attribute that an entry point names, without its extras (`mod:attr [extra]`)."""
+    module, _, attribute = "".join(value.split()).partition("[")[0].partition(":")
+    return module, attribute
+
+
 def read_entry_points(record: str, name: str, seen: Scan, group: str = GROUP) -> tuple[EntryPoint, ...]:
     """Return a group's entry points from a record's `entry_points.txt`; faults go to `seen.findings`."""
     file = f"{record}{os.sep}entry_points.txt"

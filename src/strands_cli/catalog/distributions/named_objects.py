@@ -6,6 +6,7 @@ import importlib
 import sys
 from typing import Any
 
+from strands_cli.catalog.distributions.entry_points import reference_in
 from strands_cli.catalog.distributions.scan import search_path
 
 
@@ -15,7 +16,7 @@ def import_named(value: str) -> Any:
     Raises:
         BaseException: what its import raises.
     """
-    module, _, attribute = "".join(value.split()).partition(":")
+    module, attribute = reference_in(value)
     path = list(sys.path)
     sys.path[:] = search_path()
     try:

@@ -102,7 +102,7 @@ def built_command(name: str, value: Any) -> Any:
             around.registered_commands.append(command)
         else:
             around.add_typer(value, name=name)
-    elif callable(value) and not isinstance(value, type):
+    elif callable(value) and not isinstance(value, type) and not hasattr(value, "make_context"):
         around.command(name)(value)
     else:
         raise TypeError(f"it is {type(value).__name__}, not a Typer application or a function")

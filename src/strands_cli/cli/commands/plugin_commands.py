@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import inspect
+import io
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import typer
 from typer.core import TyperCommand
 
 from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, HEADINGS, SYNONYMS, built_command
@@ -18,6 +22,10 @@ from strands_cli.errors import NotEquipped, PluginFailed, StrandsCliError, did_y
 
 if TYPE_CHECKING:
     from strands_cli.parts.named_parts import Part
+
+
+# What a process can end with: of a larger number the system keeps the last eight bits, which may be 0.
+_HIGHEST_CODE = 255
 
 
 class Commands(HelpGroup):
@@ -67,7 +75,7 @@ class Commands(HelpGroup):
             if distribution := OURS.get(COMMANDS, {}).get(name):
                 message = f"`{name}` comes with {distribution}, which is not installed"
                 raise NotEquipped(message, fix=f"pip install {distribution}") from None
-            _suggest(unknown, name, self.list_commands(ctx))
+            _suggest(unknown, name, [*self.list_commands(ctx), *OURS.get(COMMANDS, {})])
             raise
 
 
@@ -86,9 +94,19 @@ class PluginCommand(TyperCommand):
             NotEquipped: It cannot be imported, or is not a command.
             PluginFailed: It raises what only a fault of its own explains.
         """
+        if extra.get("resilient_parsing"):
+            return self._completed(info_name, args, parent, extra)
         command = self._imported()
         command.invoke = partial(_invoked, command.invoke, self.part)
         return command.make_context(info_name, args, parent=parent, **extra)
+
+    def _completed(self, info_name: str | None, args: list[str], parent: Any, extra: Mapping[str, Any]) -> Any:
+        """Return the context in which words are completed: of a broken command none are, and its import prints none."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            try:
+                return self._imported().make_context(info_name, args, parent=parent, **extra)
+            except StrandsCliError:
+                return super().make_context(info_name, args, parent=parent, **extra)
 
     def _imported(self) -> Any:
         from strands_cli.parts.named_parts import broken_part, imported_part
@@ -104,13 +122,20 @@ def _invoked(invoke: Callable[[Any], Any], part: Part, context: Any) -> int:
     """Run a command of a distribution and return its exit code."""
     try:
         code = invoke(context)
+    except (typer.Exit, SystemExit) as ended:
+        code = ended.exit_code if isinstance(ended, typer.Exit) else ended.code
+        if isinstance(code, str):  # sys.exit("why")
+            raise _failed(part, ended) from ended
     except Exception as error:
         if _is_expected(error):
             raise
         raise _failed(part, error) from error
-    if code is None or isinstance(code, int):
+    if code is None or (isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= _HIGHEST_CODE):
         return int(code or 0)
-    raise _failed(part, TypeError(f"it returns {type(code).__name__}, not an exit code or None"))
+    if inspect.iscoroutine(code):
+        code.close()  # Python would warn that it was never awaited
+    what = repr(code) if isinstance(code, int) else type(code).__name__
+    raise _failed(part, TypeError(f"it returns {what}, not an exit code from 0 to {_HIGHEST_CODE} or None"))
 
 
 def _is_expected(error: Exception) -> bool:
@@ -121,7 +146,7 @@ def _is_expected(error: Exception) -> bool:
     return bool(modules & {"strands_cli", "click", "typer"})
 
 
-def _failed(part: Part, error: Exception) -> PluginFailed:
+def _failed(part: Part, error: BaseException) -> PluginFailed:
     frames = traceback.extract_tb(error.__traceback__)[-1:]
     place = "".join(f" at {frame.filename}:{frame.lineno}" for frame in frames)
     message = f"{part} of {part.distribution} failed: {type(error).__name__}: {error}{place}"

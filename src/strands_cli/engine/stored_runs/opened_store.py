@@ -27,10 +27,10 @@ def store_at(place: StorePlace) -> RunStore:
         from strands_cli.engine.stored_runs.folder_store import FolderStore
 
         return FolderStore(place.directory)
-    from strands_cli.parts.named_parts import broken_part, imported_part
+    from strands_cli.parts.named_parts import broken_part
 
     part = _part_of(place)
-    opener = cast("StoreOpener", imported_part(part))
+    opener = _imported(part)
     try:
         return opener.open(place, _whole_address(place.address))
     except ModuleNotFoundError as error:  # a plugin that imports its client when it is used
@@ -44,9 +44,16 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
         UsageError: No store has addresses of this form, or its address names a secret that has no value.
         NotEquipped: What opens it is not installed.
     """
-    from strands_cli.parts.named_parts import imported_part
+    return _imported(_part_of(place)), _whole_address(place.address)
 
-    return cast("StoreOpener", imported_part(_part_of(place))), _whole_address(place.address)
+
+def _imported(part: Part) -> StoreOpener:
+    from strands_cli.parts.named_parts import broken_part, imported_part
+
+    opener = imported_part(part)
+    if not callable(getattr(opener, "open", None)):
+        raise broken_part(part, f"is {type(opener).__name__}, which has no method `open`")
+    return cast("StoreOpener", opener)
 
 
 def _part_of(place: StorePlace) -> Part:

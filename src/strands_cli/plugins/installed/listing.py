@@ -9,7 +9,7 @@ from typing import Any
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.entry_points import normalise, read_entry_points
 from strands_cli.catalog.packaged_folders import scan_packaged
-from strands_cli.catalog.provenance import find_sources
+from strands_cli.catalog.provenance import sources_of
 from strands_cli.catalog.publisher_records import publisher_of
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.default_parts import PART_GROUPS, owner_by_name
@@ -106,7 +106,8 @@ def _plugin(
     on: Mapping[str, SwitchedOn],
 ) -> Plugin:
     publisher = publisher_of(name, catalog.seen)
-    sources = tuple(sorted(find_sources(tools[0], catalog))) if tools else ()
+    adopted = {"adopted"} if any(one.adopted is not None for one in tools) else set()
+    sources = tuple(sorted({*sources_of(name, catalog.seen), *adopted}))
     found = Plugin(name, catalog.version_of(name), sources, tuple(tools), hooks.get(name, ()), *_switch(on.get(name)))
     return replace(found, publisher=publisher)
 

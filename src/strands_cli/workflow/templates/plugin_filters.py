@@ -42,7 +42,7 @@ def plugin_filter(part: Part) -> Callable[..., Any]:
             made = loaded[0](*map(_plain, given), **{name: _plain(value) for name, value in named.items()})
         except (StrandsCliError, TemplateError):
             raise
-        except Exception as error:  # a plugin may raise anything
+        except (Exception, SystemExit) as error:  # a plugin may raise anything, and call sys.exit
             raise TemplateError(f"{part} of {part.distribution} failed: {type(error).__name__}: {error}") from error
         if not _is_plain(made):
             raise TemplateError(f"{part} of {part.distribution} returns {type(made).__name__}, which no template takes")

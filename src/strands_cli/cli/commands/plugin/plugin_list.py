@@ -27,14 +27,14 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     """
     from strands_cli.hooks.hook_plugins import open_hooks
     from strands_cli.hooks.hook_values import HookContext
-    from strands_cli.parts.named_parts import contested_parts
+    from strands_cli.parts.part_faults import faulty_parts
     from strands_cli.plugins.installed.listing import list_plugins
 
     policy, findings = _policy()
     hooks = open_hooks(policy.hooks)
     catalog = hooks.discover(HookContext(rules=policy.rules), Path.cwd())
     plugins = list_plugins(catalog, policy.hooks)
-    findings = (*findings, *contested_parts())
+    findings = (*findings, *faulty_parts())
     if as_json:
         found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
         print_json({"plugins": [plugin.as_dict() for plugin in plugins], "findings": found})
@@ -63,6 +63,6 @@ def _table(plugins: Sequence[Plugin]) -> list[str]:
         rows.append((one.name, one.version or "?", ",".join(one.sources) or "-", tools, hooks, one.status))
     lines = table(rows)
     lines += [f"{one.name} provides the {', '.join(one.packaged)}" for one in plugins if one.packaged]
-    lines += [f"{one.name} {', '.join(part.adds for part in one.parts)}" for one in plugins if one.parts]
+    lines += [f"{one.name} {', '.join(dict.fromkeys(part.adds for part in one.parts))}" for one in plugins if one.parts]
     lines += [f"{one.name} is published by {one.publisher}" for one in plugins if one.publisher is not None]
     return lines
