@@ -86,7 +86,7 @@ def declared_faults(distribution: str, declared: Iterable[Declared], where: Wher
     """
     points = list(dict.fromkeys(declared))
     for group in dict.fromkeys(point.group for point in points):
-        if _is_meant_as_ours(group) and group not in _KNOWN:
+        if is_meant_as_ours(group) and group not in _KNOWN:
             message = (
                 f"'{distribution}' declares entry points in the group {group[:_MOST_SHOWN]!r}, which nothing reads"
             )
@@ -113,7 +113,8 @@ _FORMS = {
 }
 
 
-def _is_meant_as_ours(group: str) -> bool:
+def is_meant_as_ours(group: str) -> bool:
+    """Return whether the name of a group begins as ours do, or almost does."""
     plain = "".join(group.split()).lower()
     return plain.replace("-", "_").startswith(_OUR_PREFIX)
 

@@ -44,6 +44,8 @@ def check_metadata(project: PluginProject) -> Iterator[Finding]:
     for place, message in _faults(project) if project.installed is None else _installed_faults(project):
         where = Where(str(project.directory / ("pyproject.toml" if project.installed is None else "METADATA")))
         yield Finding(BAD_METADATA, f"{place}: {message}", where)
+    if not (project.entry_points or project.folders):  # what a person names of it has the names that help a person
+        return
     convention = _CONVENTION if project.entry_points else _CONVENTION_OF_DATA
     if not normalise(project.name).startswith(convention):
         message = f"the distribution is named '{project.name}'; by convention its name begins with {convention}-"

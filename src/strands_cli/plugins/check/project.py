@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from strands_cli.catalog.distributions.module_files import Package, find_package
 from strands_cli.catalog.entry_faults import no_module
 from strands_cli.catalog.packaged_folders import GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
+from strands_cli.parts.part_faults import Declared, declared_in, is_meant_as_ours
 
 BAD_PLUGIN = Code(
     "bad-plugin",
@@ -23,10 +24,11 @@ BAD_PLUGIN = Code(
 )
 UNKNOWN_DISTRIBUTION = Code(
     "unknown-distribution",
-    "No installed distribution with this name declares tools, workflows, agents or skills.",
+    "No installed distribution with this name declares tools, workflows, agents, skills, commands or other parts.",
     "Correct the name, or install it.",
 )
 
+_OBJECT = "package.module:object"
 _VALUE = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\])?")
 
 
@@ -42,6 +44,7 @@ class PluginProject:
         settings: The whole `pyproject.toml`; empty for an installed distribution.
         installed: The names in every directory of the path, for an installed distribution; else None.
         folders: Group -> name -> value, of the groups of workflows, agents and skills that it declares.
+        parts: Its entry points in our other groups, and in those whose names begin as ours do.
     """
 
     directory: Path
@@ -51,6 +54,7 @@ class PluginProject:
     settings: Mapping[str, Any] = field(default_factory=dict)
     installed: Mapping[str, frozenset[str]] | None = None
     folders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    parts: tuple[Declared, ...] = ()
 
     @property
     def declared_in(self) -> Path:
@@ -62,7 +66,7 @@ def read_project(directory: Path) -> PluginProject:
     """Read the `pyproject.toml` of a plugin.
 
     Raises:
-        InvalidInput: It is missing or malformed, or declares neither a tool nor a folder of workflows.
+        InvalidInput: It is missing or malformed, or declares no tool, no folder of workflows and no other part.
     """
     import tomllib
 
@@ -81,16 +85,19 @@ def read_project(directory: Path) -> PluginProject:
         settings = {**settings, "project": project}
     points = _table(declared.get(GROUP))
     folders = {group: found for group in GROUPS if (found := _table(declared.get(group)))}
-    if not isinstance(project.get("name"), str) or not (points or folders):
+    others = {group: _table(declared[group]) for group in declared if is_meant_as_ours(group)}
+    others = {group: found for group, found in others.items() if group != GROUP and group not in GROUPS}
+    if not isinstance(project.get("name"), str) or not (points or folders or others):
         fix = f'add [project.entry-points."{GROUP}"] with a line: name = "package.module"'
         raise unusable(f"pyproject.toml declares no entry point in the group {GROUP!r}", file, fix)
-    for every in (points, *folders.values()):
+    for every in (points, *folders.values(), *others.values()):
         if wrong := [name for name, value in every.items() if not isinstance(value, str)]:
-            form = "package.module" if every is points else "package:folder"
+            form = "package.module" if every is points else "package:folder" if every in folders.values() else _OBJECT
             raise unusable(f"the entry point '{wrong[0]}' is not text", file, f'write {wrong[0]} = "{form}"')
-    modules = [value for every in (points, *folders.values()) for value in every.values()]
+    modules = [value for every in (points, *folders.values(), *others.values()) for value in every.values()]
+    parts = tuple(Declared(group, name, value) for group in others for name, value in others[group].items())
     source = _source_of(directory, settings, modules)
-    return PluginProject(directory, project["name"], points, source, settings, folders=folders)
+    return PluginProject(directory, project["name"], points, source, settings, folders=folders, parts=parts)
 
 
 def _source_of(directory: Path, settings: Mapping[str, Any], references: Iterable[str]) -> Path:
@@ -113,7 +120,7 @@ def _source_of(directory: Path, settings: Mapping[str, Any], references: Iterabl
 
 
 def find_installed(name: str) -> PluginProject:
-    """Find an installed distribution that declares tools, workflows, agents or skills.
+    """Find an installed distribution that declares tools, workflows, agents, skills, hooks or other parts.
 
     Raises:
         InvalidInput: No installed distribution has this name, or it declares none of them.
@@ -128,14 +135,24 @@ def find_installed(name: str) -> PluginProject:
         if found is not None:
             site, record = found.directory, found.record
         points = {point.name: point.value for point in found.entry_points} if found else {}
-        if points or folders:
-            return PluginProject(Path(record), wanted, points, Path(site), installed=seen.listings, folders=folders)
-        message = f"the distribution '{name}' is installed, but declares no tool (entry points of {GROUP!r})"
+        parts = tuple(installed_parts(record, wanted, seen))
+        if points or folders or parts:
+            where = Path(record), wanted, points, Path(site)
+            return PluginProject(*where, installed=seen.listings, folders=folders, parts=parts)
+        message = f"the distribution '{name}' is installed, but declares nothing in a group such as {GROUP!r}"
         raise InvalidInput(message, findings=[Finding(UNKNOWN_DISTRIBUTION, message)])
     otherwise = "name an installed distribution, or a directory with a pyproject.toml"
     fix = suggest(wanted, [one.name for one in seen.distributions], otherwise)
     message = f"no distribution '{name}' is installed, and there is no such directory"
     raise InvalidInput(message, findings=[Finding(UNKNOWN_DISTRIBUTION, message, fix=fix)])
+
+
+def installed_parts(record: str, name: str, seen: Scan) -> Iterator[Declared]:
+    """Yield the entry points of a record in our groups, besides those of tools and folders of workflows."""
+    read_entry_points(record, name, seen)  # reads its file, once for all groups
+    for point in declared_in(seen.texts.get(record, b"")):
+        if is_meant_as_ours(point.group) and point.group != GROUP and point.group not in GROUPS:
+            yield point
 
 
 def _installed_folders(record: str, name: str, seen: Scan) -> dict[str, dict[str, str]]:

@@ -21,6 +21,7 @@ from strands_cli.catalog.distributions.module_files import Package, module_file
 from strands_cli.catalog.entry_faults import bad_name
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.tool_record import TOOL_CONFLICT
+from strands_cli.default_parts import HOOKS, PART_GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, has_errors
 from strands_cli.plugins.check.effects_of_import import check_import
 from strands_cli.plugins.check.manifest_writer import (
@@ -40,6 +41,7 @@ from strands_cli.plugins.check.tool_definitions import check_declared
 from strands_cli.plugins.check.undescribed import NOT_CHECKED, Undescribed, check_undescribed
 
 if TYPE_CHECKING:
+    from strands_cli.parts.part_faults import Declared
     from strands_cli.plugins.check.packaged_workflows import FolderCheck
     from strands_cli.plugins.check.workflow_tests import TestOutcome
 
@@ -78,6 +80,11 @@ class PluginCheck:
         return sorted({tool["name"] for manifest in self.manifests.values() if manifest for tool in manifest.tools})
 
     @property
+    def parts(self) -> list[Declared]:
+        """Its hooks, and what a person names of it, such as commands."""
+        return [part for part in self.project.parts if part.group in (HOOKS, *PART_GROUPS)]
+
+    @property
     def has_data(self) -> bool:
         """Whether there are workflows, agents or skills."""
         return self.folders is not None and bool(self.folders.workflows or self.folders.agents or self.folders.skills)
@@ -105,10 +112,14 @@ def check_plugin(
     for file, manifest in check.manifests.items():
         check.findings += _check_leftovers(project, file, manifest)
     check.findings += check_twins(project) if twins else ()
+    if project.parts:
+        from strands_cli.plugins.check.declared_parts import check_parts
+
+        check.findings += check_parts(project, seconds, twins=twins)
     if project.folders:
         _check_data(check, tests=tests)
-    if not (check.tools or check.has_data or has_errors(check.findings)):
-        message = f"'{project.name}' has neither tools nor workflows, agents or skills, so nothing was checked"
+    if not (check.tools or check.has_data or check.parts or has_errors(check.findings)):
+        message = f"'{project.name}' has no tools, workflows, agents, skills or parts, so nothing was checked"
         check.findings.append(Finding(NOT_CHECKED, message, Where(str(project.declared_in))))
     check.findings = [with_place(finding, project) for finding in dict.fromkeys(first_drifts(check.findings))]
     return check

@@ -20,7 +20,7 @@ from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.indexes.search_file import GROUPS
 from strands_cli.planning.sentences.permission_phrases import describe_permissions
 from strands_cli.plugins.adopt.candidates import survey
-from strands_cli.plugins.check.project import PluginProject
+from strands_cli.plugins.check.project import PluginProject, installed_parts
 from strands_cli.plugins.check.whole_plugin import check_plugin
 from strands_cli.plugins.index.wheel_tree import WheelTree
 from strands_cli.texts.phrases import counted
@@ -145,7 +145,10 @@ def _check(wheel: WheelTree) -> dict[str, Any]:
     points = {point.name: point.value for point in read_entry_points(str(wheel.dist_info), wheel.name, seen)}
     names = frozenset(path.name for path in wheel.tree.iterdir())
     here = {name: value for name, value in points.items() if _has_top(value, names)}
-    project = PluginProject(wheel.dist_info, wheel.name, here, wheel.tree, installed={str(wheel.tree): names})
+    parts = tuple(installed_parts(str(wheel.dist_info), wheel.name, seen))
+    project = PluginProject(
+        wheel.dist_info, wheel.name, here, wheel.tree, installed={str(wheel.tree): names}, parts=parts
+    )
     findings = [*seen.findings, *(_missing(name, points[name], project) for name in points if name not in here)]
     try:
         findings += check_plugin(project, twins=False).findings

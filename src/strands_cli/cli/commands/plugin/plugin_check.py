@@ -32,7 +32,8 @@ def check(
     """Check a plugin: metadata, entry points, manifest, schemas, words, safety, packaging; exit 3 if it has errors.
 
     Nothing is imported without --import, and no tool is called. Workflows, agents and skills are found, validated and
-    planned, and their recordings are played in child processes; a test that calls tools needs --import.
+    planned, and their recordings are played in child processes; a test that calls tools needs --import. Commands,
+    stores and other parts are checked too; a plugin may have nothing else.
 
     Example: strands plugin check packages/strands-tool-yours --import
     """
@@ -79,6 +80,7 @@ def _document(name: str, done: PluginCheck | None, findings: list[dict[str, Any]
         "workflows": sorted(folders.workflows) if folders else [],
         "agents": sorted(folders.agents) if folders else [],
         "skills": sorted(folders.skills) if folders else [],
+        "parts": [{"group": part.group, "name": part.name} for part in done.parts] if done else [],
         "tests": [one.as_dict() for one in done.tests] if done else [],
         "ok": ok,
         "findings": findings,
@@ -90,6 +92,7 @@ def _verdict(done: PluginCheck) -> str:
     counts = [(len(done.tools), "tool")]
     if folders is not None:
         counts += [(len(folders.workflows), "workflow"), (len(folders.agents), "agent"), (len(folders.skills), "skill")]
+    counts.append((len(done.parts), "part"))
     checked = ", ".join(counted(number, noun) for number, noun in counts if number) or "nothing"
     passed = sum(one.status == "passed" for one in done.tests)
     tests = f", {counted(passed, 'test')} passed" if done.tests else ""
