@@ -140,7 +140,7 @@ def test_a_name_that_cannot_be_written_is_reported_and_adds_nothing(folder: Fold
 
 
 @pytest.mark.parametrize("name", ["UPPER", "two words", "dots.name"])
-def test_what_help_does_not_list_is_no_command(folder: Folder, name: str) -> None:
+def test_what_help_does_not_list_cannot_be_typed(folder: Folder, name: str) -> None:
     install(folder, f"[{COMMANDS}]\n{name} = strands_cli_odd:good\n")
     assert folder.strands(name).code == 2
 
@@ -164,7 +164,7 @@ def test_a_name_that_one_distribution_has_twice_is_none(folder: Folder) -> None:
     assert folder.strands("--help").out.count("  good ") == 1
 
 
-def test_an_equal_line_twice_is_no_second_claim(folder: Folder) -> None:
+def test_an_equal_line_twice_is_one_claim(folder: Folder) -> None:
     install(folder, f"[{COMMANDS}]\ngood = strands_cli_odd:good\ngood = strands_cli_odd:good\n")
     assert faults(folder) == []
     assert folder.strands("good").out == "good\n"
@@ -194,7 +194,7 @@ def test_a_name_of_the_core_that_a_stranger_claims_stays_the_cores(folder: Folde
 
 
 @pytest.mark.parametrize("name", ["leaves", "truth", "too_much", "later"])
-def test_an_end_that_is_no_exit_code_is_reported(folder: Folder, name: str) -> None:
+def test_an_end_without_an_exit_code_is_reported(folder: Folder, name: str) -> None:
     install(folder, f"[{COMMANDS}]\nend = strands_cli_odd:{name}\n")
     ran = folder.strands("end")
     assert (ran.code, ran.err.count("\n"), "strands-cli-odd" in ran.err) == (70, 2, True), ran.err
@@ -223,7 +223,7 @@ def test_a_store_that_opens_nothing_is_broken_and_no_bug_of_the_core(folder: Fol
 
 
 @pytest.mark.parametrize("name", ["exits", "itself", "numbered", "objects", "texts", "misplaced"])
-def test_a_translation_that_is_no_document_is_broken(folder: Folder, name: str) -> None:
+def test_a_translation_without_a_document_is_broken(folder: Folder, name: str) -> None:
     install(folder, f"[{FORMATS}]\ncrew = strands_cli_odd:{name}\n")
     folder.write("flow.yaml", "format: crew\n")
     ran = folder.strands("validate", "flow.yaml")

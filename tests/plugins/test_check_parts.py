@@ -111,7 +111,7 @@ def test_what_is_wrong_with_a_part_is_an_error(folder: Folder, table: str) -> No
     assert FAULTY[table] != "unknown-group" or meant in finding["fix"]
 
 
-def test_a_value_that_is_no_text_is_an_error(folder: Folder) -> None:
+def test_a_value_other_than_text_is_an_error(folder: Folder) -> None:
     code, document = checked(folder, project(folder, "strands_cli.commands: greet = 7"))
     assert (code, codes(document)) == (3, ["bad-plugin"])
 

@@ -17,7 +17,7 @@ from strands_cli.catalog.distributions.entry_points import GROUP
 from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.import_files import files_to_import, modules_of
 from strands_cli.catalog.packaged_folders import GROUPS as PACKAGED
-from strands_cli.default_parts import PART_GROUPS
+from strands_cli.default_parts import PART_GROUPS, is_part_name
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.parts.named_parts import Part, owner_of
@@ -84,7 +84,7 @@ def other_entry_points(fetched: Fetched) -> list[str]:
 def parts_in(fetched: Fetched) -> list[Part]:
     """Return the commands, stores and engines that a distribution would bring."""
     points = open_distribution(str(fetched.dist_info)).entry_points
-    named = [point for point in points if point.group in PART_GROUPS]
+    named = [point for point in points if point.group in PART_GROUPS and is_part_name(point.group, point.name)]
     return sorted(Part(point.group, point.name, fetched.name, point.value) for point in named)
 
 

@@ -13,10 +13,11 @@ from strands_cli.catalog.distributions.dist_info import open_distribution
 from strands_cli.catalog.distributions.entry_points import read_entry_points, read_header
 from strands_cli.catalog.distributions.scan import search_path
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
-from strands_cli.errors import Code, Denied, Finding
+from strands_cli.errors import Code, Denied, Finding, Where
 from strands_cli.hooks.hook_values import HookContext
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.lock.compare import Difference
+from strands_cli.parts.part_faults import declared_faults, declared_in
 from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.resolve.single_tool import installed_tool
 from strands_cli.plugins.adopt.adoption_policy import SOURCE as ADOPTED
@@ -130,7 +131,7 @@ def propose(
         entry_points=tuple(other_entry_points(fetched)),
         requires=tuple(_to_install(fetched, installed)),
         changes=(*_changes(fetched.name, installed, after), *packaged_changes(fetched, installed)),
-        findings=(*_own_findings(fetched, after), *find_collisions(fetched, installed)),
+        findings=(*_own_findings(fetched, after), *_part_faults(fetched), *find_collisions(fetched, installed)),
         packaged=packaged,
         adoptable=tuple(_tool(record, request, rules, hooks) for record, request in undeclared),
     )
@@ -165,6 +166,14 @@ def _own_findings(fetched: Fetched, after: Catalog) -> Iterator[Finding]:
         names_it = finding.code == TOOL_CONFLICT and f"'{fetched.name}'" in finding.message
         if about or names_it:
             yield replace(finding, where=None) if about else finding
+
+
+def _part_faults(fetched: Fetched) -> Iterator[Finding]:
+    """Yield what of the distribution's entry points nothing will be able to use."""
+    file = fetched.dist_info / "entry_points.txt"
+    declared = declared_in(file.read_bytes()) if file.is_file() else []
+    for fault in declared_faults(fetched.name, declared, Where(str(file))):
+        yield replace(fault, where=None, severity="warning")
 
 
 def _changes(name: str, installed: Catalog, after: Catalog) -> list[Difference]:
