@@ -57,6 +57,10 @@ def of_click():
     print("click")
 
 
+def stopped():
+    raise KeyboardInterrupt
+
+
 def exits(*_):
     raise SystemExit(4)
 
@@ -199,6 +203,20 @@ def test_an_end_without_an_exit_code_is_reported(folder: Folder, name: str) -> N
     ran = folder.strands("end")
     assert (ran.code, ran.err.count("\n"), "strands-cli-odd" in ran.err) == (70, 2, True), ran.err
     assert name != "leaves" or "no shelf" in ran.err
+
+
+def test_a_command_that_ctrl_c_stops_says_so(folder: Folder) -> None:
+    install(folder, f"[{COMMANDS}]\nend = strands_cli_odd:stopped\n")
+    assert folder.strands("end").code == 130
+    make_distribution(
+        folder.site,
+        "strands-cli-slow",
+        "1.0",
+        f"[{COMMANDS}]\nslow = strands_cli_slow:slow\n",
+        {"strands_cli_slow.py": "raise KeyboardInterrupt\n"},
+    )
+    ran = folder.strands("slow", "--json")
+    assert (ran.code, ran.document["error"]["code"], ran.err.count("\n")) == (130, "interrupted", 1)
 
 
 def test_an_object_of_click_is_refused_in_words_of_its_own(folder: Folder) -> None:

@@ -235,6 +235,15 @@ def test_the_stores_that_it_would_open_are_shown(anyone: Person, tmp_path: Path)
     assert known["parts"] == ["runs the queues of `own:` stores", "opens `own:` stores"]
 
 
+def test_parts_that_nothing_can_use_are_shown_as_such(anyone: Person, tmp_path: Path) -> None:
+    points = "[strands_cli.command]\ngreet = yours\n[strands_cli.commands]\nGreet = yours:x\ngreet = yours:x\n"
+    wheel = make_wheel(tmp_path, "strands-cli-yours", "1.0", points, {"yours.py": "x = print\n"})
+    known = json.loads(anyone.strands("plugin", "install", wheel, "--json").out)
+    assert known["parts"] == ["adds the command `greet`"]
+    assert sorted(one["code"] for one in known["findings"]) == ["bad-part-name", "unknown-group"]
+    assert known["entry_points"] == []
+
+
 def test_what_would_take_a_store_of_ours_is_not_installed(anyone: Person, tmp_path: Path) -> None:
     refused = anyone.strands("plugin", "install", store_wheel(tmp_path, "postgresql"), "--yes")
     assert refused.code == 3

@@ -62,7 +62,7 @@ def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:
         file = f"{record}{os.sep}entry_points.txt"
         for fault in declared_faults(name, declared_in(text), Where(file)):
             if fault.code != PART_TAKEN:  # one of those that are contested
-                yield replace(fault, severity="warning")
+                yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
 
 
 def declared_in(text: bytes) -> list[Declared]:

@@ -18,7 +18,7 @@ from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, HEADINGS, S
 from strands_cli.cli.commands.help_group import HelpGroup
 from strands_cli.cli.help_page import plugin_section
 from strands_cli.default_parts import COMMANDS, OURS
-from strands_cli.errors import NotEquipped, PluginFailed, StrandsCliError, did_you_mean
+from strands_cli.errors import Interrupted, NotEquipped, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
     from strands_cli.parts.named_parts import Part
@@ -59,6 +59,17 @@ class Commands(HelpGroup):
 
         part = None if cmd_name.startswith("-") else part_named(COMMANDS, cmd_name)
         return None if part is None else PluginCommand(part, help_of_plugins().get(cmd_name, ""))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed, and return what it returns.
+
+        Raises:
+            Interrupted: Ctrl-C; Typer would end with its code alone, and without a document for `--json`.
+        """
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted("interrupted") from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a name.

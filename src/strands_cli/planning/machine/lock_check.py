@@ -78,12 +78,12 @@ def used_of(plan: Plan, catalog: Catalog) -> Used:
 
 def distributions_of_parts(plans: Iterable[Plan], seen: Scan) -> list[str]:
     """Return the distributions whose parts these plans name: patterns, secrets, template filters and formats."""
-    return sorted({part.distribution for part in _parts_in(plans, seen)})
+    return sorted({part.distribution for part in parts_in(plans, seen)})
 
 
 def _parts_unlike_the_lock(plan: Plan, seen: Scan, required_by: str | None) -> list[Finding]:
     """Return why parts that a plan names may not be imported by the lock beside its workflow."""
-    first = {part.distribution: str(part) for part in reversed(_parts_in([plan], seen))}
+    first = {part.distribution: str(part) for part in reversed(parts_in([plan], seen))}
     return [
         finding
         for distribution, named in sorted(first.items())
@@ -91,7 +91,7 @@ def _parts_unlike_the_lock(plan: Plan, seen: Scan, required_by: str | None) -> l
     ]
 
 
-def _parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
+def parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
     """Return the parts of distributions that these plans name.
 
     Every word after a `|` of a file counts as the name of a filter, and each `format:` and `version:` of the workflow

@@ -21,6 +21,7 @@ from strands_cli.default_parts import PART_GROUPS, is_part_name
 from strands_cli.errors import Code, Finding
 from strands_cli.hooks.hookspecs import GROUP as HOOKS
 from strands_cli.parts.named_parts import Part, owner_of
+from strands_cli.parts.part_faults import is_meant_as_ours
 from strands_cli.plugins.install.download import Fetched, is_reserved
 
 PLUGIN_REPLACES = Code(
@@ -78,7 +79,8 @@ def other_entry_points(fetched: Fetched) -> list[str]:
     """Return the entry points for other programs, which may load them by themselves, each as `group: name`."""
     points = open_distribution(str(fetched.dist_info)).entry_points
     ours = (*_PROGRAMS, GROUP, HOOKS, *PART_GROUPS, *PACKAGED)  # what is packaged is data
-    return sorted({f"{point.group}: {point.name}" for point in points if point.group not in ours})
+    others = (point for point in points if point.group not in ours and not is_meant_as_ours(point.group))
+    return sorted({f"{point.group}: {point.name}" for point in others})
 
 
 def parts_in(fetched: Fetched) -> list[Part]:

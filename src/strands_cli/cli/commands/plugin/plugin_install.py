@@ -332,7 +332,7 @@ def uninstall(
     yes: YES = False,
     as_json: JSON = False,
 ) -> int:
-    """Uninstall a plugin, after listing the workflows of this folder that name its tools.
+    """Uninstall a plugin, after listing the workflows of this folder that use its tools and parts.
 
     Example: strands plugin uninstall strands-tool-yours
     """
@@ -367,10 +367,11 @@ def _uninstall(name: str, known: dict[str, Any], *, yes: bool) -> None:
     installer: Installer = find_installer()
     found = plugins[plain]
     known |= {"distribution": plain, "version": found.version, "tools": found.tool_count}
-    say(f"{plain} {found.version or '?'}: {counted(found.tool_count, 'tool')}")
-    for path, tools in workflows_naming(plain, Path.cwd(), catalog, load_settings()).items():
-        known["used_by"].append({"file": str(path), "tools": list(tools)})
-        say(f"warning: {path.name} uses {', '.join(tools)} and will not run without it")
+    has = [counted(found.tool_count, "tool")] if found.tool_count or not found.parts else []
+    say(f"{plain} {found.version or '?'}: {', '.join([*has, *dict.fromkeys(part.adds for part in found.parts)])}")
+    for path, (tools, parts) in workflows_naming(plain, Path.cwd(), catalog, load_settings()).items():
+        known["used_by"].append({"file": str(path), "tools": tools, "parts": parts})
+        say(f"warning: {path.name} uses {', '.join([*tools, *parts])} and will not run without it")
     _confirm(f"uninstall {plain} with {installer.kind}?", yes=yes)
     installer.uninstall(plain)
     known["changed"] = True
