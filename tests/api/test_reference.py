@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import strands_cli.api
 from strands_cli import Workflow
 from strands_cli.api import RunChoices, StoredRunChoices
 from strands_cli.planning.run_request import options
@@ -58,3 +59,8 @@ def test_the_choices_of_a_program_are_options_and_what_only_a_program_has() -> N
     assert set(options()) - set(RunChoices.__annotations__) == left_to_the_command
     again = {name for name, one in options().items() if one.again and one.in_python}
     assert set(StoredRunChoices.__annotations__) == again | OF_PROGRAMS
+
+
+def test_names_for_distributions_are_listed_where_python_lists_names() -> None:
+    pinned = {name.rpartition(".")[2] for name in PINNED if name.startswith("strands_cli.api.")}
+    assert pinned <= set(dir(strands_cli.api))

@@ -57,6 +57,10 @@ def of_click():
     print("click")
 
 
+class Half:
+    open = init = check = print  # and no `migrate`
+
+
 def stopped():
     raise KeyboardInterrupt
 
@@ -233,9 +237,12 @@ def test_completion_shows_nothing_of_an_import(folder: Folder, name: str, words:
     assert (ran.out.split(), ran.err) == (["--times"] if name == "prints" else [], "")
 
 
-@pytest.mark.parametrize("address", ["odd://x", "function://x"])
+@pytest.mark.parametrize("address", ["odd://x", "function://x", "half://x"])
 def test_a_store_that_opens_nothing_is_broken_and_no_bug_of_the_core(folder: Folder, address: str) -> None:
-    install(folder, f"[{STORES}]\nodd = strands_cli_odd:__name__\nfunction = strands_cli_odd:good\n")
+    install(
+        folder,
+        f"[{STORES}]\nodd = strands_cli_odd:__name__\nfunction = strands_cli_odd:good\nhalf = strands_cli_odd:Half\n",
+    )
     ran = folder.strands("runs", "list", "--store", address)
     assert (ran.code, ran.codes) == (18, ["part-broken"]), ran.err
 

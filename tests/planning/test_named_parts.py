@@ -26,7 +26,8 @@ from pathlib import Path
 
 with Path(os.environ["IMPORTED"]).open("a") as file:
     file.write("{name}\\n")
-opener = object()
+class opener:
+    open = init = check = migrate = print
 """
 Install = Callable[..., None]
 
@@ -140,7 +141,10 @@ def test_a_store_without_the_library_of_its_client_names_the_distribution_to_ins
 ) -> None:
     install("strands-store-memory")
     module = tmp_path / "site" / "part_of_strands_store_memory.py"
-    module.write_text("class opener:\n    def open(place, address):\n        import no_such_client\n", "utf-8")
+    module.write_text(
+        "class opener:\n    init = check = migrate = print\n    def open(place, address):\n        import no_such_client\n",
+        "utf-8",
+    )
     with pytest.raises(NotEquipped) as refused:
         store_at(StorePlace(address=ADDRESS))
     assert "no_such_client" in str(refused.value)

@@ -126,6 +126,8 @@ def test_a_scheme_without_a_plugin_says_what_to_install_or_to_write(monkeypatch:
 
 OPENER = """
 class Opener:
+    init = check = migrate = print
+
     def open(self, place, address):
         raise RuntimeError(address)
 store = Opener()

@@ -308,6 +308,10 @@ _PUBLIC = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted(_PUBLIC)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'strands_cli.api' has no attribute {name!r}")

@@ -106,7 +106,7 @@ def _compare_either(old: LockedDistribution | None, new: LockedDistribution | No
         message = f"{_titled(old)} is in the lock, but no workflow here uses it"
         return [Difference(old.name, message, field="version", old=old.version)]
     if old is None and new is not None:
-        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools or new.documents) or 'hook plugins'}"
+        message = f"{_titled(new)} is not in the lock: {', '.join(new.tools or new.documents) or 'hooks or parts'}"
         return [Difference(new.name, message, unlisted=True, field="version", new=new.version)]
     return compare_distribution(old, new, whole=True) if old and new else []
 

@@ -212,6 +212,20 @@ def imported_part(part: Part, policy: Policy | None = None, lock: NamedIn | None
         raise broken_part(part, f"cannot be imported: {type(error).__name__}: {error}") from error
 
 
+def imported_with_methods(part: Part, form: type) -> Any:
+    """Return what a part names, imported; it must have the methods of a protocol.
+
+    Raises:
+        Denied: As `imported_part`.
+        NotEquipped: It cannot be imported, or lacks a method.
+    """
+    named = imported_part(part)
+    lacks = [name for name in vars(form) if not name.startswith("_") and not callable(getattr(named, name, None))]
+    if lacks:
+        raise broken_part(part, f"is {type(named).__name__}, which lacks {', '.join(f'`{name}`' for name in lacks)}")
+    return named
+
+
 def broken_part(part: Part, problem: str) -> NotEquipped:
     """Return the error of a part that cannot be used; `problem` follows its name: "is a list, not a function"."""
     message = printable(f"{part} of {part.distribution} ({part.value}) {problem}")

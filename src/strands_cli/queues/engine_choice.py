@@ -15,11 +15,11 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
     """Return the engine for the queues of a store, and the whole address, which must not be shown.
 
     Raises:
-        UsageError: The runs are in a directory, which one machine has.
+        UsageError: The runs are in a directory, which one machine has, or no store has addresses of this form.
         NotEquipped: No engine is installed, it has no queues for such a store, or it fails to load.
     """
     from strands_cli.default_parts import ENGINES, OURS
-    from strands_cli.engine.stored_runs.opened_store import opener_of
+    from strands_cli.engine.stored_runs.opened_store import opener_of, require_opener
     from strands_cli.parts.named_parts import parts_of
 
     if place.directory is not None:
@@ -28,14 +28,15 @@ def engine_of(place: StorePlace) -> tuple[Engine, str]:
             fix="name a store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
         )
     engine = installed_engine(place.scheme)
-    if engine is None and parts_of(ENGINES):
+    if engine is None and place.scheme not in OURS[ENGINES]:
+        require_opener(place)
+    if engine is None and (parts_of(ENGINES) or place.scheme not in OURS[ENGINES]):
         raise NotEquipped(
             f"no engine that is installed has queues for {place}",
             fix="name another store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE",
         )
     if engine is None:
-        brings = OURS[ENGINES].get(place.scheme, OURS[ENGINES]["postgresql"])
-        raise NotEquipped("no engine for queues is installed", fix=f"pip install {brings}")
+        raise NotEquipped("no engine for queues is installed", fix=f"pip install {OURS[ENGINES][place.scheme]}")
     return engine, opener_of(place)[1]
 
 
@@ -50,15 +51,13 @@ def installed_engine(scheme: str) -> Engine | None:
         NotEquipped: It fails to load.
     """
     from strands_cli.default_parts import ENGINES
-    from strands_cli.parts.named_parts import broken_part, imported_part, part_named
+    from strands_cli.parts.named_parts import imported_with_methods, part_named
+    from strands_cli.queues.queue_port import Engine
 
     part = part_named(ENGINES, scheme)
     if part is None:
         return None
-    engine = imported_part(part)
-    if not callable(getattr(engine, "open", None)):
-        raise broken_part(part, f"is {type(engine).__name__}, which has no method `open`")
-    return cast("Engine", engine)
+    return cast("Engine", imported_with_methods(part, Engine))
 
 
 def queue_at(place: StorePlace) -> RunQueue:

@@ -47,13 +47,21 @@ def opener_of(place: StorePlace) -> tuple[StoreOpener, str]:
     return _imported(_part_of(place)), _whole_address(place.address)
 
 
-def _imported(part: Part) -> StoreOpener:
-    from strands_cli.parts.named_parts import broken_part, imported_part
+def require_opener(place: StorePlace) -> None:
+    """Check that what opens the store of an address is installed, without importing it.
 
-    opener = imported_part(part)
-    if not callable(getattr(opener, "open", None)):
-        raise broken_part(part, f"is {type(opener).__name__}, which has no method `open`")
-    return cast("StoreOpener", opener)
+    Raises:
+        UsageError: No store has addresses of this form.
+        NotEquipped: What opens it is not installed.
+    """
+    _part_of(place)
+
+
+def _imported(part: Part) -> StoreOpener:
+    from strands_cli.engine.ports.store_port import StoreOpener
+    from strands_cli.parts.named_parts import imported_with_methods
+
+    return cast("StoreOpener", imported_with_methods(part, StoreOpener))
 
 
 def _part_of(place: StorePlace) -> Part:
