@@ -141,10 +141,8 @@ def test_a_store_without_the_library_of_its_client_names_the_distribution_to_ins
 ) -> None:
     install("strands-store-memory")
     module = tmp_path / "site" / "part_of_strands_store_memory.py"
-    module.write_text(
-        "class opener:\n    init = check = migrate = print\n    def open(place, address):\n        import no_such_client\n",
-        "utf-8",
-    )
+    methods = "init = check = migrate = print\n    def open(place, address):\n        import no_such_client\n"
+    module.write_text(f"class opener:\n    {methods}", "utf-8")
     with pytest.raises(NotEquipped) as refused:
         store_at(StorePlace(address=ADDRESS))
     assert "no_such_client" in str(refused.value)
