@@ -282,6 +282,12 @@ def test_a_rule_about_other_versions_and_sources_of_a_distribution_does_not_deny
     assert ran.code == code, ran.err
 
 
+def test_two_versions_in_one_directory_are_reported(folder: Folder) -> None:
+    install(folder, f"[{COMMANDS}]\ngood = strands_cli_odd:good\n")
+    make_distribution(folder.site, "strands-cli-odd", "3.0", f"[{COMMANDS}]\nbetter = strands_cli_odd:good\n", {})
+    assert [one["code"] for one in faults(folder)] == ["duplicate-distribution"]
+
+
 def test_the_list_has_the_source_of_a_distribution_without_tools(folder: Folder) -> None:
     install(folder, f"[{COMMANDS}]\ngood = strands_cli_odd:good\n")
     plugins = folder.strands("plugin", "list", "--json").document["plugins"]

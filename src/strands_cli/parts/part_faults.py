@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from strands_cli.catalog.distributions.entry_points import GROUP as TOOLS
 from strands_cli.catalog.distributions.entry_points import Scan, read_entry_points
-from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.catalog.distributions.scan import installed_twice, scan_installed
 from strands_cli.catalog.packaged_folders import GROUPS as PACKAGED
 from strands_cli.default_parts import (
     COMMANDS,
@@ -56,11 +56,16 @@ def faulty_parts() -> list[Finding]:
 
 
 def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:
-    record = seen.records[name][0][1]
+    directory, record = seen.records[name][0]
     read_entry_points(record, name, seen, COMMANDS)  # reads its file, once for all groups
     if text := seen.texts.get(record):
         file = f"{record}{os.sep}entry_points.txt"
-        for fault in declared_faults(name, declared_in(text), Where(file)):
+        declared = declared_in(text)
+        seconds = [other for place, other in seen.records[name][1:] if place == directory]
+        has_tools = any(point.group == TOOLS for point in declared)  # reported with the tools
+        if seconds and not has_tools and any(point.group in (HOOKS, *PART_GROUPS) for point in declared):
+            yield replace(installed_twice(name, record, seconds[0]), severity="warning")
+        for fault in declared_faults(name, declared, Where(file)):
             if fault.code != PART_TAKEN:  # one of those that are contested
                 yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
 

@@ -120,7 +120,7 @@ def _scan_record(directory: str, child: str, here: dict[str, str], seen: Scan) -
     if len(copies) == 1 or first != record:
         entry_points = read_entry_points(record, name, seen)
     if first != record and (entry_points or any(d.record == first for d in seen.distributions)):
-        seen.findings.append(_duplicate(name, first, record))
+        seen.findings.append(installed_twice(name, first, record))
     if len(copies) == 1 and entry_points:
         seen.distributions.append(Distribution(name, record_version(record), directory, record, entry_points))
 
@@ -136,7 +136,8 @@ def _record_name(directory: str, child: str, record: str) -> str | None:
     return normalise(stated) if stated else None
 
 
-def _duplicate(name: str, first: str, second: str) -> Finding:
+def installed_twice(name: str, first: str, second: str) -> Finding:
+    """Report two records of one distribution in one directory; which of them is used is undefined."""
     message = f"'{name}' is installed twice in one directory; {os.path.basename(first)} is used"
     fix = f"uninstall every version of {name}, then install one"
     return Finding(DUPLICATE_DISTRIBUTION, message, Where(second), fix)
