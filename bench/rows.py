@@ -303,9 +303,10 @@ def three_against_importing_them(folder: Path) -> Iterator[Pair]:
 
 
 ROWS = [
-    Row("version", "strands --version", against_sdk("--version"), ratio=0.12, mb=32),
-    Row("help", "strands --help", against_sdk("--help"), ratio=0.15, mb=36),
-    Row("list", "strands list-tools --json, first-party tools", against_sdk("list-tools", "--json"), ratio=0.35),
+    Row("version", "strands --version", against_sdk("--version"), ratio=0.05, mb=32),
+    Row("help", "strands --help", against_sdk("--help"), ratio=0.12, mb=36),
+    Row("help-many", "the same with 1,000 distributions more", against_sdk("--help", prepare=install_many), ratio=0.12),
+    Row("list", "strands list-tools --json, first-party tools", against_sdk("list-tools", "--json"), ratio=0.15),
     Row(
         "list-many",
         "the same with 1,000 distributions more",
@@ -326,7 +327,7 @@ ROWS = [
         ratio=0.45,
         mb=48,
     ),
-    Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain), ratio=0.65),
+    Row("plan", "strands plan, the same chain", against_sdk("plan", "chain.yaml", prepare=write_chain), ratio=0.55),
     Row("run", "strands run, three agents, against the raw SDK", in_pairs(run_against_raw_sdk), ratio=1.10),
     Row(
         "engine", "chain of 12, openai client, without imports", printed_by("bench.engine_alone", "client"), ratio=0.50

@@ -6,17 +6,18 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# The expressions are compiled when an address is met: most runs are stored in a directory.
 # A scheme as RFC 3986 (section 3.1) has it, and what follows it.
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_ADDRESS = r"(?s)([A-Za-z][A-Za-z0-9+.-]+)://(.*)"
 # The user and the password in front of a host; one that is not encoded may contain every character.
-_PASSWORD = re.compile(r"(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@", re.DOTALL)
-_IN_QUERY = re.compile(r"(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)", re.IGNORECASE)
+_PASSWORD = r"(?s)(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@"  # noqa: S105 - an expression
+_IN_QUERY = r"(?i)(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)"
 # The sources of the program that an address can refer to; a source of a distribution is `{NAME:PATH#KEY}`.
 SOURCES = ("env", "file", "keyring", "command")
 # A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
-_REFERENCE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*):([^{}]+)\}")
+_REFERENCE = r"\{([A-Za-z_][A-Za-z0-9_.-]*):([^{}]+)\}"
 # Braces are no characters of an address (RFC 3986, section 2), so that every other text in them is a mistake.
-_BRACES = re.compile(r"\{[^{}]*\}?")
+_BRACES = r"\{[^{}]*\}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class StorePlace:
     @property
     def scheme(self) -> str:
         """The scheme of the address in lower case: the name of the entry point that opens it; empty for a directory."""
-        found = _ADDRESS.match(self.address)
+        found = re.match(_ADDRESS, self.address)
         return found[1].lower() if found else ""
 
     def record(self, run_id: str) -> str:
@@ -56,7 +57,7 @@ class StorePlace:
 
 def is_address(text: str) -> bool:
     """Return whether a text is an address (`postgresql://...`) and not a path."""
-    return _ADDRESS.fullmatch(text) is not None
+    return re.fullmatch(_ADDRESS, text) is not None
 
 
 def without_password(address: str, sources: tuple[str, ...] = ()) -> str:
@@ -67,28 +68,28 @@ def without_password(address: str, sources: tuple[str, ...] = ()) -> str:
     """
 
     def refers(text: str) -> bool:
-        found = _REFERENCE.fullmatch(text)
+        found = re.fullmatch(_REFERENCE, text)
         return found is not None and found[1] in (*SOURCES, *sources)
 
     scheme, _, rest = address.partition("://")
-    found = _PASSWORD.match(rest)
+    found = re.match(_PASSWORD, rest)
     if found and not refers(found["password"]):
         rest = f"{found['user']}@{rest[found.end() :]}"
-    rest = _IN_QUERY.sub(lambda one: one[0] if refers(one["password"]) else f"{one['name']}...", rest)
+    rest = re.sub(_IN_QUERY, lambda one: one[0] if refers(one["password"]) else f"{one['name']}...", rest)
     return f"{scheme}://{rest}"
 
 
 def other_sources(address: str) -> tuple[str, ...]:
     """Return the words of an address that are sources of distributions, if they are sources at all."""
-    return tuple(sorted({found[1] for found in _REFERENCE.finditer(address)} - set(SOURCES)))
+    return tuple(sorted({found[1] for found in re.finditer(_REFERENCE, address)} - set(SOURCES)))
 
 
 def secret_reference(address: str) -> tuple[str, str, str] | None:
     """Return the first reference to a secret in an address: its text, its source and its name; None without one."""
-    found = _REFERENCE.search(address)
+    found = re.search(_REFERENCE, address)
     return (found[0], found[1], found[2]) if found else None
 
 
 def has_wrong_reference(address: str) -> bool:
     """Return whether braces of an address have anything else than a reference to a secret."""
-    return any(_REFERENCE.fullmatch(one[0]) is None for one in _BRACES.finditer(address))
+    return any(re.fullmatch(_REFERENCE, one[0]) is None for one in re.finditer(_BRACES, address))

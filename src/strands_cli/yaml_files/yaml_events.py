@@ -13,8 +13,6 @@ from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.phrases import shortened
 from strands_cli.yaml_files.document import DOCUMENT_TOO_LARGE, Document, Position, escape, refused
-from strands_cli.yaml_files.json_spelling import json_as_yaml
-from strands_cli.yaml_files.syntax_errors import syntax_error
 
 BAD_CHARACTER = Code("bad-character", "A character that YAML does not allow.", "Remove the character.")
 DOCUMENT_EMPTY = Code("document-empty", "The document is empty.", "Write its content.")
@@ -308,6 +306,8 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
             it grow without bound. Other faults are in `findings` of the document.
     """
     if text.lstrip(" \t\r\n")[:1] in ("{", "[", '"', "/"):
+        from strands_cli.yaml_files.json_spelling import json_as_yaml
+
         text = json_as_yaml(text)
     builder = _Builder(file)
     try:
@@ -315,6 +315,8 @@ def parse(file: str, text: str, corrected: int = 0) -> Document:
     except InvalidInput as error:
         return _with_quotes(file, text, error, corrected)
     except yaml.MarkedYAMLError as error:
+        from strands_cli.yaml_files.syntax_errors import syntax_error
+
         raise syntax_error(file, text, error, yaml.parse(text, Loader=LOADER)) from None
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         raise _character_error(file, text, error) from None

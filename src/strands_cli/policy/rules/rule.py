@@ -10,7 +10,6 @@ from strands_cli.policy.matching.file_places import lies_within, reaches
 from strands_cli.policy.rules.tool_request import Capability, Request
 from strands_cli.policy.rules.touched_resources import Access, kinds_of_argument, touches_any, touches_only
 from strands_cli.policy.tool_names import admitted, named, named_any, names_custom
-from strands_cli.publishers import matches_publisher
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.versions import satisfies
 
@@ -189,7 +188,11 @@ class Rule:
     def _by_publisher(self, request: Request) -> bool | None:
         if not self.publisher:
             return True
-        return None if request.publisher is None else matches_publisher(self.publisher, request.publisher)
+        if request.publisher is None:
+            return None
+        from strands_cli.publishers import matches_publisher
+
+        return matches_publisher(self.publisher, request.publisher)
 
     def _means_folder(self, folder: str | None) -> bool:
         """Return whether the rule means Python in a folder of a workflow; None is Python that needs no such folder.
