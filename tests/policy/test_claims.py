@@ -45,6 +45,13 @@ def test_a_claim_that_is_not_vouched_for_only_tightens(some: list[Rule], request
     assert strength(some, with_claims(request, tightened(known, said))) >= strength(some, request)
 
 
+def test_a_tool_that_declares_both_read_only_and_destructive_asks_whatever_a_claim_adds() -> None:
+    hints = {"readOnlyHint": True, "destructiveHint": True}
+    request = Request(("t",), annotations=hints, claims={"read_only_when": {"mode": ["r"]}}, read_only_now=True)
+    said = tightened(Claims(request.annotations, request.claims), Claims({"readOnlyHint": False}, {}))
+    assert decide([], request).effect == decide([], with_claims(request, said)).effect == "ask"
+
+
 @settings(deadline=None)
 @given(requests, claimed)
 def test_a_claim_alone_is_never_the_reason_for_a_yes(request: Request, said: Claims) -> None:

@@ -29,7 +29,7 @@ def tightened(known: Claims, claimed: Claims) -> Claims:
         Claims that no rule, and no decision without rules, treats less strictly than `known`.
     """
     return Claims(
-        {**known.annotations, **_careful_hints(claimed.annotations)},
+        {**known.annotations, **_careful_hints(claimed.annotations), **_contradiction_in(known.annotations)},
         {**known.claims, **_careful_claims(known.claims, claimed.claims)},
     )
 
@@ -39,6 +39,12 @@ def _careful_hints(hints: Mapping[str, Any]) -> dict[str, Any]:
     # A destructive hint that is neither true nor false counts as true.
     risky = {name: hints[name] for name in ("destructiveHint", "openWorldHint") if hints.get(name) not in (None, False)}
     return {**careful, **risky}
+
+
+def _contradiction_in(hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what keeps hints contradictory that are: every call of such a tool asks, and of a writing one not each."""
+    is_contradictory = hints.get("readOnlyHint") is True and hints.get("destructiveHint") not in (None, False)
+    return {"readOnlyHint": True} if is_contradictory else {}
 
 
 def _careful_claims(known: Mapping[str, Any], claimed: Mapping[str, Any]) -> dict[str, Any]:
