@@ -28,6 +28,7 @@ MODULE = """
 import sys
 
 import click
+import typer
 
 from strands_cli.api import FormatProblem, Translation
 
@@ -55,6 +56,17 @@ async def later():
 @click.command()
 def of_click():
     print("click")
+
+
+bare = typer.Typer()
+listed = typer.Typer(callback=good)
+both = typer.Typer(callback=good, invoke_without_command=True)
+called = typer.Typer()
+
+
+@called.callback(invoke_without_command=True)
+def callback():
+    print("good too")
 
 
 class Half:
@@ -221,6 +233,27 @@ def test_a_command_that_ctrl_c_stops_says_so(folder: Folder) -> None:
     )
     ran = folder.strands("slow", "--json")
     assert (ran.code, ran.document["error"]["code"], ran.err.count("\n")) == (130, "interrupted", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "of_help"), [("bare", 18, 18), ("listed", 2, 0), ("called", 0, 0), ("both", 0, 0)]
+)
+def test_an_application_without_commands_is_reported_or_called(
+    folder: Folder, name: str, code: int, of_help: int
+) -> None:
+    install(folder, f"[{COMMANDS}]\nend = strands_cli_odd:{name}\n")
+    ran = folder.strands("end")
+    assert (ran.code, "bug in strands-cli" in ran.err) == (code, False), ran.err
+    assert ("good" in ran.out) == (code == 0)
+    assert folder.strands("end", "--help").code == of_help
+
+
+def test_a_bug_of_any_kind_is_that_of_its_distribution(folder: Folder) -> None:
+    module = "class Odd(BaseException):\n    pass\n\n\ndef fail():\n    raise Odd\n"
+    points = f"[{COMMANDS}]\nend = strands_cli_lone:fail\n"
+    make_distribution(folder.site, "strands-cli-lone", "1.0", points, {"strands_cli_lone.py": module})
+    ran = folder.strands("end")
+    assert (ran.code, "strands-cli-lone" in ran.err) == (70, True), ran.err
 
 
 def test_an_object_of_click_is_refused_in_words_of_its_own(folder: Folder) -> None:

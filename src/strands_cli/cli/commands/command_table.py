@@ -96,6 +96,8 @@ def built_command(name: str, value: Any) -> Any:
     if isinstance(value, typer.Typer):
         _fit(value)
         only = value.registered_commands
+        if not (only or value.registered_groups or value.registered_callback or callable(value.info.callback)):
+            raise TypeError("it is a Typer application without a command")
         if len(only) == 1 and not value.registered_groups and value.registered_callback is None:
             command = copy(only[0])
             command.name = name
@@ -116,7 +118,7 @@ def _fit(app: typer.Typer) -> None:
     app.rich_markup_mode = None
     if not isinstance(app.info.cls, type) or app.info.cls is TyperGroup:
         app.info.cls = HelpGroup
-    if app.registered_callback is None:
+    if app.registered_callback is None and not app.info.invoke_without_command:
         app.info.no_args_is_help = True
     for command in app.registered_commands:
         # Typer gives its own class to a command that names none.

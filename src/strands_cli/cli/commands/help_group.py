@@ -69,11 +69,12 @@ class HelpGroup(FittedHelp, TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands below their headings, each with its first sentence."""
         shown = {name: command for name, command in self.commands.items() if not command.hidden}
-        width = max(map(len, shown))
+        width = max(map(len, shown), default=0)
         for heading, names in self.headings().items():
             rows = [(name.ljust(width), shown[name].get_short_help_str(UNLIMITED)) for name in names if name in shown]
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
 
 def _commands_near(name: str, commands: Iterable[str]) -> str:

@@ -349,8 +349,8 @@ def _distribution_at_fault(error: BaseException) -> str | None:
         if "strands_cli" in folders:
             return None
         for name in reversed(folders):
-            if name in owners:
-                return owners[name]
+            if (package := name.removesuffix(".py")) in owners:
+                return owners[package]
     return None
 
 
