@@ -294,6 +294,14 @@ def test_a_filter_that_ends_the_process_fails_its_step(folder: Folder) -> None:
     assert (ran.code, "strands-cli-odd" in ran.err) == (10, True), ran.err
 
 
+def test_a_filter_that_may_not_be_imported_has_its_place(folder: Folder) -> None:
+    install(folder, f"[{FILTERS}]\nshout = strands_cli_odd:exits\n")
+    folder.write("strands-policy.yaml", "version: 1\nrules:\n- {deny: '*', distribution: strands-cli-odd}\n")
+    ran = ran_with_filter(folder, "shout")
+    assert (ran.code, ran.codes, len(ran.places)) == (21, ["part-denied"], 1), ran.err
+    assert "/pattern/config/steps/0/input" in ran.places[0]
+
+
 def test_a_source_of_secrets_may_have_a_path(folder: Folder) -> None:
     install(folder, f"[{SECRETS}]\nvault = strands_cli_odd:vault\n")
     secrets = [{"key": "token", "source": "vault", "path": "team"}]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from strands_cli.errors import Code, Finding, Severity, Where, did_you_mean, suggest
+from strands_cli.errors import Code, Finding, Severity, StrandsCliError, Where, did_you_mean, suggest
 from strands_cli.workflow.checks.check_answers import check_answers
 from strands_cli.workflow.checks.check_comparisons import check_comparisons
 from strands_cli.workflow.checks.check_pattern import check_pattern
@@ -93,7 +93,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     for site in template_sites(spec):
         if not site.is_condition and "{" not in site.text and "$TRACE" not in site.text:
             continue  # it renders nothing
-        error = templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
+        error = _error_of(site, templates, loaded)
         if error is not None:
             yield _syntax(site, error, loaded)
             continue
@@ -139,6 +139,20 @@ def _single_braces(site: Site, inputs: Collection[str], loaded: Loaded) -> Itera
 
 def _paths(templates: Templates, site: Site) -> frozenset[Path]:
     return templates.paths_in(site.text, is_condition=site.is_condition)
+
+
+def _error_of(site: Site, templates: Templates, loaded: Loaded) -> TemplateError | None:
+    """Return why a template does not compile; None if it does.
+
+    Raises:
+        StrandsCliError: It has a filter of a distribution that may not be imported; the findings have its place.
+    """
+    try:
+        return templates.condition_error(site.text) if site.is_condition else templates.template_error(site.text)
+    except StrandsCliError as refused:
+        where = loaded.where(site.pointer)
+        refused.findings = tuple(one if one.where else replace(one, where=where) for one in refused.findings)
+        raise
 
 
 def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
