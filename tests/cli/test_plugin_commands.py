@@ -224,6 +224,35 @@ def test_a_command_that_changed_since_it_was_locked_is_not_imported(folder: Fold
     assert not plugin.exists()
 
 
+BROKEN = """\
+version: 1
+name: x
+runtime: {provider: replay, recording: x.recording.yaml}
+agents: {a: {prompt: Go., tools: [TOOL]}}
+pattern: {type: TYPE, config: {steps: [{agent: a, input: Go.}]}}
+"""
+
+
+@pytest.mark.parametrize(("kind", "tool"), [("chian", "native:calculator"), ("chain", "native:nowhere")])
+def test_a_workflow_with_mistakes_does_not_keep_a_command_from_being_locked(
+    folder: Folder, plugin: Path, kind: str, tool: str
+) -> None:
+    folder.write("strands-policy.yaml", "version: 1\nlocked: true\n")
+    folder.write("broken.yaml", BROKEN.replace("TYPE", kind).replace("TOOL", tool))
+    locked = folder.strands("lock", "--update", "strands-cli-yours")
+    assert locked.code == 0, locked.err
+    assert strands(folder, plugin, "greet")[:2] == (0, "hello you\n")
+    assert folder.strands("lock").code != 0
+
+
+def test_a_name_that_two_distributions_claim_has_one_line_of_help_with_both(folder: Folder, plugin: Path) -> None:
+    make_distribution(folder.site, "strands-cli-theirs", "1.0", "[strands_cli.commands]\ngreet = json:loads\n", {})
+    (line,) = [line for line in folder.strands("--help").out.splitlines() if line.startswith("  greet ")]
+    assert "strands-cli-theirs" in line
+    assert "strands-cli-yours" in line
+    assert not plugin.exists()
+
+
 def test_a_file_of_the_current_directory_is_never_a_command(folder: Folder, plugin: Path) -> None:
     (folder.work / "strands_cli_yours.py").write_text("raise SystemExit('planted')\n")
     path = os.pathsep.join([".", folder.environment()["PYTHONPATH"]])

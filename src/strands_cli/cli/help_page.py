@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from itertools import groupby
+from operator import attrgetter
 from shutil import get_terminal_size
 
 # Lines that are longer are hard to read.
@@ -32,7 +34,12 @@ def plugin_section() -> str:
 
     rows = installed_commands()
     width = max([_NAMES, *(len(row.name) for row in rows if len(row.name) <= _MOST_NAMES)])
-    lines = [f"  {row.name.ljust(width)}  {row.help} ({row.distribution})" for row in rows]
+    lines = []
+    for name, same in groupby(rows, key=attrgetter("name")):
+        row, *others = same
+        owners = " and ".join([row.distribution, *(other.distribution for other in others)])
+        about = f"refused: claimed by {owners}" if others else f"{row.help} ({owners})"
+        lines.append(f"  {name.ljust(width)}  {about}")
     return "\n".join(["", PLUGIN_HEADING, *lines, ""]) if lines else ""
 
 

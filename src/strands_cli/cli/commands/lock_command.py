@@ -13,12 +13,23 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.cli.output.results import print_json, print_result
-from strands_cli.errors import ArtifactError, Denied, ExitCode, Finding, UsageError, Where, suggest
+from strands_cli.errors import (
+    ArtifactError,
+    Denied,
+    ExitCode,
+    Finding,
+    InvalidInput,
+    NotEquipped,
+    UsageError,
+    Where,
+    suggest,
+)
 from strands_cli.planning.machine.lock_check import LOCK_MISSING
 from strands_cli.system.atomic_file import write_atomically
 from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
+    from strands_cli.catalog.catalog import Catalog
     from strands_cli.lock.compare import Difference
     from strands_cli.lock.format.lock_model import Lock, LockedServer
     from strands_cli.planning.plan.plan_values import Plan
@@ -120,7 +131,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     """
     from strands_cli.parts.named_parts import distributions_with_parts, parts_in_use
     from strands_cli.parts.plugin_lock import locked_again
-    from strands_cli.planning.folders.workflow_folder import plan_folder
+    from strands_cli.planning.folders.workflow_folder import Planned, plan_folder
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.machine.lock_check import lock_of
     from strands_cli.planning.run_request import RunRequest
@@ -133,8 +144,15 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
     commands = distributions_with_parts((*asked.update, *_locked_distributions(folder)), machine.catalog.seen)
     packages = _packaged_here(folder, packaged)
     # What differs from the lock is imported only where a person has it locked again.
-    with locked_again((asked.update or None) if asked.writes else ()):
-        planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
+    try:
+        with locked_again((asked.update or None) if asked.writes else ()):
+            planned = plan_folder(folder, machine, named, packages, may_be_empty=bool(commands))
+    except (Denied, InvalidInput, NotEquipped) as error:
+        if not (asked.writes and _are_of_no_workflow(asked.update, commands, machine.catalog)):
+            raise
+        # Only these entries are written again, and no workflow is part of them.
+        say(f"warning: the workflows here are not looked at: {error.brief or error.message}")
+        planned = Planned((), ())
     for line in planned.unread:
         say(f"warning: {line}")
     if asked.mcp:
@@ -151,6 +169,14 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
             pinned = "its files are locked, but not its description and schema"
             say(f"warning: {', '.join(unknown)} of {distribution.name} is described only when it is loaded: {pinned}")
     return now._replace(servers=_servers_now(folder, planned.plans, mcp=asked.mcp, writes=asked.writes))
+
+
+def _are_of_no_workflow(names: Sequence[str], commands: Sequence[str], catalog: Catalog) -> bool:
+    """Return whether all these distributions have commands or other parts, and no tool that a workflow could name."""
+    from strands_cli.catalog.distributions.entry_points import normalise
+
+    wanted = {normalise(name) for name in names}
+    return bool(wanted) and wanted <= set(commands) and wanted.isdisjoint(tool.distribution for tool in catalog.tools)
 
 
 def _locked_distributions(folder: Path) -> list[str]:
