@@ -120,7 +120,7 @@ print(json.dumps([alone, [name for name in ("strands", "mcp", "boto3") if name i
 
 def test_the_module_imports_nothing_of_the_core_and_no_name_imports_the_sdk() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    assert json.loads(ran.stdout) == [["strands_cli.api"], []]
+    assert json.loads(ran.stdout) == [["strands_cli.__about__", "strands_cli.api"], []]
 
 
 def test_each_name_has_a_sentence_on_its_page() -> None:
