@@ -100,6 +100,7 @@ class Copy:
     """A copy of `src/`, and commands that use it."""
 
     root: Path
+    sources: Path
     environment: dict[str, str] = field(default_factory=dict)
 
     def write(self, file: str, text: str) -> None:
@@ -128,13 +129,13 @@ class Copy:
 
     def python(self, *words: str, code: int = 0) -> str:
         """Run Python with the copy; return what it prints."""
-        places = f"{self.root / 'src'}:{self.root / 'site'}"
+        places = f"{self.sources}:{self.root / 'site'}"
         environment = {"PYTHONPATH": places, "HOME": str(self.root), "COLUMNS": "200", "PATH": ""}
         return self._run({**environment, **self.environment}, *words, code=code)
 
     def keeps_the_rules(self) -> None:
         """Check the import contracts."""
-        environment = {"PYTHONPATH": f"{self.root / 'src'}:{CLONE}", "HOME": str(self.root), "PATH": ""}
+        environment = {"PYTHONPATH": f"{self.sources}:{CLONE}", "HOME": str(self.root), "PATH": ""}
         self._run(environment, "-c", LINT, "--no-cache", "--config", str(CLONE / "pyproject.toml"))
 
     def _run(self, environment: dict[str, str], *words: str, code: int = 0, directory: Path | None = None) -> str:
@@ -154,10 +155,19 @@ class Copy:
         return self.python("-m", "strands_cli", *words, code=code)
 
 
+def copied(folder: Path) -> Path:
+    return Path(shutil.copytree(CLONE / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__")))
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    shutil.copytree(CLONE / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    return Copy(tmp_path)
+    return Copy(tmp_path, copied(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of `src/` that no test changes, so that Python compiles it once."""
+    return copied(tmp_path_factory.mktemp("core"))
 
 
 @pytest.mark.parametrize("recipe", PLACES)
@@ -271,10 +281,11 @@ USES = {
 
 @pytest.mark.docs
 @pytest.mark.parametrize("kind", OF_DISTRIBUTIONS)
-def test_what_a_distribution_adds_is_used_and_the_core_is_as_it_was(kind: str, copy: Copy) -> None:
+def test_what_a_distribution_adds_is_used_and_the_core_is_as_it_was(kind: str, tmp_path: Path, core: Path) -> None:
+    copy = Copy(tmp_path, core)
     copy.install(OF_DISTRIBUTIONS[kind])
     USES[kind](copy)
-    assert sources_of(copy.root / "src") == sources_of(CLONE / "src")
+    assert sources_of(core) == sources_of(CLONE / "src")
 
 
 OPTION = """
