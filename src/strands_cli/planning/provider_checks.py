@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -246,10 +247,14 @@ def _check_absent(
         yield Finding(PROVIDER_NEEDS, message, locate("provider"), "add 'region' or set AWS_REGION", "warning")
 
 
+# No provider has as many options: of more keys, one of the first is unknown, and the file is refused for it.
+_MOST_OPTIONS = 1000
+
+
 def _check_options(provider: Provider, settings: ModelSettings, locate: Locate) -> Iterator[Finding]:
     """Yield a finding for each option that the SDK's class does not know, or whose value has another form."""
     fields = {place[0]: name for name, place in provider.places.items() if len(place) == 1}
-    for key, value in settings.options.items():
+    for key, value in islice(settings.options.items(), _MOST_OPTIONS):
         where = locate(f"options/{key}")
         if key in fields:
             message = f"'{key}' is not an option: it has a field of its own"
