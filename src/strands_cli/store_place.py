@@ -12,8 +12,9 @@ _ADDRESS = r"(?s)([A-Za-z][A-Za-z0-9+.-]+)://(.*)"
 # The user and the password in front of a host; one that is not encoded may contain every character.
 _PASSWORD = r"(?s)(?P<user>[^:@/?#]*):(?P<password>\{[^{}]*\}|.*)@"  # noqa: S105 - an expression
 _IN_QUERY = r"(?i)(?<=[?&])(?P<name>(?:ssl)?password=)(?P<password>\{[^{}]*\}|[^&#]*)"
-# The sources of the program that an address can refer to; a source of a distribution is `{NAME:PATH#KEY}`.
-SOURCES = ("env", "file", "keyring", "command")
+# The sources of the program that an address can refer to, each with the field of a secret that its name is: `key` or
+# `path`. A source of a distribution has both: `{NAME:PATH#KEY}`.
+SOURCES = {"env": "key", "file": "path", "keyring": "key", "command": "path"}
 # A reference to a secret in an address: `{env:NAME}`, `{file:PATH}`, `{keyring:NAME}`, `{command:PROGRAM}`.
 _REFERENCE = r"\{([A-Za-z_][A-Za-z0-9_.-]*):([^{}]+)\}"
 # Braces are no characters of an address (RFC 3986, section 2), so that every other text in them is a mistake.

@@ -133,10 +133,13 @@ def owners_of_packages() -> dict[str, str]:
     return {reference_in(part.value)[0].partition(".")[0]: part.distribution for part in found}
 
 
-def part_named(group: str, name: str) -> Part | None:
+def part_named(group: str, name: str, seen: Scan | None = None) -> Part | None:
     """Return the part of a name, if its owner is certain; None where nothing declares it.
 
     A name of the core is the core's, whatever else is installed; one that no entry point of it has is None too.
+
+    Args:
+        seen: What is installed, where that was scanned already.
 
     Raises:
         Denied: Two distributions claim it, or one that is not its owner.
@@ -145,7 +148,7 @@ def part_named(group: str, name: str) -> Part | None:
         return Part(group, name, CORE, DEFAULTS[group][name])
     if name in RESERVED.get(group, ()):
         return None
-    claims = [part for part in parts_of(group) if part.name == name]
+    claims = [part for part in parts_of(group, seen) if part.name == name]
     fault = _fault(claims)
     if fault is not None:
         raise Denied(fault.message, findings=[fault], fix=fault.fix)

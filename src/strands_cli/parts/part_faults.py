@@ -57,17 +57,20 @@ def faulty_parts() -> list[Finding]:
 
 def _installed_faults(name: str, seen: Scan) -> Iterator[Finding]:
     directory, record = seen.records[name][0]
+    declared = declared_by(record, name, seen)
+    seconds = [other for place, other in seen.records[name][1:] if place == directory]
+    has_tools = any(point.group == TOOLS for point in declared)  # reported with the tools
+    if seconds and not has_tools and any(point.group in (HOOKS, *PART_GROUPS) for point in declared):
+        yield replace(installed_twice(name, record, seconds[0]), severity="warning")
+    for fault in declared_faults(name, declared, Where(f"{record}{os.sep}entry_points.txt")):
+        if fault.code != PART_TAKEN:  # one of those that are contested
+            yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
+
+
+def declared_by(record: str, name: str, seen: Scan) -> list[Declared]:
+    """Return the entry points of an installed distribution in every group."""
     read_entry_points(record, name, seen, COMMANDS)  # reads its file, once for all groups
-    if text := seen.texts.get(record):
-        file = f"{record}{os.sep}entry_points.txt"
-        declared = declared_in(text)
-        seconds = [other for place, other in seen.records[name][1:] if place == directory]
-        has_tools = any(point.group == TOOLS for point in declared)  # reported with the tools
-        if seconds and not has_tools and any(point.group in (HOOKS, *PART_GROUPS) for point in declared):
-            yield replace(installed_twice(name, record, seconds[0]), severity="warning")
-        for fault in declared_faults(name, declared, Where(file)):
-            if fault.code != PART_TAKEN:  # one of those that are contested
-                yield replace(fault, severity="warning", fix=f"report it to the authors of {name}: {fault.fix}")
+    return declared_in(seen.texts.get(record, b""))
 
 
 def declared_in(text: bytes) -> list[Declared]:

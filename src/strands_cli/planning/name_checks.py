@@ -98,11 +98,14 @@ def _file_findings(spec: WorkflowSpec, loaded: Loaded, models: Mapping[str, Mode
         from strands_cli.planning.plan.places import places_of
 
         yield from filter(None, map(_of_file, check_mounts(spec, document, folder, places_of(spec, folder))))
-    if spec.context_policy.notes is not None or spec.context_policy.compaction is not None:
-        from strands_cli.planning.checks.context_checks import check_compaction, check_notes
+    if spec.context_policy.notes is not None:
+        from strands_cli.planning.checks.context_checks import check_notes
 
-        yield from check_notes(spec, document) if spec.context_policy.notes is not None else ()
-        yield from check_compaction(spec, document) if spec.context_policy.compaction is not None else ()
+        yield from check_notes(spec, document)
+    if spec.context_policy.compaction is not None:
+        from strands_cli.planning.checks.context_checks import check_compaction
+
+        yield from check_compaction(spec, document)
     if spec.outputs.artifacts:
         yield from _artifact_findings(spec, document)
     recording = folder / spec.runtime.recording if spec.runtime.recording else None

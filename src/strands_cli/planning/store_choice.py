@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands_cli.config import REFERENCES, Settings, load_settings
 from strands_cli.errors import UsageError
 from strands_cli.store_place import (
+    SOURCES,
     StorePlace,
     has_wrong_reference,
     is_address,
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _SEE = "see: strands explain stores"
 _FORM = "write `store: postgresql://USER@HOST/DATABASE`, or a mapping with `address` and `password`"
-# The sources of a password that an address can refer to, and what names the value there.
-_SOURCES = {"env": "key", "file": "path", "keyring": "key", "command": "path"}
 
 
 def store_place_of(settings: Settings) -> StorePlace:
@@ -90,8 +89,8 @@ def _configured(config: Path | None) -> str:
 
 def _name_of(value: Mapping[str, Any], source: str) -> Any:
     """Return what an address has after the source of a password: one word, or `PATH#KEY` for that of a distribution."""
-    if source in _SOURCES:
-        return value.get(_SOURCES[source], "")
+    if source in SOURCES:
+        return value.get(SOURCES[source], "")
     path, key = value.get("path", ""), value.get("key", "")
     return f"{path}#{key}" if isinstance(path, str) and isinstance(key, str) and path and key else path
 

@@ -94,11 +94,11 @@ def _whole_address(address: str) -> str:
 
     while (found := secret_reference(address)) is not None:
         text, source, name = found
-        key, path = (name, "") if source in ("env", "keyring") else ("password", name)
         if source not in SOURCES:
             path, _, key = name.partition("#")
-            key = key or "password"
-        reference = SecretReference("the password of the store", key, source, path, Path.cwd())
+        else:
+            path, key = ("", name) if SOURCES[source] == "key" else (name, "")
+        reference = SecretReference("the password of the store", key or "password", source, path, Path.cwd())
         try:
             value = read_any_secret(reference, os.environ)
         except SecretFault as error:

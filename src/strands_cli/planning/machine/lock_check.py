@@ -111,7 +111,7 @@ def parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
             continue
         if group not in installed:
             installed[group] = {part.name for part in parts_of(group, seen)}
-        if name in installed[group] and (part := part_named(group, name)) is not None:
+        if name in installed[group] and (part := part_named(group, name, seen)) is not None:
             parts.append(part)
     return parts
 

@@ -15,7 +15,7 @@ from strands_cli.catalog.distributions.module_files import Package, find_package
 from strands_cli.catalog.entry_faults import no_module
 from strands_cli.catalog.packaged_folders import GROUPS
 from strands_cli.errors import Code, Finding, InvalidInput, Where, suggest
-from strands_cli.parts.part_faults import Declared, declared_in, is_meant_as_ours
+from strands_cli.parts.part_faults import Declared, declared_by, is_meant_as_ours
 
 BAD_PLUGIN = Code(
     "bad-plugin",
@@ -149,8 +149,7 @@ def find_installed(name: str) -> PluginProject:
 
 def installed_parts(record: str, name: str, seen: Scan) -> Iterator[Declared]:
     """Yield the entry points of a record in our groups, besides those of tools and folders of workflows."""
-    read_entry_points(record, name, seen)  # reads its file, once for all groups
-    for point in declared_in(seen.texts.get(record, b"")):
+    for point in declared_by(record, name, seen):
         if is_meant_as_ours(point.group) and point.group != GROUP and point.group not in GROUPS:
             yield point
 
