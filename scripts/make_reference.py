@@ -104,7 +104,7 @@ def commands_page() -> str:
                 parts += starmap(command_section, command_tree(f"strands {name}", commands[name]))
     parts.append(DISTRIBUTIONS_INTRODUCTION)
     for name, command in commands_of_distributions().items():
-        parts += starmap(command_section, command_tree(f"strands {name}", command))
+        parts += starmap(command_section, command_tree(f"strands {name.replace('.', ' ')}", command))
     return "\n".join(parts)
 
 

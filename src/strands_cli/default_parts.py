@@ -102,16 +102,26 @@ _FILTERS = """
     reverse round safe search select selectattr slice sort string striptags sum title tojson trim truncate unique upper
     urlencode urlize wordcount wordwrap xmlattr
 """
+# A command of one of these groups has a name with a dot: `runs.list`. Other distributions add commands to them.
+_OF_GROUPS = {
+    "plugin": "adopt check disable enable index install list manifest new search unadopt uninstall upgrade verify",
+    "runs": "artifacts cancel delete diff list prune report search show stats",
+    "store": "check init migrate",
+    "tools": "import list run show",
+}
+OPEN_GROUPS = tuple(_OF_GROUPS)
 RESERVED: Mapping[str, frozenset[str]] = {
     FILTERS: frozenset(_FILTERS.split()),
     FORMATS: frozenset({"version-1", "version-2"}),
+    # The commands of its groups.
+    COMMANDS: frozenset(f"{group}.{name}" for group, names in _OF_GROUPS.items() for name in names.split()),
 }
 
 MOST_CHARACTERS_OF_A_NAME = 64
 _WORD = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
 # How a person can write a name of each group: at a prompt, in a template, as the scheme of an address, in a workflow.
 _FORMS = {
-    COMMANDS: r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*",
+    COMMANDS: rf"(?:(?:{'|'.join(OPEN_GROUPS)})\.)?[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*",
     FILTERS: r"[A-Za-z_][A-Za-z0-9_]*",
     STORES: r"[a-z][a-z0-9+.-]*",
     ENGINES: r"[a-z][a-z0-9+.-]*",
@@ -121,6 +131,12 @@ _FORMS = {
 def is_part_name(group: str, name: str) -> bool:
     """Return whether a person could write a name where parts of its group are named."""
     return len(name) <= MOST_CHARACTERS_OF_A_NAME and re.fullmatch(_FORMS.get(group, _WORD), name) is not None
+
+
+def install_of(distribution: str) -> str:
+    """Return the command that installs a distribution of this project, by the extra of this program if it has one."""
+    extra = distribution.removeprefix("strands-cli-")
+    return f"pip install 'strands-cli[{extra}]'" if extra != distribution else f"pip install {distribution}"
 
 
 def owner_by_name(group: str, name: str) -> str | None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from typer.main import get_command
 
+from strands_cli.cli.program import program
+from strands_cli.default_parts import COMMANDS as COMMANDS_GROUP
+from strands_cli.default_parts import OPEN_GROUPS, OURS, RESERVED, install_of, owner_by_name
 from tests.cli.strands import Folder
 from tests.distributions import make_distribution
 
+CLONE = Path(__file__).resolve().parents[2]
 POINTS = """\
 [strands_cli.commands]
 greet = strands_cli_yours.commands:greet
@@ -20,6 +28,10 @@ lone = strands_cli_yours.commands:lone
 number = strands_cli_yours.commands:NUMBER
 gone = strands_cli_yours.nowhere:greet
 run = strands_cli_yours.commands:greet
+runs.shelve = strands_cli_yours.commands:greet
+runs.list = strands_cli_yours.commands:greet
+tools.shelf = strands_cli_yours.commands:shelf
+shelves.greet = strands_cli_yours.commands:greet
 """
 COMMANDS = '''
 import os
@@ -74,7 +86,7 @@ def only(times: int = 1) -> None:
     """Do the only thing."""
     print("only " * times)
 '''
-HELP = {"greet": "Say hello\n to a person.\x1b[31m", "shelf": "Look after books."}
+HELP = {"runs.shelve": "Put runs away.", "greet": "Say hello\n to a person.\x1b[31m", "shelf": "Look after books."}
 
 
 @pytest.fixture
@@ -270,3 +282,45 @@ def test_a_name_that_cannot_be_typed_is_left_out(folder: Folder, name: str) -> N
 def test_a_faulty_file_of_help_leaves_the_summary(folder: Folder, plugin: Path, text: str) -> None:
     (folder.site / "strands_cli_yours" / "strands_commands.json").write_text(text)
     assert "Commands of yours. (strands-cli-yours)" in strands(folder, plugin, "--help")[1]
+
+
+def test_a_group_of_the_core_has_the_commands_that_a_name_with_a_dot_adds(folder: Folder, plugin: Path) -> None:
+    _, out, _ = strands(folder, plugin, "runs", "--help")
+    listed = out.partition("Of installed plugins:\n")[2].splitlines()
+    theirs = [row for row in listed if "strands-cli-yours" in row]
+    assert [row.split()[0] for row in theirs] == ["shelve"]
+    assert "Put runs away." in theirs[0]
+    assert not plugin.exists()
+    assert strands(folder, plugin, "runs", "shelve", "Ada") == (0, "hello Ada\n", "")
+    assert strands(folder, plugin, "tools", "shelf", "add", "Emma") == (0, "added Emma\n", "")
+    code, out, _ = strands(folder, plugin, "runs", "shelve", "--help")
+    assert (code, "Greet a person." in out) == (0, True)
+
+
+def test_a_command_of_a_group_keeps_its_owner_and_is_suggested(folder: Folder, plugin: Path) -> None:
+    code, out, _ = strands(folder, plugin, "runs", "list", "--json")
+    assert (code, "hello" in out) == (0, False)
+    code, _, err = strands(folder, plugin, "runs", "shelv")
+    assert (code, "shelve" in err) == (2, True)
+    assert strands(folder, plugin, "shelves", "greet")[0] == 2
+    assert strands(folder, plugin, "runs.shelve")[0] == 2
+    code, out, _ = strands(folder, plugin, "plugin", "check", "strands-cli-yours", "--json")
+    assert "bad-part-name" in {finding["code"] for finding in json.loads(out)["findings"]}
+
+
+def test_the_commands_of_the_groups_that_others_extend_are_reserved() -> None:
+    command: Any = get_command(program)
+    reserved = {name for name in RESERVED[COMMANDS_GROUP] if owner_by_name(COMMANDS_GROUP, name)}
+    groups = {name: command.commands[name].commands for name in OPEN_GROUPS}
+    assert reserved == {f"{group}.{name}" for group, names in groups.items() for name in names}
+
+
+def test_each_distribution_with_commands_has_an_extra_and_all_has_them_all() -> None:
+    extras = tomllib.loads((CLONE / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    names = {name.removeprefix("strands-cli-") for name in OURS[COMMANDS_GROUP].values()}
+    assert names
+    for name in names:
+        assert [Requirement(line).name for line in extras[name]] == [f"strands-cli-{name}"]
+        assert install_of(f"strands-cli-{name}") == f"pip install 'strands-cli[{name}]'"
+    (whole,) = map(Requirement, extras["all"])
+    assert whole.extras >= names | {"tools"}

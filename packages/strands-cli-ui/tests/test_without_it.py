@@ -18,8 +18,8 @@ def bare(tmp_path: Path) -> Without:
 def test_its_command_says_what_to_install(bare: Without) -> None:
     ran = bare.strands("ui", "--port", "0")
     assert ran.returncode == 18, ran.stdout + ran.stderr
-    assert "`ui` comes with strands-cli-ui, which is not installed" in ran.stderr
-    assert "pip install strands-cli-ui" in ran.stderr
+    assert "`ui` comes with strands-cli-ui" in ran.stderr
+    assert "pip install 'strands-cli[ui]'" in ran.stderr
 
 
 def test_nothing_else_misses_it(bare: Without) -> None:

@@ -28,8 +28,11 @@ class CommandName(NamedTuple):
     help: str
 
 
-def installed_commands() -> list[CommandName]:
+def installed_commands(prefix: str = "") -> list[CommandName]:
     """Return the commands of installed distributions, sorted by name.
+
+    Args:
+        prefix: The group of the core that they are in, with a dot: `runs.`; the program's own commands without one.
 
     A command of the core or of another distribution of this project is not in it for a distribution that claims its
     name; a name that two others claim is there for each.
@@ -39,7 +42,7 @@ def installed_commands() -> list[CommandName]:
     for distribution, copies in seen.records.items():
         directory, record = copies[0]
         points = read_entry_points(record, distribution, seen, COMMANDS)
-        named = {point.name: point.value for point in points if _is_listed(point.name, distribution)}
+        named = {point.name: point.value for point in points if _is_listed(point.name, distribution, prefix)}
         lines = _lines(next(iter(named.values())), directory, seen) if named else {}
         for name in named:
             about = lines.get(name) or read_header(record, "Summary") or ""
@@ -47,8 +50,9 @@ def installed_commands() -> list[CommandName]:
     return sorted(found)
 
 
-def _is_listed(name: str, distribution: str) -> bool:
-    return is_part_name(COMMANDS, name) and owner_by_name(COMMANDS, name) in (None, distribution)
+def _is_listed(name: str, distribution: str, prefix: str) -> bool:
+    is_of_group = name.startswith(prefix) and "." not in name[len(prefix) :]
+    return is_of_group and is_part_name(COMMANDS, name) and owner_by_name(COMMANDS, name) in (None, distribution)
 
 
 def _lines(value: str, directory: str, seen: Scan) -> dict[str, str]:

@@ -28,11 +28,15 @@ def stored_page() -> str:
     return fitted(f"{commands}{plugin_section()}{mark}{codes}")
 
 
-def plugin_section() -> str:
-    """Return the part of the page that has the commands of installed distributions; nothing without any."""
+def plugin_section(prefix: str = "") -> str:
+    """Return the part of the page that has the commands of installed distributions; nothing without any.
+
+    Args:
+        prefix: The group whose commands are listed, with a dot: `runs.`; the program's own without one.
+    """
     from strands_cli.catalog.command_names import installed_commands
 
-    rows = installed_commands()
+    rows = [row._replace(name=row.name.removeprefix(prefix)) for row in installed_commands(prefix)]
     width = max([_NAMES, *(len(row.name) for row in rows if len(row.name) <= _MOST_NAMES)])
     lines = []
     for name, same in groupby(rows, key=attrgetter("name")):

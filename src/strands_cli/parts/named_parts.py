@@ -86,12 +86,17 @@ class Part(NamedTuple):
     value: str
 
     def __str__(self) -> str:
-        return KINDS[self.group].noun.format(self.name)
+        return KINDS[self.group].noun.format(typed_name(self.group, self.name))
 
     @property
     def adds(self) -> str:
         """What it does, for a person before an installation: "opens `memory:` stores"."""
-        return KINDS[self.group].adds.format(self.name)
+        return KINDS[self.group].adds.format(typed_name(self.group, self.name))
+
+
+def typed_name(group: str, name: str) -> str:
+    """Return a name as a person types it: a command of a group has a space where its entry point has a dot."""
+    return name.replace(".", " ") if group == COMMANDS else name
 
 
 class NamedIn(NamedTuple):

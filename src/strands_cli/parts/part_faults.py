@@ -18,12 +18,13 @@ from strands_cli.default_parts import (
     FILTERS,
     HOOKS,
     MOST_CHARACTERS_OF_A_NAME,
+    OPEN_GROUPS,
     PART_GROUPS,
     STORES,
     is_part_name,
 )
 from strands_cli.errors import Code, Finding, Where, suggest
-from strands_cli.parts.named_parts import KINDS, PART_TAKEN, contested_parts
+from strands_cli.parts.named_parts import KINDS, PART_TAKEN, contested_parts, typed_name
 
 UNKNOWN_GROUP = Code(
     "unknown-group",
@@ -114,7 +115,8 @@ def declared_faults(distribution: str, declared: Iterable[Declared], where: Wher
 _SCHEME = "lower-case letters, digits, `+`, `-` and `.`, a letter first"
 _WORD = "letters, digits, `-`, `_` and `.`"
 _FORMS = {
-    COMMANDS: "lower-case words of letters and digits, joined by `-` or `_`, a letter first",
+    COMMANDS: "lower-case words of letters and digits, joined by `-` or `_`, a letter first; for a command of a group "
+    f"({', '.join(OPEN_GROUPS)}) after the group's name and a dot",
     FILTERS: "letters, digits and `_`, no digit first",
     STORES: _SCHEME,
     ENGINES: _SCHEME,
@@ -128,5 +130,6 @@ def is_meant_as_ours(group: str) -> bool:
 
 
 def _shown(part: Declared) -> str:
-    name = part.name if len(part.name) <= _MOST_SHOWN else f"{part.name[:_MOST_SHOWN]}..."
+    named = typed_name(part.group, part.name)
+    name = named if len(named) <= _MOST_SHOWN else f"{named[:_MOST_SHOWN]}..."
     return KINDS[part.group].noun.format(name)

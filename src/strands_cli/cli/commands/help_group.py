@@ -62,9 +62,12 @@ class HelpGroup(FittedHelp, TyperGroup):
             message = getattr(shown, "message", None)
             if message is not None and ctx.parent is not None:  # the program itself has suggestions of its own
                 plain = message.partition(" Did you mean")[0].rstrip(".")
-                known = [name for name, command in self.commands.items() if not command.hidden]
-                shown.message = f"{plain}. {_commands_near(args[0], known)}"
+                shown.message = f"{plain}. {_commands_near(args[0], self.known_names())}"
             raise
+
+    def known_names(self) -> list[str]:
+        """Return the names to suggest from."""
+        return [name for name, command in self.commands.items() if not command.hidden]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands below their headings, each with its first sentence."""

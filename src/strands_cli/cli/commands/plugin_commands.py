@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, HEADINGS, SYNONYMS, built_command
 from strands_cli.cli.commands.help_group import HelpGroup
 from strands_cli.cli.help_page import plugin_section
-from strands_cli.default_parts import COMMANDS, OURS
+from strands_cli.default_parts import COMMANDS, OURS, install_of
 from strands_cli.errors import Interrupted, NotEquipped, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
@@ -28,24 +28,21 @@ if TYPE_CHECKING:
 _HIGHEST_CODE = 255
 
 
-class Commands(HelpGroup):
-    """The core's commands, followed by those of installed distributions."""
+class OpenGroup(HelpGroup):
+    """A group of the core's commands, followed by those that installed distributions add to it by a name with a dot."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": COMMANDS_OF_CORE})
+    def _prefix(self) -> str:
+        """Return the start of the names that its commands have as entry points: `runs.` for `strands runs`."""
+        return f"{self.name}."
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands without building any of them."""
-        return [*self.commands, *help_of_plugins()]
-
-    def headings(self) -> Mapping[str, Iterable[str]]:
-        """Return the headings of the table."""
-        return HEADINGS
+        return [*self.commands, *self._added()]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the core's commands below their headings, and those of distributions below one of their own."""
         super().format_commands(ctx, formatter)
-        formatter.write(plugin_section())
+        formatter.write(plugin_section(self._prefix()))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, that of a distribution not yet imported; None for an unknown name.
@@ -57,8 +54,51 @@ class Commands(HelpGroup):
             return self.commands[cmd_name]
         from strands_cli.parts.named_parts import part_named
 
-        part = None if cmd_name.startswith("-") else part_named(COMMANDS, cmd_name)
-        return None if part is None else PluginCommand(part, help_of_plugins().get(cmd_name, ""))
+        part = None if cmd_name.startswith("-") or "." in cmd_name else part_named(COMMANDS, self._prefix() + cmd_name)
+        return None if part is None else PluginCommand(part, self._added().get(cmd_name, ""))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of a name.
+
+        Raises:
+            NotEquipped: A distribution of this project that is not installed has it.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except StrandsCliError:
+            raise
+        except Exception:
+            if distribution := OURS.get(COMMANDS, {}).get(self._prefix() + args[0]):
+                words = f"{self._prefix()}{args[0]}".replace(".", " ")
+                raise NotEquipped(f"`{words}` comes with {distribution}", fix=install_of(distribution)) from None
+            raise
+
+    def known_names(self) -> list[str]:
+        """Return the names to suggest from, with those of distributions of this project that are not installed."""
+        ours = [name.removeprefix(self._prefix()) for name in OURS.get(COMMANDS, {}) if name.startswith(self._prefix())]
+        shown = [name for name, command in self.commands.items() if not command.hidden]
+        return [*shown, *self._added(), *(name for name in ours if "." not in name)]
+
+    def _added(self) -> dict[str, str]:
+        """Return the commands of installed distributions, each with its line of help; nothing is imported."""
+        from strands_cli.catalog.command_names import installed_commands
+
+        prefix = self._prefix()
+        return {command.name.removeprefix(prefix): command.help for command in installed_commands(prefix)}
+
+
+class Commands(OpenGroup):
+    """The program: the core's commands, followed by those of installed distributions."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": COMMANDS_OF_CORE})
+
+    def _prefix(self) -> str:
+        return ""
+
+    def headings(self) -> Mapping[str, Iterable[str]]:
+        """Return the headings of the table."""
+        return HEADINGS
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed, and return what it returns.
@@ -72,21 +112,14 @@ class Commands(HelpGroup):
             raise Interrupted("interrupted") from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of a name.
-
-        Raises:
-            NotEquipped: A distribution of this project that is not installed has it.
-        """
-        name = args[0]
+        """Return the command of a name; the error for an unknown one suggests what other programs call it, too."""
         try:
             return super().resolve_command(ctx, args)
         except StrandsCliError:
             raise
         except Exception as unknown:
-            if distribution := OURS.get(COMMANDS, {}).get(name):
-                message = f"`{name}` comes with {distribution}, which is not installed"
-                raise NotEquipped(message, fix=f"pip install {distribution}") from None
-            _suggest(unknown, name, [*self.list_commands(ctx), *OURS.get(COMMANDS, {})])
+            names = [*COMMANDS_OF_CORE, *self._added(), *(name for name in OURS.get(COMMANDS, {}) if "." not in name)]
+            _suggest(unknown, args[0], names)
             raise
 
 
@@ -94,7 +127,7 @@ class PluginCommand(TyperCommand):
     """The command of a distribution, imported when it is used; help and completion of its name do without."""
 
     def __init__(self, part: Part, summary: str) -> None:
-        super().__init__(part.name, short_help=summary, callback=lambda: None)
+        super().__init__(part.name.rpartition(".")[2], short_help=summary, callback=lambda: None)
         self.part = part
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -124,7 +157,7 @@ class PluginCommand(TyperCommand):
 
         made = imported_part(self.part)
         try:
-            return built_command(self.part.name, made)
+            return built_command(str(self.name), made)
         except Exception as error:  # a signature that Typer cannot read
             raise broken_part(self.part, f"is not a command: {type(error).__name__}: {error}") from error
 
@@ -163,13 +196,6 @@ def _failed(part: Part, error: BaseException) -> PluginFailed:
     message = f"{part} of {part.distribution} failed: {type(error).__name__}: {error}{place}"
     fix = f"STRANDS_DEBUG=1 prints the whole traceback; report it to the authors of {part.distribution}"
     return PluginFailed(message, fix=fix)
-
-
-def help_of_plugins() -> dict[str, str]:
-    """Return the commands of installed distributions, each with its line of help; nothing is imported."""
-    from strands_cli.catalog.command_names import installed_commands
-
-    return {command.name: command.help for command in installed_commands()}
 
 
 def _suggest(unknown: Any, name: str, names: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ from strands_cli.cli.commands.plugin.plugin_new import new
 from strands_cli.cli.commands.plugin.plugin_search import search
 from strands_cli.cli.commands.plugin.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin.plugin_verify import verify
+from strands_cli.cli.commands.plugin_commands import OpenGroup
 from strands_cli.cli.output.messages import say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, UsageError
@@ -79,5 +80,6 @@ plugin_app = group(
         "enable": enable,
         "disable": disable,
     },
+    cls=OpenGroup,
 )
 plugin_app.add_typer(index_app, name="index")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.command_options import JSON, RUNS_DIR, STORE
 from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.plugin_commands import OpenGroup
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import RunRecordError
 from strands_cli.texts.phrases import counted
@@ -89,4 +90,4 @@ def _directory_facts(place: StorePlace) -> list[str]:
 
 
 ABOUT = "Make, check and migrate the store of runs.\n\nExample: strands store check"
-store_app = group(ABOUT, {"init": init_store, "check": check_store, "migrate": migrate_store})
+store_app = group(ABOUT, {"init": init_store, "check": check_store, "migrate": migrate_store}, cls=OpenGroup)

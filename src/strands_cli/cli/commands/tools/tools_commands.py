@@ -11,6 +11,7 @@ import typer
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
 from strands_cli.cli.commands.help_group import group
+from strands_cli.cli.commands.plugin_commands import OpenGroup
 from strands_cli.cli.commands.tools.tool_list import (
     MOST_OF_A_REASON,
     flat_line,
@@ -157,4 +158,5 @@ def _sections(record: ToolRecord) -> Iterable[tuple[str, Any]]:
 tools_app = group(
     "List, show and run tools; import MCP servers.\n\nExample: strands tools show calculator",
     {"list": list_tools, "show": show_tool, "run": run_tool, "import": import_servers},
+    cls=OpenGroup,
 )
