@@ -43,6 +43,10 @@ SUBJECTS = {
 }
 
 
+# The modules of the classes whose methods have a table.
+WITH_METHODS = ("strands_cli.api.installed_tools", "strands_cli.api.read_runs", "strands_cli.api.workflow_preview")
+
+
 def api_page() -> str:
     """Return the page as Markdown."""
     parts = [INTRODUCTION]
@@ -51,25 +55,31 @@ def api_page() -> str:
         rows = [f"| `{name}` | {sentence_of(name)} |\n" for name in names if subject_of(name) == subject]
         if rows:
             parts.append(f"## {subject}\n\n| name | what it is |\n| --- | --- |\n{''.join(rows)}")
-    parts += [methods_of(name) for name in names if api._PUBLIC[name] == "strands_cli.api.read_runs"]
+    parts += [methods_of(name) for name in names if api._PUBLIC[name] in WITH_METHODS]
     return "\n".join(parts)
 
 
 def methods_of(name: str) -> str:
     """Return the part about the methods of a class."""
-    methods = {method: value for method, value in vars(getattr(api, name)).items() if not method.startswith("_")}
+    methods = {
+        method: value
+        for method, value in vars(getattr(api, name)).items()
+        if not method.startswith("_") and not inspect.ismemberdescriptor(value)
+    }
     rows = "".join(
-        f"| `.{method}({arguments_of(getattr(api, name), method)})` | {first_sentence(inspect.getdoc(value) or '')} |\n"
+        f"| `.{method}{arguments_of(getattr(api, name), method)}` | {first_sentence(inspect.getdoc(value) or '')} |\n"
         for method, value in methods.items()
     )
     return f"## `{name}`\n\n| method | what it does |\n| --- | --- |\n{rows}"
 
 
 def arguments_of(kind: type, method: str) -> str:
-    """Return the arguments of a method as a call has them, without their types."""
+    """Return the arguments of a method as a call has them, in brackets, without types; empty for a property."""
+    if isinstance(getattr(kind, method), property):
+        return ""
     parameters = inspect.signature(getattr(kind, method)).parameters.values()
     plain = [one.replace(annotation=one.empty) for one in parameters if one.name != "self"]
-    return str(inspect.Signature(plain)).strip("()")
+    return str(inspect.Signature(plain))
 
 
 def subject_of(name: str) -> str:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from strands_cli.agents.single_plugin.plugin_values import PluginTool as PluginTool
     from strands_cli.api.choice_types import RunChoices as RunChoices
     from strands_cli.api.choice_types import StoredRunChoices as StoredRunChoices
+    from strands_cli.api.installed_tools import InstalledTools as InstalledTools
     from strands_cli.api.read_runs import OpenedRun as OpenedRun
     from strands_cli.api.read_runs import Runs as Runs
     from strands_cli.api.text_checks import check_text as check_text
+    from strands_cli.api.workflow_preview import WorkflowPreview as WorkflowPreview
     from strands_cli.api.workflows import Workflow as Workflow
-    from strands_cli.app import plan as plan
     from strands_cli.app import run as run
     from strands_cli.catalog.definitions.definition_check import MEMBER_NAME as MEMBER_NAME
     from strands_cli.catalog.definitions.definition_check import TOOL_NAME as TOOL_NAME
     from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
-    from strands_cli.catalog.provenance import find_provenance as find_provenance
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
     from strands_cli.cli.commands.command_options import AGENT as AGENT
     from strands_cli.cli.commands.command_options import Chosen as Chosen
@@ -83,7 +83,6 @@ if TYPE_CHECKING:
     from strands_cli.events import Usage as Usage
     from strands_cli.hooks.hook_values import Check as Check
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
-    from strands_cli.outputs.artifacts import ARTIFACT_EXISTS as ARTIFACT_EXISTS
     from strands_cli.pages.comparison import comparison_body as comparison_body
     from strands_cli.pages.effect_parts import effect_html as effect_html
     from strands_cli.pages.html_text import anchor_of as anchor_of
@@ -98,23 +97,11 @@ if TYPE_CHECKING:
     from strands_cli.pages.run_page import RunPage as RunPage
     from strands_cli.pages.run_parts import run_body as run_body
     from strands_cli.pages.safe_markdown import markdown_html as markdown_html
-    from strands_cli.planning.data_flow.workflow_trust import Trust as Trust
-    from strands_cli.planning.folders.workflow_folder import is_workflow as is_workflow
-    from strands_cli.planning.machine.installation import Installation as Installation
-    from strands_cli.planning.machine.installation import read_installation as read_installation
-    from strands_cli.planning.machine.lock_check import require_locked as require_locked
     from strands_cli.planning.plan.plan_values import Plan as Plan
-    from strands_cli.planning.plan.plan_values import PlannedTool as PlannedTool
-    from strands_cli.planning.policy_explanation import explain_policy as explain_policy
-    from strands_cli.planning.resolve.single_tool import find_single_tool as find_single_tool
-    from strands_cli.planning.run_inputs import MISSING_INPUT as MISSING_INPUT
     from strands_cli.planning.run_request import RunRequest as RunRequest
-    from strands_cli.planning.sentences.authority_sentences import authority_sections as authority_sections
-    from strands_cli.planning.sentences.authority_sentences import python_lines as python_lines
     from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
     from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
     from strands_cli.plugins.scaffold.new_agent import write_agent as write_agent
-    from strands_cli.policy.policy import Policy as Policy
     from strands_cli.provider_table import Provider as Provider
     from strands_cli.queues.queue_port import Engine as Engine
     from strands_cli.queues.queue_port import Handler as Handler
@@ -133,7 +120,6 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor as Redactor
     from strands_cli.store_place import StorePlace as StorePlace
     from strands_cli.system.subprocesses import run_within as run_within
-    from strands_cli.texts.canonical_json import digest_of as digest_of
     from strands_cli.texts.canonical_json import json_object as json_object
     from strands_cli.texts.phrases import counted as counted
     from strands_cli.texts.phrases import duration as duration
@@ -154,12 +140,10 @@ if TYPE_CHECKING:
     from strands_cli.workflow.translated import FormatProblem as FormatProblem
     from strands_cli.workflow.translated import Translation as Translation
     from strands_cli.yaml_files.document_reader import SUFFIXES as SUFFIXES
-    from strands_cli.yaml_files.document_reader import read_document as read_document
 
 # Imported on first use: a program that only lists runs needs no model, and a build no store.
 _PUBLIC = {
     "AGENT": "strands_cli.cli.commands.command_options",
-    "ARTIFACT_EXISTS": "strands_cli.outputs.artifacts",
     "Answer": "strands_cli.engine.journal.journal_rows",
     "Atomic": "strands_cli.workflow.parts.agent_file",
     "Branch": "strands_cli.run_views.tree",
@@ -177,14 +161,13 @@ _PUBLIC = {
     "HIDE_NOTHING": "strands_cli.secrets.redactor",
     "Handler": "strands_cli.queues.queue_port",
     "InputSpec": "strands_cli.workflow.sections",
-    "Installation": "strands_cli.planning.machine.installation",
+    "InstalledTools": "strands_cli.api.installed_tools",
     "Interrupted": "strands_cli.errors",
     "InvalidInput": "strands_cli.errors",
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
     "LoadedPlugin": "strands_cli.agents.single_plugin.loaded_plugin",
     "MEMBER_NAME": "strands_cli.catalog.definitions.definition_check",
-    "MISSING_INPUT": "strands_cli.planning.run_inputs",
     "MachineChecks": "strands_cli.machine_checks.core_checks",
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.api.read_runs",
@@ -192,9 +175,7 @@ _PUBLIC = {
     "PatternModel": "strands_cli.workflow.pattern_model",
     "PlacedStep": "strands_cli.workflow.placed_steps",
     "Plan": "strands_cli.planning.plan.plan_values",
-    "PlannedTool": "strands_cli.planning.plan.plan_values",
     "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
-    "Policy": "strands_cli.policy.policy",
     "Provider": "strands_cli.provider_table",
     "Question": "strands_cli.engine.journal.journal_rows",
     "QueueLimits": "strands_cli.queues.queue_port",
@@ -231,15 +212,14 @@ _PUBLIC = {
     "Ticket": "strands_cli.queues.queue_port",
     "ToolRecord": "strands_cli.catalog.tool_record",
     "Translation": "strands_cli.workflow.translated",
-    "Trust": "strands_cli.planning.data_flow.workflow_trust",
     "Unreachable": "strands_cli.errors",
     "Usage": "strands_cli.events",
     "UsageError": "strands_cli.errors",
     "WaitingForPerson": "strands_cli.errors",
     "WorkerState": "strands_cli.queues.queue_port",
     "Workflow": "strands_cli.api.workflows",
+    "WorkflowPreview": "strands_cli.api.workflow_preview",
     "anchor_of": "strands_cli.pages.html_text",
-    "authority_sections": "strands_cli.planning.sentences.authority_sentences",
     "badge": "strands_cli.pages.html_text",
     "build_manifests": "strands_cli.plugins.check.build_manifest",
     "check_agent_files": "strands_cli.cli.commands.file_check",
@@ -248,18 +228,13 @@ _PUBLIC = {
     "comparison_body": "strands_cli.pages.comparison",
     "content_policy": "strands_cli.pages.page_frame",
     "counted": "strands_cli.texts.phrases",
-    "digest_of": "strands_cli.texts.canonical_json",
     "document": "strands_cli.pages.page_frame",
     "duration": "strands_cli.texts.phrases",
     "effect_html": "strands_cli.pages.effect_parts",
     "escape": "strands_cli.pages.html_text",
-    "explain_policy": "strands_cli.planning.policy_explanation",
     "find_atomic": "strands_cli.workflow.parts.agent_file",
-    "find_provenance": "strands_cli.catalog.provenance",
-    "find_single_tool": "strands_cli.planning.resolve.single_tool",
     "first_problem": "strands_cli.tools.schema.schemas",
     "hidden_characters": "strands_cli.texts.unicode_safety",
-    "is_workflow": "strands_cli.planning.folders.workflow_folder",
     "isolated": "strands_cli.pages.html_text",
     "journals_of": "strands_cli.engine.stored_runs.many_journals",
     "json_object": "strands_cli.texts.canonical_json",
@@ -274,16 +249,11 @@ _PUBLIC = {
     "parse_manifest": "strands_cli.catalog.definitions.manifest",
     "pattern_graph_of": "strands_cli.run_views.pictures.pattern_graph",
     "pattern_picture": "strands_cli.pages.picture_sections",
-    "plan": "strands_cli.app",
     "plan_atomic": "strands_cli.agent_files.agent_plans",
     "preformatted": "strands_cli.pages.html_text",
     "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",
-    "python_lines": "strands_cli.planning.sentences.authority_sentences",
-    "read_document": "strands_cli.yaml_files.document_reader",
-    "read_installation": "strands_cli.planning.machine.installation",
     "replay_model": "strands_cli.agents.model.replayed_turns",
-    "require_locked": "strands_cli.planning.machine.lock_check",
     "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",
     "row_of": "strands_cli.engine.journal.stored_columns",
     "run": "strands_cli.app",

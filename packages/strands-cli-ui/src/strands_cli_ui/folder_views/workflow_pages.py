@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from strands_cli.api import (
     preformatted,
     shortened,
 )
-from strands_cli_ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow, titles_of, workflow_names
+from strands_cli_ui.folder_views.seen_workflow import seen_workflow, titles_of, workflow_names
 from strands_cli_ui.frame.ui_forms import form, option, section, table
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
@@ -26,7 +26,7 @@ from strands_cli_ui.frame.ui_state import Ui
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.api import InputSpec, PlannedTool
+    from strands_cli.api import InputSpec, WorkflowPreview
 
 _OVERWRITE = '<p><label><input type="checkbox" name="force" value="yes"> Overwrite artifacts that exist</label></p>'
 # The most characters of one text in a table.
@@ -78,13 +78,13 @@ def _findings(findings: Iterable[Finding]) -> str:
     return section("Findings", f'<ul class="plain">{listed}</ul>')
 
 
-def _pattern(seen: SeenWorkflow) -> str:
+def _pattern(seen: WorkflowPreview) -> str:
     """Return the picture of its steps and of what leads from one to the next."""
     drawn = pattern_picture(pattern_graph_of(seen.plan.spec, None))
     return section("Pattern", drawn) if drawn else ""
 
 
-def _plan(seen: SeenWorkflow) -> str:
+def _plan(seen: WorkflowPreview) -> str:
     """Return the steps, and the tools with what policy decides on their calls."""
     plan = seen.plan
     steps = [
@@ -105,7 +105,7 @@ def _plan(seen: SeenWorkflow) -> str:
         )
         for one in plan.agents.values()
     ]
-    tools = [(one.name, one.ref, one.decision_words()) for one in _tools(plan.called())]
+    tools = dict.fromkeys((one.name, one.ref, one.decision_words()) for one in plan.called())
     bounds = {"step": plan.bounds.steps, "model call": plan.bounds.model_calls, "tool call": plan.bounds.tool_calls}
     limits = ", ".join(
         f"{name}s unbounded" if most is None else f"at most {counted(most, name)}" for name, most in bounds.items()
@@ -118,16 +118,7 @@ def _plan(seen: SeenWorkflow) -> str:
     )
 
 
-def _tools(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:
-    """Yield each tool once, by its name and decision."""
-    seen: set[tuple[str, str]] = set()
-    for tool in tools:
-        if (known := (tool.name, tool.decision_words())) not in seen:
-            seen.add(known)
-            yield tool
-
-
-def _authority(seen: SeenWorkflow) -> str:
+def _authority(seen: WorkflowPreview) -> str:
     """Return what it starts, reads and sends."""
     sections = "".join(
         f"<h3>{escape(title)}</h3><ul>{''.join(f'<li>{isolated(one)}</li>' for one in sentences)}</ul>"
@@ -137,7 +128,7 @@ def _authority(seen: SeenWorkflow) -> str:
     return section("What it may do", sections)
 
 
-def _start(seen: SeenWorkflow, name: str, request: Any) -> str:
+def _start(seen: WorkflowPreview, name: str, request: Any) -> str:
     """Return the form that starts a run, or what must be done before."""
     place, kept = f"/workflows/{quote(name, safe='')}", {"seen": seen.digest}
     if not seen.can_run:
@@ -151,7 +142,7 @@ def _start(seen: SeenWorkflow, name: str, request: Any) -> str:
     spec = seen.plan.spec.inputs
     fields = [_field(one, kind, is_required=True) for one, kind in spec.required.items()]
     fields += [_field(one, kind, is_required=False) for one, kind in spec.optional.items()]
-    inner = "".join([*fields, _OVERWRITE if seen.has_artifacts else "", "<button>Start</button>"])
+    inner = "".join([*fields, _OVERWRITE if seen.overwrites else "", "<button>Start</button>"])
     note = "<p>A tool call that asks waits in the inbox.</p>"
     return section("Start", note + form(request, f"{place}/start", inner, hidden=kept))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.api import RunRecordError, StrandsCliError
-from strands_cli_ui.folder_views.seen_workflow import SeenWorkflow, seen_workflow
+from strands_cli_ui.folder_views.seen_workflow import seen_workflow
 from strands_cli_ui.folder_views.workflow_pages import inputs_of, refusal
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_outcomes import failure, go_to
@@ -18,6 +18,8 @@ from strands_cli_ui.security.request_guard import form_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
+
+    from strands_cli.api import WorkflowPreview
 
 _CHANGED = "The workflow, or what it starts and opens, has changed since this page was made: read it again."
 # Among so many of the newest runs is one that has just been started.
@@ -30,7 +32,7 @@ def trust(ui: Ui, request: Any) -> Response:
     seen = _as_shown(ui, request)
     if seen is None:
         return refusal("Nothing was allowed", [_CHANGED], name)
-    seen.trust.keep()
+    seen.allow()
     return go_to(f"/workflows/{quote(name, safe='')}")
 
 
@@ -65,7 +67,7 @@ def show_started(ui: Ui, request: Any) -> Response:
     return response
 
 
-def _as_shown(ui: Ui, request: Any) -> SeenWorkflow | None:
+def _as_shown(ui: Ui, request: Any) -> WorkflowPreview | None:
     """Return the workflow; None if it is not what the person has seen."""
     seen = seen_workflow(ui, request.path_params["name"])
     return seen if form_of(request).get("seen") == [seen.digest] else None

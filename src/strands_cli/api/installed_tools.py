@@ -1,0 +1,77 @@
+"""The installed tools, to look at them: where each comes from, and what policy and the lock of a folder say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.catalog.provenance import find_provenance
+from strands_cli.errors import Finding, StrandsCliError, UsageError
+from strands_cli.planning.machine.installation import read_installation
+from strands_cli.planning.machine.lock_check import require_locked
+from strands_cli.planning.policy_explanation import explain_policy
+from strands_cli.planning.resolve.single_tool import find_single_tool
+from strands_cli.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.planning.policy_explanation import Explanation
+
+
+class InstalledTools:
+    """The tools of this machine as a folder sees them; none is imported.
+
+    Attributes:
+        policy_error: Why the policy files cannot be read; the explanations are then those without any.
+        findings: What is wrong with installed tools.
+
+    Args:
+        folder: Its policy file, its adopted tools and its lock count.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.policy_error: StrandsCliError | None = None
+        try:
+            self._machine = read_installation(folder=folder)
+        except StrandsCliError as error:
+            self.policy_error = error
+            self._machine = read_installation(policy=Policy())
+        self.findings: Sequence[Finding] = self._machine.catalog.findings
+
+    def all(self) -> list[ToolRecord]:
+        """Return every single tool; of a class, a suite or a provider its members."""
+        return [one for record in self._machine.catalog.tools for one in (record.members or (record,))]
+
+    def find(self, ref_name: str) -> ToolRecord:
+        """Return a tool, or what holds several, by the name in its reference.
+
+        Raises:
+            UsageError: No installed tool has this name.
+        """
+        for record in self._machine.catalog.tools:
+            for one in (record, *(record.members or ())):
+                if one.ref_name == ref_name:
+                    return one
+        raise UsageError(f"there is no tool {ref_name!r}", fix="see the list of tools")
+
+    def policy_of(self, record: ToolRecord) -> list[Explanation]:
+        """Return what the rules decide on a tool, or on each that it holds."""
+        return explain_policy(f"native:{record.ref_name}", self._machine)
+
+    def source_of(self, record: ToolRecord) -> dict[str, Any]:
+        """Return where a tool comes from, as `list-tools --json --source` has it."""
+        return {**record.source, **find_provenance(record, self._machine.catalog).as_dict()}
+
+    def require_locked(self, record: ToolRecord, required_by: str) -> None:
+        """Compare a tool with the lock of the folder.
+
+        Args:
+            required_by: Who asks for a lock where none is.
+
+        Raises:
+            StrandsCliError: It cannot be used by itself, there is no lock, or the tool is not as it was locked.
+        """
+        catalog = self._machine.catalog
+        require_locked(find_single_tool(f"native:{record.ref_name}", catalog), self._folder, catalog, required_by)
