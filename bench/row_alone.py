@@ -30,7 +30,7 @@ from bench.measure import collect_as_the_command_does, spread_of
 from strands_cli import app
 from strands_cli.agents.shared_runs import SharedRuns
 from strands_cli.engine.journal.journal_rows import Answer, Question
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.row_planner import RowPlanner
 from strands_cli.planning.run_request import RunRequest
 
 ROWS = 24
@@ -65,11 +65,11 @@ async def in_turns(row: Callable[[int], Awaitable[Any]], numbers: range) -> None
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
 
 
-def run_rows(planned: Plan, request: RunRequest, shared: SharedRuns, text: str) -> Callable[[int], Awaitable[Any]]:
+def run_rows(rows: RowPlanner, request: RunRequest, shared: SharedRuns, text: str) -> Callable[[int], Awaitable[Any]]:
     """Return what runs one row as a batch does."""
 
     async def row(number: int) -> None:
-        own = app.plan_row(planned, {"topic": f"{number}. {text}"})
+        own = rows.plan({"topic": f"{number}. {text}"})
         await app.run(own, request, NoPerson(), lambda event: None, shared=shared)
 
     return row
@@ -108,10 +108,10 @@ async def measured(url: str, folder: Path, what: str, pairs: int) -> dict[str, A
     """Plan the workflow, run its rows, and return a figure."""
     (folder / "row.yaml").write_text(FLOW % url, encoding="utf-8")
     request = RunRequest(runs_dir=folder / "runs", out_dir=folder / "out", values={"topic": "river"})
-    planned = app.plan(folder / "row.yaml", request)
+    rows = app.plan_rows(folder / "row.yaml", request)
     text = PARAGRAPH if what == "paragraph" else "river"
-    async with app.shared_runs(planned) as shared:
-        row = run_rows(planned, request, shared, text)
+    async with app.shared_runs(rows.planned) as shared:
+        row = run_rows(rows, request, shared, text)
         return await cpu(row, bare_rows(url, text), pairs)
 
 

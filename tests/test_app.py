@@ -165,7 +165,7 @@ def test_the_whole_program_fits_on_one_screen() -> None:
     source = Path(app.__file__).read_text(encoding="utf-8")
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     public = [name for name in names if not name.startswith("_")]
-    verbs = ["load", "check", "plan", "plan_row", "shared_runs", "run", "open_run", "plan_resume", "plan_correction"]
+    verbs = ["load", "check", "plan", "plan_rows", "shared_runs", "run", "open_run", "plan_resume", "plan_correction"]
     assert public == [*verbs, "resume", "plan_rerun", "rerun", "plan_tool", "run_tool"]
     assert len(source.splitlines()) <= 450
 

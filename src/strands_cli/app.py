@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
     from strands_cli.events import Event
     from strands_cli.planning.machine.installation import Installation
     from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planning.workflow_plan import Faults
     from strands_cli.secrets.redactor import Redactor
     from strands_cli.store_place import StorePlace
     from strands_cli.workflow.loaded import Loaded
@@ -86,40 +87,48 @@ def plan(
         InvalidInput: The file is not a valid workflow.
         Denied: A policy file is invalid.
     """
+    from strands_cli.planning.workflow_plan import plan_workflow
+
+    loaded = load(source, text) if isinstance(source, (str, Path)) else source
+    return plan_workflow(*_plannable(loaded, request, installation, catalog, settings))
+
+
+def plan_rows(
+    source: str | Path | Loaded,
+    request: RunRequest | None = None,
+    installation: Installation | None = None,
+    *,
+    catalog: Catalog | None = None,
+    settings: Settings | None = None,
+) -> RowPlanner:
+    """Return the planner of a workflow with other inputs; its `planned` is the plan that `plan` returns.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+        Denied: A policy file is invalid.
+    """
+    from strands_cli.planning.workflow_plan import row_planner
+
+    loaded = load(source) if isinstance(source, (str, Path)) else source
+    return row_planner(*_plannable(loaded, request, installation, catalog, settings))
+
+
+def _plannable(
+    loaded: Loaded,
+    request: RunRequest | None,
+    machine: Installation | None,
+    catalog: Catalog | None,
+    settings: Settings | None,
+) -> tuple[Loaded, Installation, Faults, RunRequest]:
+    """Return what a plan is made from: the checked workflow, the installation, the check of inputs, and the request."""
     from strands_cli.planning.name_checks import check_names
     from strands_cli.planning.plan_builder import installation_for
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.planning.workflow_plan import plan_workflow
     from strands_cli.tools.schema.workflow_inputs import faults_of_inputs
 
-    loaded = load(source, text) if isinstance(source, (str, Path)) else source
-    if loaded.valid is None:
-        loaded = check_names(loaded, catalog)
+    loaded = loaded if loaded.valid is not None else check_names(loaded, catalog)
     request = request or RunRequest()
-    machine = installation or installation_for(loaded, request, catalog, settings)
-    return plan_workflow(loaded, machine, faults_of_inputs, request)
-
-
-def plan_row(
-    planned: Plan,
-    values: Mapping[str, Any],
-    *,
-    texts: Mapping[str, str] = MappingProxyType({}),
-    **places: Path | None,
-) -> Plan:
-    """Return a plan with other inputs, equal to what `plan` returns for them, without planning again.
-
-    It is planned again for the first row of each kind: which templates the inputs render, and how policy answers calls.
-
-    Args:
-        planned: A plan of the same workflow with any inputs.
-        values: The inputs that have types already, in place of those of `planned`.
-        texts: Inputs as text, which win over `values`.
-        places: The directory of the row's artifacts (`out_dir`), and the one that it begins in (`beside`), if others.
-    """
-    assert planned.rows is not None  # noqa: S101 - `plan` made it
-    changes = {name: place for name, place in places.items() if place is not None}
-    return planned.rows.plan(planned, {"values": values, "variables": texts, **changes})
+    return loaded, machine or installation_for(loaded, request, catalog, settings), faults_of_inputs, request
 
 
 # -- plan -> events -> files

@@ -28,7 +28,7 @@ from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.standalone import StandaloneRun
 from strands_cli.errors import BudgetExceeded, NotEquipped, RunFailed
 from strands_cli.events import Event, ModelCallFinished, ModelCallStarted, RunWarning, Usage
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.row_planner import RowPlanner
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.providers import ModelSettings
 from strands_cli.workflow.sections import Budgets
@@ -49,17 +49,17 @@ pattern: {{type: chain, config: {{steps: [{{agent: a, input: "About {{{{ topic }
 REQUEST = RunRequest(runs_dir=Path("runs"), out_dir=Path("out"), yes=True)
 
 
-def planned(site: Site, host: str, tools: str = "[]", *, agent: str = "", more: str = "") -> Plan:
+def planned(site: Site, host: str, tools: str = "[]", *, agent: str = "", more: str = "") -> RowPlanner:
     Path("rows.yaml").write_text(FLOW.format(host=host, tools=tools, agent=agent, more=more))
     catalog, settings = discover_catalog([str(site.directory)]), Settings(Path("runs"), site.allowed)
-    return app.plan("rows.yaml", replace(REQUEST, values={"topic": "a"}), catalog=catalog, settings=settings)
+    return app.plan_rows("rows.yaml", replace(REQUEST, values={"topic": "a"}), catalog=catalog, settings=settings)
 
 
 class Rows:
-    """Runs rows of a plan as a batch does, and keeps what became of each."""
+    """Runs rows of a workflow as a batch does, and keeps what became of each."""
 
-    def __init__(self, plan: Plan, shared: SharedRuns) -> None:
-        self.plan, self.shared = plan, shared
+    def __init__(self, planner: RowPlanner, shared: SharedRuns) -> None:
+        self.planner, self.shared = planner, shared
         self.events: list[Event] = []
         self.ended: dict[str, RunResult | BaseException] = {}
 
@@ -68,7 +68,7 @@ class Rows:
         await asyncio.gather(*map(self._row, topics))
 
     async def _row(self, topic: str) -> None:
-        own = app.plan_row(self.plan, {"topic": topic})
+        own = self.planner.plan({"topic": topic})
         request, human = REQUEST, StandaloneRun()
         try:
             run = app.run(own, request, human, self.events.append, run_id=topic, shared=self.shared)
@@ -110,13 +110,13 @@ async def settled() -> None:
 
 
 def test_rows_run_as_each_of_them_would_alone(site: Site) -> None:
-    async def work(plan: Plan) -> None:
-        async with app.shared_runs(plan) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> None:
+        async with app.shared_runs(planner.planned) as shared:
+            rows = Rows(planner, shared)
             await rows.run("bees", "wasps")
             assert all(map(completed, rows.ended.values()))
             assert rows.ended["bees"].response == "The user said: About bees"  # type: ignore[union-attr]
-        alone = app.plan_row(plan, {"topic": "bees"})
+        alone = planner.plan({"topic": "bees"})
         await app.run(alone, REQUEST, StandaloneRun(), lambda event: None, run_id="alone")
 
     with ModelServer() as server:
@@ -137,9 +137,9 @@ def test_runs_with_the_same_settings_have_one_client_which_is_closed_after_them(
 
     monkeypatch.setattr(openai, "AsyncOpenAI", Counted)
 
-    async def work(plan: Plan) -> None:
-        async with app.shared_runs(plan) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> None:
+        async with app.shared_runs(planner.planned) as shared:
+            rows = Rows(planner, shared)
             await rows.run("a", "b", "c")
             await rows.run("d")
             assert [client.is_closed for client in made] == [False]
@@ -166,24 +166,24 @@ def secret_that_counts(site: Site) -> str:
 def test_the_secrets_of_a_plan_that_is_known_are_read_once_and_hidden_in_every_row(site: Site) -> None:
     more = secret_that_counts(site)
 
-    async def work(plan: Plan, *known: Plan) -> None:
-        async with app.shared_runs(*known) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner, *known: RowPlanner) -> None:
+        async with app.shared_runs(*(one.planned for one in known)) as shared:
+            rows = Rows(planner, shared)
             await rows.run("a")
             await rows.run("b", "c")
             assert all(map(completed, rows.ended.values())), rows.ended
             assert "[secret]" in rows.ended["a"].response  # type: ignore[union-attr]
 
     with ModelServer(lambda request: Turn("it is the-secret-0123456789")) as server:
-        plan = planned(site, server.url, "[native:echo]", more=more)
-        asyncio.run(work(plan, plan))
+        planner = planned(site, server.url, "[native:echo]", more=more)
+        asyncio.run(work(planner, planner))
         assert Path("asked").read_text() == "x"
         for run in ("a", "b", "c"):
             assert "the-secret" not in json.dumps([row[4] for row in rows_in(run)])
         Path("asked").unlink()
         for run in ("a", "b", "c"):
             Path(f"runs/{run}").rename(f"runs/{run}-before")
-        asyncio.run(work(plan))
+        asyncio.run(work(planner))
     assert Path("asked").read_text() == "xxx"
 
 
@@ -191,8 +191,8 @@ def test_a_secret_without_a_value_is_reported_before_the_first_row(site: Site) -
     more = "env: {secrets: [{key: token, source: env}]}"
     secret_that_counts(site)
 
-    async def work(plan: Plan) -> None:
-        async with app.shared_runs(plan):
+    async def work(planner: RowPlanner) -> None:
+        async with app.shared_runs(planner.planned):
             raise AssertionError("no row may begin")
 
     with pytest.raises(NotEquipped) as raised:
@@ -203,9 +203,9 @@ def test_a_secret_without_a_value_is_reported_before_the_first_row(site: Site) -
 def test_a_secret_in_the_input_of_a_row_stops_that_row_alone(site: Site) -> None:
     more = secret_that_counts(site)
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned) as shared:
+            rows = Rows(planner, shared)
             await rows.run("a", "with the-secret-0123456789 in it", "b")
             return rows
 
@@ -242,9 +242,9 @@ def test_each_run_has_its_own_tools_with_state(site: Site) -> None:
         last = request["messages"][-1]
         return Turn(str(last["content"])) if last["role"] == "tool" else Turn(calls=[("echo", {"text": "x"})])
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned) as shared:
+            rows = Rows(planner, shared)
             await rows.run("a", "b")
             await rows.run("c")
             return rows
@@ -275,9 +275,9 @@ def test_a_model_that_a_tool_changes_is_changed_for_its_run_alone(site: Site) ->
         wants = asked == "About change" and request["messages"][-1]["role"] != "tool"
         return Turn(calls=[("changer", {})]) if wants else Turn("ok")
 
-    async def work(plan: Plan) -> None:
-        async with app.shared_runs(plan) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> None:
+        async with app.shared_runs(planner.planned) as shared:
+            rows = Rows(planner, shared)
             for topic in ("first", "change", "last"):
                 await rows.run(topic)
             assert all(map(completed, rows.ended.values())), rows.ended
@@ -304,9 +304,9 @@ def test_the_rows_spend_one_budget_and_those_after_its_end_ask_nothing(
 ) -> None:
     budget = of_many(**limits)
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan, budget=budget) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned, budget=budget) as shared:
+            rows = Rows(planner, shared)
             for topic in "abcde":
                 await rows.run(topic)
             return rows
@@ -327,9 +327,9 @@ def test_the_rows_spend_one_budget_and_those_after_its_end_ask_nothing(
 def test_calls_side_by_side_do_not_exceed_the_budget_together_and_one_warning_is_given(site: Site) -> None:
     budget = of_many(max_model_calls=5)
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan, budget=budget) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned, budget=budget) as shared:
+            rows = Rows(planner, shared)
             await rows.run(*"abcdefgh")
             return rows
 
@@ -345,20 +345,20 @@ def test_a_row_that_goes_on_counts_what_it_spent_before_once(site: Site) -> None
     def answer(request: dict[str, Any]) -> Turn:
         return Turn(status=400) if len(server.model_requests) == 2 else Turn("ok", usage=(10, 5))
 
-    async def first(plan: Plan) -> None:
-        async with app.shared_runs(plan) as shared:
-            rows = Rows(plan, shared)
+    async def first(planner: RowPlanner) -> None:
+        async with app.shared_runs(planner.planned) as shared:
+            rows = Rows(planner, shared)
             await rows.run("a")
             await rows.run("b")
             assert isinstance(rows.ended["b"], RunFailed)
 
-    async def second(plan: Plan) -> Budget:
+    async def second(planner: RowPlanner) -> Budget:
         budget = of_many(max_tokens=1000)
         budget.count_run("a", Usage(10, 5), None, steps=1, model_calls=1)
         budget.count_run("a", Usage(10, 5), None, steps=1, model_calls=1)
-        async with app.shared_runs(plan, budget=budget) as shared:
+        async with app.shared_runs(planner.planned, budget=budget) as shared:
             for _ in range(2):
-                journal = app.open_run("b", plan.store)
+                journal = app.open_run("b", planner.planned.store)
                 budget.count_journal(journal)
                 own, request = app.plan_resume(journal, {"runs_dir": Path("runs")}, catalog=catalog)
                 result = await app.resume(own, journal, request, StandaloneRun(), lambda event: None, shared)
@@ -367,9 +367,9 @@ def test_a_row_that_goes_on_counts_what_it_spent_before_once(site: Site) -> None
 
     catalog = discover_catalog([str(site.directory)])
     with ModelServer(answer) as server:
-        plan = planned(site, server.url)
-        asyncio.run(first(plan))
-        budget = asyncio.run(second(plan))
+        planner = planned(site, server.url)
+        asyncio.run(first(planner))
+        budget = asyncio.run(second(planner))
     assert (budget.model_calls, budget.usage.total_tokens) == (2, 30)
 
 
@@ -380,9 +380,9 @@ def test_no_more_requests_are_at_a_provider_than_it_may_get_at_a_time(site: Site
     limits = ProviderLimits.of({"openai": ProviderLimit(at_once=2)}, SystemClock())
     may_answer = threading.Event()
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan, provider_limits=limits) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned, provider_limits=limits) as shared:
+            rows = Rows(planner, shared)
             running = asyncio.create_task(rows.run(*"abcdef"))
             while len(server.model_requests) < 2:
                 await asyncio.sleep(0)
@@ -405,9 +405,9 @@ def test_the_others_do_not_ask_when_the_budget_was_spent_while_they_waited(site:
     limits = ProviderLimits.of({"openai": ProviderLimit(at_once=1)}, SystemClock())
     budget = of_many(max_tokens=1)
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan, provider_limits=limits, budget=budget) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned, provider_limits=limits, budget=budget) as shared:
+            rows = Rows(planner, shared)
             await rows.run(*"abc")
             return rows
 
@@ -444,13 +444,13 @@ def test_each_request_has_its_turn_and_one_that_the_journal_answers_needs_none(
     clock = FakeClock()
     limits = ProviderLimits.of({"openai": ProviderLimit(rate=Rate(1, 60))}, clock)
 
-    async def work(plan: Plan) -> None:
-        async with app.shared_runs(plan, provider_limits=limits) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> None:
+        async with app.shared_runs(planner.planned, provider_limits=limits) as shared:
+            rows = Rows(planner, shared)
             await rows.run("a")
             assert completed(rows.ended["a"]), rows.ended
             assert clock.elapsed == 60 * (requests - 1)
-            journal = app.open_run("a", plan.store)
+            journal = app.open_run("a", planner.planned.store)
             own, request = app.plan_resume(journal, {"runs_dir": Path("runs")}, catalog=catalog)
             await app.resume(own, journal, request, StandaloneRun(), lambda event: None, shared)
             assert clock.elapsed == 60 * (requests - 1)
@@ -493,9 +493,9 @@ def test_a_row_that_is_cancelled_while_it_waits_for_its_turn_leaves_it_to_the_ot
     limits = ProviderLimits.of({"openai": ProviderLimit(at_once=1)}, SystemClock())
     budget = of_many(max_model_calls=2)
 
-    async def work(plan: Plan) -> Rows:
-        async with app.shared_runs(plan, provider_limits=limits, budget=budget) as shared:
-            rows = Rows(plan, shared)
+    async def work(planner: RowPlanner) -> Rows:
+        async with app.shared_runs(planner.planned, provider_limits=limits, budget=budget) as shared:
+            rows = Rows(planner, shared)
             async with limits.turn("openai"):
                 waiting = asyncio.create_task(rows.run("a"))
                 while not Path("runs/a/journal.sqlite").exists():

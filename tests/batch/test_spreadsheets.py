@@ -33,7 +33,7 @@ def rows_of(folder: Path, name: str, *, skips: bool = False, chosen: str | None 
     file.write_text(FLOW, encoding="utf-8")
     request = RunRequest()
     found = plan_batch(app.load(file), request, None)
-    with read_rows(RowsFile(name, chosen, skips=skips), found.planned, found.loaded, request) as read:
+    with read_rows(RowsFile(name, chosen, skips=skips), found.rows, request) as read:
         return [dict(row.inputs) for row in read]
 
 

@@ -65,13 +65,9 @@ def loaded(request: pytest.FixtureRequest) -> Loaded:
 
 @pytest.mark.docs
 def test_a_row_of_each_example_is_the_plan_of_its_inputs(loaded: Loaded) -> None:
-    first = app.plan(loaded)
-    planned = first
+    rows = app.plan_rows(loaded)
     for values in rows_of(loaded):
-        whole = app.plan(loaded, RunRequest(values=values))
-        same(app.plan_row(first, values), whole)
-        planned = app.plan_row(planned, values)
-        same(planned, whole)
+        same(rows.plan(values), app.plan(loaded, RunRequest(values=values)))
 
 
 def test_the_examples_have_every_pattern() -> None:
@@ -115,7 +111,7 @@ ROWS = any_of(place=VALUES | st.sampled_from(["a", "..", "a b"]), **dict.fromkey
 
 def test_any_row_is_the_plan_of_its_inputs(folder: Path) -> None:
     loaded = app.load("many.yaml")
-    first = app.plan(loaded, RunRequest(values={"place": "a", "count": 3}))
+    rows = app.plan_rows(loaded, RunRequest(values={"place": "a", "count": 3}))
 
     @settings(max_examples=60, deadline=None)
     @given(
@@ -124,7 +120,7 @@ def test_any_row_is_the_plan_of_its_inputs(folder: Path) -> None:
     def check(values: Mapping[str, Any], texts: Mapping[str, str], out_dir: Path | None) -> None:
         where = {} if out_dir is None else {"out_dir": out_dir}
         whole = app.plan(loaded, RunRequest(values=values, variables=texts, **where))  # type: ignore[arg-type]
-        same(app.plan_row(first, values, texts=texts, out_dir=out_dir), whole)
+        same(rows.plan(values, texts=texts, out_dir=out_dir), whole)
 
     check()
 
@@ -146,26 +142,26 @@ pattern:
 def test_a_row_whose_call_policy_answers_in_another_way_has_the_findings_of_its_own(folder: Path) -> None:
     Path("sending.yaml").write_text(SENDING)
     loaded = app.load("sending.yaml")
-    first = app.plan(loaded, RunRequest(values={"method": "POST"}))
+    rows = app.plan_rows(loaded, RunRequest(values={"method": "POST"}))
     codes = {}
     for method in ("GET", "POST", "PUT", "HEAD", "GET"):
-        row = app.plan_row(first, {"method": method})
+        row = rows.plan({"method": method})
         same(row, app.plan(loaded, RunRequest(values={"method": method})))
         codes[method] = [str(finding.code) for finding in row.findings]
     assert codes == {"GET": ["private-data-sent"], "POST": [], "PUT": [], "HEAD": ["private-data-sent"]}
 
 
 def test_rows_share_what_does_not_depend_on_inputs(folder: Path) -> None:
-    first = app.plan("many.yaml", RunRequest(values={"place": "a", "count": 3, "about": {"a": {"b": 1}}}))
-    row = app.plan_row(first, {"place": "b", "count": 1, "about": {"a": {"b": 2}}})
-    assert row.digest != first.digest
-    for name in ("spec", "agents", "files", "rules", "policy", "hooks", "prices", "rows"):
-        assert getattr(row, name) is getattr(first, name), name
+    rows = app.plan_rows("many.yaml", RunRequest(values={"place": "a", "count": 3, "about": {"a": {"b": 1}}}))
+    row = rows.plan({"place": "b", "count": 1, "about": {"a": {"b": 2}}})
+    assert row.digest != rows.planned.digest
+    for name in ("spec", "agents", "files", "rules", "policy", "hooks", "prices"):
+        assert getattr(row, name) is getattr(rows.planned, name), name
 
 
 def test_the_choices_of_the_first_plan_hold_for_its_rows(folder: Path) -> None:
     request = RunRequest(values={"place": "a", "count": 3}, model="other", yes=True, out_dir=folder / "there")
-    row = app.plan_row(app.plan("many.yaml", request), {"place": "b", "count": "1", "unknown_word": "w"})
+    row = app.plan_rows("many.yaml", request).plan({"place": "b", "count": "1", "unknown_word": "w"})
     assert row.agents["one"].model.model_id == "other"
     assert row.inputs == {"tags": ["a"], "loud": None, "about": None, "fixed": 4, "place": "b", "count": 1} | {
         "unknown_word": "w"
@@ -179,15 +175,15 @@ def test_a_row_of_one_step_takes_far_less_than_planning(folder: Path) -> None:
         "pattern: {type: chain, config: {steps: [{agent: one, input: 'About {{ text }}'}]}}\n"
     )
     loaded = app.load("one.yaml")
-    first = app.plan(loaded, RunRequest(values={"text": "a"}))
+    rows = app.plan_rows(loaded, RunRequest(values={"text": "a"}))
 
-    def spent(rows: int, plan: Any) -> float:
+    def spent(number_of_rows: int, plan: Any) -> float:
         before = time.process_time()
-        for number in range(rows):
+        for number in range(number_of_rows):
             assert plan(f"text {number}").inputs["text"] == f"text {number}"
-        return (time.process_time() - before) / rows
+        return (time.process_time() - before) / number_of_rows
 
     whole = min(spent(3, lambda text: app.plan(loaded, RunRequest(values={"text": text}))) for _ in range(3))
-    row = min(spent(50, lambda text: app.plan_row(first, {"text": text})) for _ in range(3))
+    row = min(spent(50, lambda text: rows.plan({"text": text})) for _ in range(3))
     assert row < whole / 20, f"{row * 1000:.3f} ms a row, {whole * 1000:.1f} ms a plan"
-    assert not has_errors(app.plan_row(first, {"text": "b"}).findings) or first.findings
+    assert not has_errors(rows.plan({"text": "b"}).findings) or rows.planned.findings

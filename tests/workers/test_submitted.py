@@ -99,8 +99,8 @@ def test_whose_a_workflow_is_was_decided_where_it_was_submitted(
 
 
 def test_plans_of_rows_and_of_other_folders_of_artifacts_have_one_key(planned: tuple[Plan, RunRequest]) -> None:
-    plan, _ = planned
-    other = app.plan_row(plan, {"topic": "wasps"})
+    plan, request = planned
+    other = app.plan_rows(plan.file, request).plan({"topic": "wasps"})
 
     keys = {
         facts_to_move(one, RunRequest(out_dir=Path(out)))["plan_key"] for one in (plan, other) for out in ("a", "b")
@@ -227,4 +227,4 @@ def test_a_run_that_was_submitted_twice_has_one_journal_and_one_ticket(
     assert [submission.submit(plan, Ticket("once")).is_new for _ in range(2)] == [True, False]
     assert [one.run_id for one in queue.tickets] == ["once"]
     with pytest.raises(UsageError):
-        submission.submit(app.plan_row(plan, {"topic": "other"}), Ticket("once"))
+        submission.submit(app.plan_rows(plan.file, request).plan({"topic": "other"}), Ticket("once"))

@@ -6,11 +6,18 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from strands_cli.errors import Finding, has_errors
 from strands_cli.planning.checks.artifact_paths import check_outputs
-from strands_cli.planning.checks.environment import check_variables, is_read_in_templates, names_in_templates
+from strands_cli.planning.checks.environment import (
+    check_limits,
+    check_variables,
+    is_read_in_templates,
+    names_in_templates,
+)
 from strands_cli.planning.plan.plan_values import Plan, PlannedStep
 from strands_cli.planning.planned_steps import planned_steps
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
@@ -66,6 +73,17 @@ class InputPlanner:
         findings += check_variables(self._names, document, inputs)
         return inputs, [*findings, *check_outputs(spec, document, inputs, request)]
 
+    def check(self, texts: Mapping[str, str], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+        """Return the declared inputs in their types, and what is wrong with each of them."""
+        return resolve_inputs(self._spec.inputs, texts, values, self._document)
+
+    def check_budgets(self, planned: Plan, limits: Mapping[str, float]) -> Sequence[Finding]:
+        """Return what prevents that limits on what the workflow spends hold."""
+        budgets = type(self._spec.runtime.budgets)(**limits)  # type: ignore[arg-type]  # each has the type of its field
+        runtime = self._spec.runtime.model_copy(update={"budgets": budgets})
+        spec = self._spec.model_copy(update={"runtime": runtime})
+        return list(check_limits(spec, planned.agents, planned.prices, self._document, planned.called()))
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -82,64 +100,112 @@ class Resolved:
     digest_rest: str
 
 
+@dataclass(frozen=True, slots=True)
+class WholePlan:
+    """A plan with all its findings, and the stages that it was made in.
+
+    Attributes:
+        planned: The plan.
+        resolved: The plan before findings were added to it.
+        before: Findings before those about the inputs.
+        faults: What is wrong with the inputs as one object.
+    """
+
+    planned: Plan
+    resolved: Resolved
+    before: tuple[Finding, ...]
+    faults: tuple[Finding, ...]
+
+    def shape(self) -> _Shape:
+        """Return its findings as those of all rows whose steps are like its own."""
+        of_inputs = {*self.faults, *self.resolved.of_inputs}
+        shared = tuple(finding for finding in self.planned.findings if finding not in of_inputs)
+        is_faulty = has_errors(finding for finding in self.resolved.plan.findings if finding not in of_inputs)
+        return _Shape(_shape_of(self.planned.steps), shared, len(dict.fromkeys(self.before)), is_faulty)
+
+
 class RowPlanner:
     """Plans one workflow with other inputs; its plans share everything that does not depend on them.
 
+    Attributes:
+        planned: The first plan.
+
     Args:
-        resolved: The first plan of it.
+        first: The first plan of the workflow, with its stages.
         request: The request of that plan.
-        again: Plans the workflow from the start, for rows of this planner.
+        plan_whole: Plans the workflow from the start.
         faults: Returns what is wrong with the inputs of a plan as one object.
     """
 
     def __init__(
         self,
-        resolved: Resolved,
+        first: WholePlan,
         request: RunRequest,
-        again: Callable[[RunRequest, RowPlanner], Plan],
+        plan_whole: Callable[[RunRequest], WholePlan],
         faults: Callable[[Plan], list[Finding]],
     ) -> None:
-        self._inputs = resolved.inputs
-        self._rest = resolved.digest_rest
+        self.planned = first.planned
+        self._inputs = first.resolved.inputs
+        self._rest = first.resolved.digest_rest
         self._request = request
-        self._again = again
+        self._plan_whole = plan_whole
         self._faults = faults
-        self._shapes: list[_Shape] = []
+        self._shapes = [first.shape()]
 
-    def plan(self, like: Plan, changes: Mapping[str, Any]) -> Plan:
-        """Return the plan of a row.
+    def plan(
+        self,
+        values: Mapping[str, Any],
+        *,
+        texts: Mapping[str, str] = MappingProxyType({}),
+        **places: Path | None,
+    ) -> Plan:
+        """Return the plan of a row, equal to what planning from the start returns for its inputs.
+
+        The workflow is planned again for the first row of each kind: which templates the inputs render, and how policy
+        answers calls.
 
         Args:
-            like: Another plan of the workflow.
-            changes: Fields of the request of the row that differ from the first one.
+            values: The inputs that have types already, in place of those of the first plan.
+            texts: Inputs as text, which win over `values`.
+            places: The directory of the row's artifacts (`out_dir`), and where it begins (`beside`), if others.
         """
-        request = replace(self._request, **changes)
+        changes = {name: place for name, place in places.items() if place is not None}
+        request = replace(self._request, values=values, variables=texts, **changes)  # type: ignore[arg-type]
+        like = self.planned
         inputs, findings = self._inputs.inputs(request)
         called = (like.agents, like.override_tools, like.call_tools)
         steps = planned_steps(like.spec, inputs, *called, as_written=request.as_written)
         shape = next((shape for shape in self._shapes if shape.steps == _shape_of(steps)), None)
         if shape is None:
-            return self._again(request, self)
+            whole = self._plan_whole(request)
+            if len(self._shapes) < MOST_SHAPES:
+                self._shapes.append(whole.shape())
+            return whole.planned
         if not shape.is_faulty and like.spec.schema_of_inputs is not None:
             findings = [*self._faults(replace(like, inputs=inputs, findings=tuple(findings))), *findings]
         around = shape.findings
-        found = tuple(dict.fromkeys((*around[: shape.place], *findings, *around[shape.place :])))
-        return replace(like, inputs=inputs, steps=steps, digest=digest_of_plan(inputs, self._rest), findings=found)
+        in_order = tuple(dict.fromkeys((*around[: shape.place], *findings, *around[shape.place :])))
+        return replace(like, inputs=inputs, steps=steps, digest=digest_of_plan(inputs, self._rest), findings=in_order)
 
-    def learn(self, planned: Plan, resolved: Resolved, before: Sequence[Finding], faults: Sequence[Finding]) -> None:
-        """Take the findings of a plan that was made from the start for all rows whose steps are like its own.
+    def check(self, texts: Mapping[str, str], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+        """Return the inputs of a row in their types, and what is wrong with them, each by itself and all as one object.
 
         Args:
-            planned: The plan with all its findings.
-            resolved: The plan before those of `before` and `faults` were added.
-            before: Findings before those about the inputs.
-            faults: What is wrong with the inputs as one object.
+            texts: Inputs as text, which win over `values`.
+            values: The inputs that have types already.
         """
-        shape, of_inputs = _shape_of(planned.steps), {*faults, *resolved.of_inputs}
-        if len(self._shapes) < MOST_SHAPES and all(shape != known.steps for known in self._shapes):
-            shared = tuple(found for found in planned.findings if found not in of_inputs)
-            is_faulty = has_errors(found for found in resolved.plan.findings if found not in of_inputs)
-            self._shapes.append(_Shape(shape, shared, len(dict.fromkeys(before)), is_faulty))
+        inputs, findings = self._inputs.check(texts, values)
+        if self.planned.spec.schema_of_inputs is not None and not has_errors(findings):
+            findings = [*findings, *self._faults(replace(self.planned, inputs=inputs, findings=()))]
+        return inputs, findings
+
+    def check_budgets(self, limits: Mapping[str, float]) -> Sequence[Finding]:
+        """Return what prevents that such limits hold for all rows together: a limit on money without prices.
+
+        Args:
+            limits: By names of `runtime.budgets`.
+        """
+        return self._inputs.check_budgets(self.planned, limits)
 
 
 def _shape_of(steps: Sequence[PlannedStep]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from strands_cli.planning.machine.installation import Installation
 from strands_cli.planning.machine.lock_check import with_lock
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.plan_builder import require_valid, resolve_plan
-from strands_cli.planning.row_planner import RowPlanner
+from strands_cli.planning.row_planner import RowPlanner, WholePlan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.loaded import Loaded
@@ -21,17 +21,26 @@ from strands_cli.yaml_files.file_source import stored_name
 Faults = Callable[[Plan, Loaded], list[Finding]]
 
 
-def plan_workflow(
-    loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest, rows: RowPlanner | None = None
-) -> Plan:
+def plan_workflow(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> Plan:
     """Return the plan of a workflow on this machine.
-
-    Args:
-        rows: What plans it with other inputs, from an earlier plan of it; None makes one.
 
     Raises:
         InvalidInput: The file is not a valid workflow.
     """
+    return _whole_plan(loaded, machine, faults_of, request).planned
+
+
+def row_planner(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> RowPlanner:
+    """Return the planner of rows of a workflow; its first plan is the one that `plan_workflow` returns.
+
+    Raises:
+        InvalidInput: The file is not a valid workflow.
+    """
+    plan_whole = partial(_whole_plan, loaded, machine, faults_of)
+    return RowPlanner(plan_whole(request), request, plan_whole, lambda row: faults_of(row, loaded))
+
+
+def _whole_plan(loaded: Loaded, machine: Installation, faults_of: Faults, request: RunRequest) -> WholePlan:
     resolved = resolve_plan(require_valid(loaded), loaded.document, machine, request, loaded.snapshot)
     named = {stored_name(document.file): document.text for document in loaded.files}
     built = replace(resolved.plan, files={**resolved.plan.files, **named, **loaded.packages})
@@ -45,7 +54,4 @@ def plan_workflow(
 
         problems = check_plan(machine.hooks, planned, loaded.document)
         planned = replace(planned, findings=tuple(dict.fromkeys((*planned.findings, *problems))))
-    again = partial(plan_workflow, loaded, machine, faults_of)
-    rows = rows or RowPlanner(resolved, request, again, lambda row: faults_of(row, loaded))
-    rows.learn(planned, resolved, before, faults)
-    return replace(planned, rows=rows)
+    return WholePlan(planned, resolved, tuple(before), tuple(faults))

@@ -16,6 +16,7 @@ from strands_cli.workers.submitted.relocation import install_lock, moved_request
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
 
@@ -71,7 +72,7 @@ class RunPlanner:
 
     def __init__(self, workspace: Workspace, changes: dict[str, Any]) -> None:
         self._workspace, self._changes = workspace, changes
-        self._plans: OrderedDict[str, tuple[float, Plan]] = OrderedDict()
+        self._plans: OrderedDict[str, tuple[float, RowPlanner]] = OrderedDict()
 
     def plan(self, journal: StoredJournal) -> tuple[Plan, RunRequest]:
         """Return the plan of a held run, and its request.
@@ -96,12 +97,12 @@ class RunPlanner:
         made_at, known = self._plans.get(key, (0.0, None))
         if known is not None and time.monotonic() - made_at < PLANS_S:
             self._plans.move_to_end(key)
-            return app.plan_row(known, request.values, out_dir=request.out_dir, beside=request.beside)
+            return known.plan(request.values, out_dir=request.out_dir, beside=request.beside)
         base = self._workspace.of_workflow(key or journal.run_id)
         install_lock(journal, base)
-        planned = app.plan(moved_workflow(journal, base), request)
+        rows = app.plan_rows(moved_workflow(journal, base), request)
         if key:
-            self._plans[key] = time.monotonic(), planned
+            self._plans[key] = time.monotonic(), rows
             if len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
-        return planned
+        return rows.planned

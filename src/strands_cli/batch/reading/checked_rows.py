@@ -20,9 +20,8 @@ from strands_cli.errors import ArtifactError, Code, Finding, InvalidInput
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.loaded import Loaded
 
 NO_ROWS = Code("no-rows", "A file of rows has none.", "Add rows below the header, or one object of JSON a line.")
 
@@ -112,13 +111,12 @@ class RowsFile:
     skips: bool = False
 
 
-def read_rows(file: RowsFile, planned: Plan, loaded: Loaded, request: RunRequest) -> CheckedRows:
+def read_rows(file: RowsFile, planner: RowPlanner, request: RunRequest) -> CheckedRows:
     """Return all rows of a file.
 
     Args:
         file: Which one, and how it is read.
-        planned: The plan of the workflow, without the inputs of rows.
-        loaded: What it was made from.
+        planner: The planner of the rows of a workflow.
         request: Has the inputs that are common to all rows.
 
     Raises:
@@ -130,7 +128,7 @@ def read_rows(file: RowsFile, planned: Plan, loaded: Loaded, request: RunRequest
     opened: RowSource | None = None
     try:
         opened = open_rows(file.path, file.format)
-        _read(opened, RowCheck(planned, loaded, request, findings, file.ignored), findings, rows)
+        _read(opened, RowCheck(planner, request, findings, file.ignored), findings, rows)
         rows.left_out, rows.reported = list(findings.left_out.values()), findings.of_rows
         if not rows.count and rows.left_out and not findings.count:
             findings.add_all(rows.reported, len(rows.left_out))

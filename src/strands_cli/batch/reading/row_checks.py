@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -15,15 +14,14 @@ from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.batch.reading.row_findings import Rest, RowFindings
 from strands_cli.engine.journal.batch_ids import DIGEST_CHARS
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
-from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
+from strands_cli.planning.run_inputs import MISSING_INPUT
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import first_of, shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.planning.row_planner import RowPlanner
 
 UNKNOWN_COLUMN = Code(
     "unknown-column",
@@ -75,25 +73,23 @@ class RowCheck:
     """Checks the rows of one file for one workflow."""
 
     def __init__(
-        self, planned: Plan, loaded: Loaded, request: RunRequest, findings: RowFindings, ignored: Iterable[str] = ()
+        self, planner: RowPlanner, request: RunRequest, findings: RowFindings, ignored: Iterable[str] = ()
     ) -> None:
         """Take the workflow.
 
         Args:
-            planned: The plan without the inputs of rows.
-            loaded: What it was made from.
+            planner: The planner of its rows.
             request: Has the inputs that are common to all rows.
             findings: Takes what is wrong.
             ignored: Columns that are not inputs.
         """
         self._ignored = dict.fromkeys(ignored)
         self._found: set[str] = set()  # names of the file; only where some are ignored
-        self._planned, self._loaded, self._findings = planned, loaded, findings
-        self._declared = planned.spec.inputs
+        self._planner, self._findings = planner, findings
+        self._declared = planner.planned.spec.inputs
         self._texts, self._values = request.variables, request.values
         self._names = {**self._declared.declared(), **self._declared.values}
         self._refused: set[str] = set()  # names that were reported once
-        self._schema = planned.spec.schema_of_inputs
         self._row: GivenRow | None = None  # the row that is checked
 
     def require_columns(self, columns: Iterable[str], place: Callable[[str], Where], header: Where) -> None:
@@ -135,11 +131,13 @@ class RowCheck:
         values = {name: value for name, value in row.values.items() if self._is_usable(name, row.place)}
         written = {name: text for name, text in getattr(row.values, "written", {}).items() if name in values}
         given = {**self._texts, **texts}, WrittenValues(self._values).with_those(values, written)
-        resolved, found = resolve_inputs(self._declared, *given, self._loaded.document)
+        resolved, found = self._planner.check(*given)
         faults = [fault for fault in found if fault.severity == "error"]
         for fault in faults:
             name = _name_in(fault)
-            if name not in self._refused:
+            if not name:  # each input fits, and all together do not
+                self._add(ROW_INPUT, fault.message, partial(_placed, row, "", "correct the row"))
+            elif name not in self._refused:
                 fix = f"give it a value, or pass --var {name}=VALUE for all rows"
                 fix = fix if fault.code == MISSING_INPUT else self._correction_of(name, texts)
                 if without := self._without_ignoring(name):
@@ -149,18 +147,7 @@ class RowCheck:
         is_left_out = row.number in self._findings.left_out
         if faults or self._refused or is_left_out or self._findings.count > before:
             return None
-        return self._fitting(row, resolved, (*texts, *values))
-
-    def _fitting(self, row: GivenRow, resolved: Mapping[str, Any], names: Iterable[str]) -> CheckedRow | None:
-        """Return a row whose inputs fit together."""
-        if self._schema is not None:
-            from strands_cli.tools.schema.workflow_inputs import faults_of_inputs
-
-            whole = dataclasses.replace(self._planned, inputs=resolved, findings=())
-            if faults := faults_of_inputs(whole, self._loaded):
-                self._add(ROW_INPUT, faults[0].message, partial(_placed, row, "", "correct the row"))
-                return None
-        own = {name: resolved[name] for name in names}
+        own = {name: resolved[name] for name in (*texts, *values)}
         return CheckedRow(row.number, row.line, digest_of(resolved)[:DIGEST_CHARS], own)
 
     def _is_usable(self, name: str, place: Callable[[str], Where]) -> bool:
@@ -224,6 +211,8 @@ def _integer_in(text: str) -> int | None:
 
 
 def _name_in(fault: Finding) -> str:
-    """Return the name of the input that a finding is about: the end of its place in the workflow."""
+    """Return the name of the input that a finding is about: the end of its place; empty for one about all inputs."""
     pointer = fault.where.pointer if fault.where is not None else ""
-    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    return (
+        "" if not pointer.startswith("/inputs/") else pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    )

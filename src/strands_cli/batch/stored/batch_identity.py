@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from strands_cli.engine.ports.store_port import RunStore, StoredRun
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.workflow.loaded import Loaded
 
@@ -36,13 +37,13 @@ class PlannedBatch:
 
     Attributes:
         planned: The plan of its workflow, without the inputs of rows.
-        loaded: What it was made from.
+        rows: The planner of its rows.
         request: What the person wants of each run.
         name: The name of the batch.
     """
 
     planned: Plan
-    loaded: Loaded
+    rows: RowPlanner
     request: RunRequest
     name: str
 
@@ -69,13 +70,13 @@ def plan_batch(loaded: Loaded, request: RunRequest, name: str | None) -> Planned
         UsageError: The name is not one.
         InvalidInput: The file is not a valid workflow.
     """
-    planned = app.plan(loaded, request)
-    planned = without_those_of_rows(planned)
+    rows = app.plan_rows(loaded, request)
+    planned = without_those_of_rows(rows.planned)
     safe = safe_name(name or planned.spec.name)
     if name is not None and safe != name:
         what = "has letters a-z, digits, `-` and `_`, at most 40"
         raise UsageError(f"--name {name!r}: a name {what}", fix=f"--name {safe}")
-    return PlannedBatch(planned, loaded, request, safe)
+    return PlannedBatch(planned, rows, request, safe)
 
 
 def without_those_of_rows(planned: Plan) -> Plan:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
-from strands_cli.batch.batch_choices import BatchChoices, budgets_section, providers_of
+from strands_cli.batch.batch_choices import BatchChoices, providers_of
 from strands_cli.batch.batch_journal import BatchJournal
 from strands_cli.batch.stored.batch_identity import without_those_of_rows
 from strands_cli.engine.effects.provider_limits import read_provider_limits
@@ -16,15 +16,14 @@ from strands_cli.engine.run_start.corrected_workflow import stored_workflow
 from strands_cli.engine.run_start.new_journal import create_journal
 from strands_cli.engine.run_start.run_facts import require_same
 from strands_cli.errors import Finding, RunRecordError, UsageError
-from strands_cli.planning.checks.environment import check_limits
 from strands_cli.queues.queue_port import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from strands_cli.batch.stored.batch_identity import PlannedBatch
     from strands_cli.engine.ports.store_port import RunStore, StoredJournal
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.loaded import Loaded
 
 
 def open_batch(found: PlannedBatch, store: RunStore, choices: BatchChoices) -> tuple[BatchJournal, bool]:
@@ -82,7 +81,7 @@ def _require_uncancelled(journal: StoredJournal) -> None:
         raise UsageError(f"the batch {journal.run_id} was cancelled", fix="run all rows in a new batch: --again")
 
 
-def plan_stored(batch: BatchJournal, changes: Mapping[str, Any]) -> tuple[Plan, Loaded, RunRequest]:
+def plan_stored(batch: BatchJournal, changes: Mapping[str, Any]) -> tuple[Plan, RowPlanner, RunRequest]:
     """Plan the workflow of a stored batch again, as it was planned when the batch began.
 
     Args:
@@ -93,9 +92,10 @@ def plan_stored(batch: BatchJournal, changes: Mapping[str, Any]) -> tuple[Plan, 
         RunRecordError: The plan differs from the one that the batch began with.
     """
     request, loaded = stored_workflow(batch.journal, changes)
-    planned = without_those_of_rows(app.plan(loaded, request))
+    rows = app.plan_rows(loaded, request)
+    planned = without_those_of_rows(rows.planned)
     require_same(planned, batch.journal)
-    return planned, loaded, request
+    return planned, rows, request
 
 
 def _require_fitting(choices: BatchChoices) -> None:
@@ -113,16 +113,14 @@ def _require_fitting(choices: BatchChoices) -> None:
         raise UsageError("--queue is for rows that workers run, and this process runs these", fix="add --engine dbos")
 
 
-def check_choices(planned: Plan, loaded: Loaded, choices: BatchChoices) -> list[Finding]:
+def check_choices(rows: RowPlanner, choices: BatchChoices) -> list[Finding]:
     """Return what prevents a batch from running as it is to run: a limit on money without prices.
 
     Raises:
         UsageError: A limit names a provider that the workflow does not ask, or an option has no effect.
     """
-    read_provider_limits(choices.limits, providers_of(planned))
+    read_provider_limits(choices.limits, providers_of(rows.planned))
     _require_fitting(choices)
     if "max_cost_usd" not in choices.budget:
         return []
-    runtime = planned.spec.runtime.model_copy(update={"budgets": budgets_section(choices.budget)})
-    spec = planned.spec.model_copy(update={"runtime": runtime})
-    return list(check_limits(spec, planned.agents, planned.prices, loaded.document, planned.called()))
+    return list(rows.check_budgets(choices.budget))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.events import RunStatus
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
 
 
@@ -42,6 +43,7 @@ class BatchSession:
 
     Attributes:
         planned: The plan of the workflow, without the inputs of rows.
+        planner: The planner of the rows.
         request: What the person wants of each run.
         store: Where the runs are.
         batch: The journal of the batch, held.
@@ -61,6 +63,7 @@ class BatchSession:
     """
 
     planned: Plan
+    planner: RowPlanner
     request: RunRequest
     store: RunStore
     batch: BatchJournal

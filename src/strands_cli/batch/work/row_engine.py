@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.plan_execution import RunResult
     from strands_cli.engine.ports.store_port import RunStore, StoredJournal
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
 
 Ended = Callable[["RowOutcome"], None]
@@ -60,6 +61,10 @@ class RowSession(Protocol):
     @property
     def planned(self) -> Plan:
         """The plan of the workflow, without the inputs of rows."""
+
+    @property
+    def planner(self) -> RowPlanner:
+        """The planner of the rows."""
 
     @property
     def request(self) -> RunRequest:
@@ -107,7 +112,7 @@ class LocalRows:
     """Runs rows in this process, all of them with one plan, one catalog and the same model objects.
 
     Attributes:
-        planned: The plan of the workflow, without the inputs of rows.
+        planner: The planner of the rows.
         request: What the person wants of each run.
         store: Where the runs are.
         shared: What they share.
@@ -115,7 +120,7 @@ class LocalRows:
         again: Whether a row that has failed is run again.
     """
 
-    planned: Plan
+    planner: RowPlanner
     request: RunRequest
     store: RunStore
     shared: SharedRuns
@@ -188,11 +193,11 @@ class LocalRows:
         return dataclasses.replace(request, out_dir=out_dir, fail_on_denied=fails, tell=self.tell)
 
     def _plan(self, row: BatchRow, request: RunRequest) -> Plan:
-        return app.plan_row(self.planned, {**self.planned.inputs, **row.inputs}, out_dir=request.out_dir)
+        return self.planner.plan({**self.planner.planned.inputs, **row.inputs}, out_dir=request.out_dir)
 
     def _completed(self, row: BatchRow, result: RunResult, watch: RowWatch) -> RowOutcome:
         output: Any = None
-        if any(agent.output_schema is not None for agent in self.planned.agents.values()):
+        if any(agent.output_schema is not None for agent in self.planner.planned.agents.values()):
             output = self._read(row, structured_output)
         return watch.completed(result, output)
 
@@ -228,4 +233,4 @@ async def local_rows(session: RowSession, budget: Budget | None) -> AsyncIterato
         session.batch.redactor = (await shared.secrets(planned)).redactor
         workers = await assemble(planned, workspace_of(planned), shared, request, session.tell)
         await workers.close_with(session.tell)
-        yield LocalRows(planned, request, session.store, shared, session.tell, session.again)
+        yield LocalRows(session.planner, request, session.store, shared, session.tell, session.again)

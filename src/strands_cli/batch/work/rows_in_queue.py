@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from strands_cli import app
 from strands_cli.batch.rows.row_ends import RowWatch, goes_on_alone, outcome_in
 from strands_cli.batch.rows.row_outcome import RowOutcome
 from strands_cli.engine.waiting.allowed_calls import store_permissions
@@ -86,7 +85,7 @@ class QueuedRows:
         if (ticket := self._waiting_again(row)) is not None:
             self._queue.put(ticket)
             return None
-        planned = app.plan_row(self._session.planned, {**self._session.planned.inputs, **row.inputs})
+        planned = self._session.planner.plan({**self._session.planned.inputs, **row.inputs})
         self._submission.submit(submittable(planned, self._session.request), self._ticket(row))
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Finding
 from strands_cli.planning.planned_tools.planned_tool import (
@@ -200,13 +200,6 @@ def _no_prices() -> PriceTable:
     return PriceTable({}, "")
 
 
-class Rows(Protocol):
-    """Plans a workflow with other inputs."""
-
-    def plan(self, like: Plan, changes: Mapping[str, Any]) -> Plan:
-        """Return the plan of a row, like another plan but for some fields of the request."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything `run` needs and nothing it must look up: the value between checking and running.
@@ -220,7 +213,6 @@ class Plan:
     `variables` are the environment variables that `runtime` names. `packaged` is the name `DIST/NAME` of a workflow
     that an installed distribution brings. `host_is_typed` says that the command line names the host of the models.
     `of_others` says whether others wrote the workflow, as it was where it was submitted; None where it runs there.
-    `rows` plans the workflow with other inputs; a workflow that is a tool of another has none.
     """
 
     spec: WorkflowSpec
@@ -249,7 +241,6 @@ class Plan:
     packaged: str = ""
     host_is_typed: bool = False
     of_others: bool | None = None
-    rows: Rows | None = field(default=None, compare=False, repr=False)
 
     @property
     def project(self) -> Path:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal.live_view import View
     from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.store_place import StorePlace
 
@@ -57,6 +58,7 @@ class BatchWork:
 
     Attributes:
         planned: The plan of its workflow, without the inputs of rows.
+        planner: The planner of its rows.
         request: What the person wants of each run.
         store: Where the runs are.
         batch: Its journal, held.
@@ -67,6 +69,7 @@ class BatchWork:
     """
 
     planned: Plan
+    planner: RowPlanner
     request: RunRequest
     store: RunStore
     batch: BatchJournal
@@ -194,6 +197,7 @@ def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, 
     place = work.store.place
     session = BatchSession(
         planned=work.planned,
+        planner=work.planner,
         request=work.request,
         store=work.store,
         batch=work.batch,

@@ -89,11 +89,11 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     found = plan_batch(app.load(spec), request, new.name)
     if typed.choices.engine:
         found = dataclasses.replace(found, planned=for_workers(found.planned, request))
-    planned, loaded = found.planned, found.loaded
-    require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, typed.choices)])
+    planned = found.planned
+    require_runnable_choices(planned, [*planned.findings, *check_choices(found.rows, typed.choices)])
     format_ = new.format.value if new.format is not None else None
     file = RowsFile(typed.rows, format_, new.ignored, new.skip_bad_rows)
-    with read_rows(file, planned, loaded, request) as read:
+    with read_rows(file, found.rows, request) as read:
         say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
         require_trust(planned, may_ask=not request.detach)
         if not quiet:
@@ -131,7 +131,7 @@ def _begin(found: PlannedBatch, read: CheckedRows, store: RunStore, typed: _Type
         if not quiet:
             _announce(batch, others, read, is_new=is_new)
         source = (read, rows if is_file else "<stdin>")
-        work = BatchWork(found.planned, found.request, store, batch, choices, source)
+        work = BatchWork(found.planned, found.rows, found.request, store, batch, choices, source)
         return work_on(work, typed.flags, typed.known)
 
 

@@ -132,15 +132,15 @@ def _planned(
     batch = open_stored(store, name)
     with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
         choices = batch.choices.changed(how)
-        planned, loaded, request = plan_stored(batch, changes)
+        planned, rows, request = plan_stored(batch, changes)
         store_permissions(batch.journal, request)
         if choices.engine:
             planned = for_workers(planned, request)
-        require_runnable_choices(planned, [*planned.findings, *check_choices(planned, loaded, choices)])
+        require_runnable_choices(planned, [*planned.findings, *check_choices(rows, choices)])
         ResultFile(choices.out).require_ours(batch.id, force=request.force)
         batch.order()
         batch.put_choices(choices)
-        yield BatchWork(planned, request, store, batch, choices)
+        yield BatchWork(planned, rows, request, store, batch, choices)
 
 
 @with_run_options()
