@@ -46,7 +46,8 @@ MANIFESTS = "packages/strands-tool-*/src/*/strands_tools.json"
 FINDINGS_INTRODUCTION = """# Findings
 
 Each finding has a stable code, a place (file:line:column and JSON pointer) and a fix. This page lists every code by
-the part of the program that declares it. Scripts may rely on the codes: new ones are added, and none is renamed.
+the part of the program, or the distribution of this project, that declares it. Scripts may rely on the codes: new ones
+are added, and none is renamed.
 
 `python scripts/make_reference.py` makes this page from the declarations.
 """
@@ -57,14 +58,18 @@ def findings_page() -> str:
     parts, part = [FINDINGS_INTRODUCTION], ""
     for file, codes in codes_by_file().items():
         if codes and part != (part := file.split("/")[0]):
-            parts.append(f"## {part.removesuffix('.py')}\n\n{purpose(part)}\n")
+            parts.append(f"## {part.removesuffix('.py')}\n\n{purpose(CLONE / 'src' / 'strands_cli' / part)}\n")
+        parts += map(section_of, codes)
+    for package in sorted(CLONE.glob("packages/*/src/*")):
+        codes = [code for declared in codes_by_file(package).values() for code in declared]
+        if codes:
+            parts.append(f"## {package.parents[1].name}\n\n{purpose(package)}\n")
         parts += map(section_of, codes)
     return "\n".join(parts)
 
 
-def purpose(part: str) -> str:
-    """Return the first line of the docstring of a package or module at the top of the program."""
-    place = CLONE / "src" / "strands_cli" / part
+def purpose(place: Path) -> str:
+    """Return the first line of the docstring of a module or a package."""
     source = place if place.is_file() else place / "__init__.py"
     return (ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or "").split("\n")[0]
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.stored_runs.described import named_run as named_run
     from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
     from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
+    from strands_cli.errors import Code as Code
     from strands_cli.errors import ExitCode as ExitCode
     from strands_cli.errors import Finding as Finding
     from strands_cli.errors import Interrupted as Interrupted
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from strands_cli.errors import Unreachable as Unreachable
     from strands_cli.errors import UsageError as UsageError
     from strands_cli.errors import WaitingForPerson as WaitingForPerson
+    from strands_cli.errors import Where as Where
     from strands_cli.events import Event as Event
     from strands_cli.events import RunStatus as RunStatus
     from strands_cli.events import StepFinished as StepFinished
@@ -151,6 +153,7 @@ _PUBLIC = {
     "CallOutcome": "strands_cli.agents.single_plugin.plugin_values",
     "Check": "strands_cli.hooks.hook_values",
     "Chosen": "strands_cli.cli.commands.command_options",
+    "Code": "strands_cli.errors",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
     "Engine": "strands_cli.queues.queue_port",
     "Event": "strands_cli.events",
@@ -216,6 +219,7 @@ _PUBLIC = {
     "Usage": "strands_cli.events",
     "UsageError": "strands_cli.errors",
     "WaitingForPerson": "strands_cli.errors",
+    "Where": "strands_cli.errors",
     "WorkerState": "strands_cli.queues.queue_port",
     "Workflow": "strands_cli.api.workflows",
     "WorkflowPreview": "strands_cli.api.workflow_preview",

@@ -2,30 +2,59 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
 from strands_cli.errors import Code
 
+_DECLARATION = re.compile(r"^[A-Z0-9_]+ = Code(\(.+?\))$", re.DOTALL | re.MULTILINE)
+# The most modules of another distribution that are read.
+_MOST_MODULES = 2_000
 
-def codes_by_file() -> dict[str, list[Code]]:
-    """Return the codes that each file of the program declares, by its path in the package, with `/`.
+
+def codes_by_file(root: Path | None = None) -> dict[str, list[Code]]:
+    """Return the codes that each file of a package declares, by its path in the package, with `/`.
 
     Reads the sources and imports none of them: many import the SDK, which takes a second.
-    """
-    import ast
-    import re
-    from pathlib import Path
 
-    root = Path(__file__).parents[2]
-    declaration = re.compile(r"^[A-Z0-9_]+ = Code(\(.+?\))$", re.DOTALL | re.MULTILINE)
+    Args:
+        root: The folder of the package; by default that of the program.
+    """
+    place = root or Path(__file__).parents[2]
     found: dict[str, list[Code]] = {}
-    for file in sorted(root.rglob("*.py")):
-        text = file.read_text(encoding="utf-8")
-        if " = Code(" in text:
-            found[file.relative_to(root).as_posix()] = [
-                Code(*ast.literal_eval(one)) for one in declaration.findall(text)
-            ]
+    for file in sorted(islice(place.rglob("*.py"), None if root is None else _MOST_MODULES)):
+        with contextlib.suppress(OSError):  # of another distribution
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if " = Code(" in text:
+                found[file.relative_to(place).as_posix()] = [*_declared_in(text)]
     return found
 
 
 def declared_codes() -> dict[str, Code]:
-    """Return every code that a module of the program declares, by its name."""
-    return {str(code): code for codes in codes_by_file().values() for code in codes}
+    """Return every code by its name: those of the program, then those of distributions that add parts to it."""
+    places = [None, *_packages_with_parts()]
+    found = [code for place in places for codes in codes_by_file(place).values() for code in codes]
+    return {str(code): code for code in reversed(found)}  # what another distribution declares too stays ours
+
+
+def _declared_in(text: str) -> Iterator[Code]:
+    for arguments in _DECLARATION.findall(text):
+        with contextlib.suppress(ValueError, TypeError, SyntaxError):  # a stranger's `Code` may be another
+            yield Code(*ast.literal_eval(arguments))
+
+
+def _packages_with_parts() -> Iterator[Path]:
+    """Yield the folders of the packages that add commands, stores or other parts; none is imported."""
+    from strands_cli.catalog.distributions.module_files import find_package
+    from strands_cli.catalog.distributions.scan import scan_installed
+    from strands_cli.parts.named_parts import owners_of_packages
+
+    listings = scan_installed().listings
+    for name in owners_of_packages():
+        package = find_package(name, listings)
+        if package is not None and package.directory is not None:
+            yield Path(package.directory)
