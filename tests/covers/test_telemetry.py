@@ -10,6 +10,7 @@ import pytest
 
 from strands_cli import Workflow
 from strands_cli.workflow.loader import load_spec
+from strands_cli.workflow.templates import regular_expressions
 from strands_cli.yaml_files.document_reader import read_document
 from tests.covers.kit import World, covers
 from tests.fakes.collector import Collector, collecting
@@ -122,7 +123,25 @@ def test_what_patterns_find_is_not_in_spans(world: World, collector: Collector) 
         assert found not in text
 
 
-BAD = {"(": "unterminated", "(a+)+b": "1,000 steps", r"\w+@corp": "1,000 steps", "x*": "empty text"}
+@covers("/telemetry/redact/custom_patterns")
+def test_a_text_that_takes_a_pattern_too_long_is_not_in_spans(
+    world: World, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regular_expressions, "SECONDS", 0.2)
+    world.turns = [Turn(f"{'a' * 60}b")]
+    telemetry = {
+        "telemetry": {
+            "otel": {"endpoint": collector.endpoint},
+            "redact": {"custom_patterns": [r"(a|aa)+$"]},
+        }
+    }
+    ran = world.run(f"{write_yaml(telemetry)}agents: {{a: {{prompt: Say much.}}}}")
+    assert ran.response.startswith("aaa")
+    assert "aaa" not in collector.text
+    assert "[left out]" in collector.text
+
+
+BAD = {"(": "unterminated", "a" * 1001: "1,000 characters", "x*": "empty text", "(?=a)": "empty text"}
 
 
 @pytest.mark.parametrize("pattern", BAD)

@@ -276,7 +276,7 @@ def test_no_pattern_takes_exponential_time(schema: Any) -> None:
 def test_a_pattern_that_only_python_can_search_has_a_limited_time(
     monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
-    monkeypatch.setattr("strands_cli.workflow.templates.bounded_regex.SECONDS", 2.0)
+    monkeypatch.setattr("strands_cli.workflow.templates.regular_expressions.SECONDS", 2.0)
     schema = of(x={"pattern": r"^(?=a)(a|a)*$"})
     require_schema(schema)
     assert first_problem(schema, {"x": "aa"}) is None

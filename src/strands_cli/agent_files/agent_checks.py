@@ -15,7 +15,7 @@ from strands_cli.workflow.checks.check_workflow import UNDECLARED_VARIABLE
 from strands_cli.workflow.findings import BAD_SCHEMA
 from strands_cli.workflow.parts.agent_file import Atomic, require_sound
 from strands_cli.workflow.parts.agent_tests import BAD_TEST, AgentTest
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, search
+from strands_cli.workflow.templates.regular_expressions import SlowPattern, search
 
 if TYPE_CHECKING:
     from strands_cli.workflow.agent_sections import AgentSpec

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, Sp
 from opentelemetry.trace import Status
 
 from strands_cli.secrets.redactor import Redactor
+from strands_cli.workflow.templates.regular_expressions import SlowPattern, replaced, search
 
 if TYPE_CHECKING:
     from strands_cli.planning.data_flow.telemetry_destination import Destination
@@ -114,7 +114,7 @@ class SpanRedaction:
 
     def __init__(self, redactor: Redactor, left_out: Redact) -> None:
         self._redactor = redactor
-        self._patterns = [re.compile(pattern) for pattern in left_out.custom_patterns]
+        self._patterns = left_out.custom_patterns
         self._inputs = left_out.tool_inputs
         self._outputs = left_out.tool_outputs
         self._longest = _longest(os.environ)
@@ -188,10 +188,16 @@ class SpanRedaction:
         return self._hidden(json.dumps(parts, ensure_ascii=False))
 
     def _hidden(self, text: str) -> str:
-        """Return the redacted text; patterns come last, since half a secret would not be found."""
+        """Return the redacted text; patterns come last, since half a secret would not be found.
+
+        A text that takes a pattern too long is left out whole.
+        """
         text = self._redactor.text(text)
-        for pattern in self._patterns:
-            text = pattern.sub(LEFT_OUT, text)
+        try:
+            for pattern in self._patterns:
+                text = replaced(pattern, text, LEFT_OUT)
+        except SlowPattern:
+            return LEFT_OUT
         return text
 
     def _without_patterns(self, value: Any) -> Any:
@@ -203,7 +209,7 @@ class SpanRedaction:
         if isinstance(value, str):
             return self._hidden(value)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return LEFT_OUT if is_number and any(one.search(str(value)) for one in self._patterns) else value
+        return LEFT_OUT if is_number and any(search(pattern, str(value)) for pattern in self._patterns) else value
 
     def _without_calls(self, value: Any) -> Any:
         """Leave out the tool calls in messages, in the form of the SDK and in that of OpenTelemetry."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.approvals import APPROVALS
 from strands_cli.workflow.steps.step_models import GateStep
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
+from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 from strands_cli.workflow.templates.template import Templates
 from strands_cli.workflow.templates.template_errors import Path
 

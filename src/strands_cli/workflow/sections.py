@@ -214,7 +214,8 @@ class Redact(FormatModel):
     tool_outputs: bool = Field(default=False, description="Omit the results of tools.")
     pii: bool = Field(default=False, description="Replace personal data by its kind: mail addresses, card numbers.")
     custom_patterns: tuple[str, ...] = Field(
-        default=(), description="Replace what these regular expressions find; each repeat in them has an upper limit."
+        default=(),
+        description="Replace the matches of these regular expressions; a text that takes one too long is left out.",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from strands_cli.texts.phrases import shortened
 from strands_cli.tools.drafts import VALUES, modern
 from strands_cli.tools.schema.patterns import patterns_in, translated
-from strands_cli.workflow.templates.bounded_regex import is_cheap, search
+from strands_cli.workflow.templates.regular_expressions import search
 
 # A keyword applied to a value is one step; an ordinary call takes some dozens.
 MAX_STEPS = 50_000
@@ -39,6 +39,9 @@ _PLAIN_WORDS = frozenset({"type", "title", "description", "default", "examples",
 _MODERN = ("https://json-schema.org/draft/2020-12/schema",)
 # What Python says of patterns that JavaScript takes.
 _OF_JAVASCRIPT = ("bad escape", "look-behind requires fixed-width", "redefinition of group name", "unknown extension")
+
+_MOST_OF_A_CHEAP_PATTERN = 200
+_REPEATED_GROUP = re.compile(r"\)[*+?]*[*+{]|\(\?[a-zA-Z]*x")
 
 _steps = threading.local()
 _cache: dict[int, tuple[Any, Any]] = {}
@@ -259,8 +262,14 @@ def has_dear_names(schema: Any) -> bool:
     """Return whether names match a pattern, in the one place where `jsonschema` searches by itself."""
     text = json.dumps(schema)
     return "unevaluatedProperties" in text and any(
-        not is_cheap(pattern, 100) or _fault_in(pattern) for pattern in _name_patterns(schema)
+        not _is_cheap(pattern) or _fault_in(pattern) for pattern in _name_patterns(schema)
     )
+
+
+def _is_cheap(pattern: str) -> bool:
+    """Return whether a search in a name certainly ends soon: no group is repeated, and few characters are."""
+    repeats = sum(pattern.count(sign) for sign in "*+?{")
+    return len(pattern) <= _MOST_OF_A_CHEAP_PATTERN and not _REPEATED_GROUP.search(pattern) and repeats <= 2
 
 
 def _name_patterns(schema: Any) -> Iterator[str]:

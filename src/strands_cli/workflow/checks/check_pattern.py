@@ -14,7 +14,7 @@ from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.orchestrator_inputs import unread_inputs
 from strands_cli.workflow.placed_steps import PlacedStep
 from strands_cli.workflow.steps.step_models import AgentStep, GateStep
-from strands_cli.workflow.templates.bounded_regex import SlowPattern, fullmatch
+from strands_cli.workflow.templates.regular_expressions import SlowPattern, fullmatch
 from strands_cli.yaml_files.document import escape
 
 UNUSED_AGENT = Code("unused-agent", "An agent that no step uses.", "Use it or remove it.")

@@ -11,8 +11,7 @@ from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.templates.bounded_regex import SlowPattern
-from strands_cli.workflow.templates.regex_steps import require_linear
+from strands_cli.workflow.templates.regular_expressions import SlowPattern, finds_nothing
 
 GRPC_PORT = Code(
     "grpc-port",
@@ -37,11 +36,13 @@ def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield fault
             continue
         try:
-            require_linear(pattern)
+            is_everywhere = finds_nothing(pattern)
         except SlowPattern as error:
-            message = f"the pattern {pattern!r} is not one for every text of a trace: {error}"
-            fix = "give each repeat an upper limit, such as {1,64} in place of +, and let it find a character at least"
-            yield Finding(BAD_REGEX, message, where, fix)
+            yield Finding(BAD_REGEX, f"the pattern cannot be used: {error}", where, "write a shorter one")
+            continue
+        if is_everywhere:
+            message = f"the pattern {pattern!r} finds the empty text, which is everywhere"
+            yield Finding(BAD_REGEX, message, where, "let it find a character at least")
     otel = spec.telemetry.otel
     meant = address_for_http(otel.endpoint) if otel is not None and otel.endpoint else None
     if otel is not None and otel.endpoint is not None and not _is_destination(otel.endpoint):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import time
 from collections.abc import Mapping
 from itertools import chain
 from types import GeneratorType
@@ -22,7 +23,6 @@ from jinja2.filters import (
     sync_do_unique,
 )
 
-from strands_cli.workflow.templates.bounded_regex import Found, SlowPattern, cost, search
 from strands_cli.workflow.templates.bounds import (
     MAX_OUTPUT,
     MAX_PIECE,
@@ -31,12 +31,15 @@ from strands_cli.workflow.templates.bounds import (
     spend,
     text_of,
 )
+from strands_cli.workflow.templates.regular_expressions import Found, SlowPattern, search
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 MAX_RANGE = 100_000
 # More than a float has.
 MAX_DIGITS = 400
 _DIGITS_A_STEP = 20
+# A search counts for its pattern and its text, then for the time of the processor that it took.
+_STEPS_OF_A_SEARCH, _CHARACTERS_A_STEP, _STEPS_A_SECOND = 10, 64, 2_000_000
 
 WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
 
@@ -216,13 +219,16 @@ def _fromjson(text: Any) -> Any:
 
 
 def _found(text: Any, pattern: str) -> Found | None:
-    spend(cost(pattern, len(str(text))))
+    spend(_STEPS_OF_A_SEARCH + 3 * len(pattern) + len(str(text)) // _CHARACTERS_A_STEP)
+    start = time.thread_time()
     try:
         return search(pattern, str(text))
     except SlowPattern as error:
         raise TemplateError(str(error)) from None
     except (re.error, RecursionError, OverflowError) as error:
         raise TemplateError(f"the pattern {pattern!r} is not a regular expression: {error}") from None
+    finally:
+        spend(int((time.thread_time() - start) * _STEPS_A_SECOND))
 
 
 def _regex_search(text: Any, pattern: str) -> str | None:
