@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 # Distributions of this clone, and what is tested in the session `postgres` with the versions of its lock.
-NOT_INSTALLED = ("tools", "doctor", "migrate", "ui", "dev-server")
+NOT_INSTALLED = ("tools", "doctor", "migrate", "notify", "ui", "dev-server")
 CLONE = Path(__file__).resolve().parent.parent
 
 

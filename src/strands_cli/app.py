@@ -376,10 +376,10 @@ async def _execute(
     from strands_cli.engine.ports.clock import SystemClock
     from strands_cli.engine.ports.engine_ports import Ports
     from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors
-    from strands_cli.engine.run_hooks import observed_run
     from strands_cli.engine.run_start.new_journal import recorded
     from strands_cli.engine.stored_runs.held import while_held
     from strands_cli.engine.waiting.denied_calls import explain_stop
+    from strands_cli.engine.waiting.run_hooks import observed_run
     from strands_cli.errors import StrandsCliError
     from strands_cli.events import RunWarning
     from strands_cli.planning.plan_builder import require_runnable

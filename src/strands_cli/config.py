@@ -59,7 +59,7 @@ def load_settings(
         custom_tools=tuple(pattern.strip() for pattern in allowlist.split(",") if pattern.strip()),
         managed_policy=managed_policy_path(),
         user_policy=folder / POLICY_FILE if folder else None,
-        user_config=folder / CONFIG_FILE if folder else None,
+        user_config=user_config_file(environ),
     )
 
 
@@ -141,6 +141,12 @@ def user_config_dir(environ: Mapping[str, str]) -> Path | None:
     except UsageError:
         return None
     return base / "strands-cli"
+
+
+def user_config_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the path of the user's config file, or None without a home directory."""
+    folder = user_config_dir(environ)
+    return folder / CONFIG_FILE if folder else None
 
 
 def _program_data() -> Path:

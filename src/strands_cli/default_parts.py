@@ -18,6 +18,8 @@ FORMATS = "strands_cli.formats"
 STORES = "strands_cli.stores"
 ENGINES = "strands_cli.engines"
 PROVIDERS = "strands_cli.providers"
+# Not a group: the keys of the user's config file that switch on a hook plugin of ours.
+CONFIG_KEYS = "config.yaml"
 # The groups whose parts a person names: through them the core imports what policy and the lock admit.
 PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, ENGINES)
 
@@ -88,10 +90,16 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 
 # Names of distributions of this project, so that a fix names what brings them.
 OURS: Mapping[str, Mapping[str, str]] = {
-    COMMANDS: {"atomic": "strands-cli-migrate", "doctor": "strands-cli-doctor", "ui": "strands-cli-ui"},
+    COMMANDS: {
+        "atomic": "strands-cli-migrate",
+        "doctor": "strands-cli-doctor",
+        "notify": "strands-cli-notify",
+        "ui": "strands-cli-ui",
+    },
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
     PROVIDERS: {"local": "strands-cli-local"},
+    CONFIG_KEYS: {"notify": "strands-cli-notify"},
 }
 
 

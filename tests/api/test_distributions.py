@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import strands_cli
-from strands_cli import api
+from strands_cli import api, hooks
 from tests.docs.pages import blocks, pages
 
 CLONE = Path(__file__).parent.parent.parent
@@ -57,7 +57,9 @@ def is_of_core(module: str) -> bool:
 
 
 def is_public(name: str) -> bool:
-    return name.startswith("strands_cli.api.") and name.removeprefix("strands_cli.api.") in PUBLIC
+    """Return whether a distribution may import a name: of the API, or a hook plugin of the hooks."""
+    module, _, last = name.rpartition(".")
+    return (module == "strands_cli.api" and last in PUBLIC) or (module == "strands_cli.hooks" and last in hooks.__all__)
 
 
 DISTRIBUTIONS = sorted(place.parent.name for place in PACKAGES.glob("*/src") if any(imports_of(place)))
@@ -76,6 +78,7 @@ def test_no_distribution_is_missing() -> None:
         "strands-cli-hatch",
         "strands-cli-local",
         "strands-cli-migrate",
+        "strands-cli-notify",
         "strands-cli-postgres",
         "strands-cli-ui",
         "strands-cli-workers",

@@ -8,7 +8,7 @@ import pytest
 
 from strands_cli.errors import InvalidInput, UsageError
 from strands_cli.indexes.index_places import Place, configured_places, parse_place, parse_places
-from strands_cli.notifications.config_file import read_targets
+from strands_cli.user_files.user_config import ConfigPart
 from tests.wordings import Wording
 
 # They make wheels, indexes or keys.
@@ -101,7 +101,9 @@ def test_a_mistake_in_the_config_file_is_reported_at_its_place(text: str, tmp_pa
 
 def test_each_part_of_the_config_file_is_read_by_itself(tmp_path: Path) -> None:
     path = written(tmp_path, "notify: {command: [tell]}\nindexes: [../site]")
-    assert len(read_targets(path)) == len(configured_places(path)) == 1
+    notify = ConfigPart.read("notify", "notifications", path)
+    assert notify is not None
+    assert (notify.value, notify.findings, len(configured_places(path))) == ({"command": ["tell"]}, [], 1)
 
 
 def test_a_config_file_that_others_can_change_names_no_index(tmp_path: Path) -> None:

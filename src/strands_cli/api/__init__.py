@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from strands_cli.texts.unicode_safety import texts_of as texts_of
     from strands_cli.tools.schema.schemas import first_problem as first_problem
     from strands_cli.tools.schema.schemas import schema_fault as schema_fault
+    from strands_cli.user_files.user_config import ConfigPart as ConfigPart
     from strands_cli.workflow.base_model import FormatModel as FormatModel
     from strands_cli.workflow.parts.agent_file import Atomic as Atomic
     from strands_cli.workflow.parts.agent_file import find_atomic as find_atomic
@@ -154,6 +155,7 @@ _PUBLIC = {
     "Check": "strands_cli.hooks.hook_values",
     "Chosen": "strands_cli.cli.commands.command_options",
     "Code": "strands_cli.errors",
+    "ConfigPart": "strands_cli.user_files.user_config",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
     "Engine": "strands_cli.queues.queue_port",
     "Event": "strands_cli.events",

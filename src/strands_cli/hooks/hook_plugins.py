@@ -11,6 +11,7 @@ import pluggy
 from strands_cli.catalog.distributions.entry_points import EntryPoint, Scan, normalise, read_entry_points
 from strands_cli.catalog.distributions.named_objects import import_named
 from strands_cli.catalog.distributions.scan import scan_installed
+from strands_cli.default_parts import CONFIG_KEYS, OURS
 from strands_cli.errors import Code, Finding, did_you_mean
 from strands_cli.hooks import hookspecs as specs
 from strands_cli.hooks.manager import HOOK_FAILED, ContainedPlugins, Hooks, Tell
@@ -40,7 +41,7 @@ def open_hooks(
     """Register the hook plugins of the named distributions.
 
     A plugin that is named and cannot be used is an error finding: it may be what makes the others safe. One that is not
-    required and not installed is a warning.
+    required and not installed is a warning. Those that the user's config file switches on need no name here.
 
     Args:
         distributions: What policy files have switched on, or names, which are required.
@@ -51,7 +52,8 @@ def open_hooks(
     """
     manager = ContainedPlugins(specs.PROJECT)
     manager.add_hookspecs(specs)
-    wanted = [SwitchedOn(one, "command line", "") if isinstance(one, str) else one for one in distributions]
+    named = [SwitchedOn(one, "command line", "") if isinstance(one, str) else one for one in distributions]
+    wanted = [one for one in named if normalise(one.word) not in OURS[CONFIG_KEYS].values()]
     allowing = [*may_allow, *(one.word for one in wanted if one.may_allow)]
     hooks = Hooks(manager, path, tell=tell, may_allow=frozenset(map(normalise, allowing)))
     if trace is not None:
@@ -64,6 +66,19 @@ def open_hooks(
     # No spec is optional for pluggy; this refuses what is none of ours, a misspelt hook for one.
     manager.check_pending()
     return hooks
+
+
+def hooks_of(plugin: object, name: str) -> Hooks:
+    """Return the hooks of one plugin that is imported already, under the name of its distribution.
+
+    Raises:
+        TypeError: It implements no hook, or one that does not exist.
+    """
+    manager = ContainedPlugins(specs.PROJECT)
+    manager.add_hookspecs(specs)
+    _require_hooks(manager, plugin)
+    manager.register(plugin, name)
+    return Hooks(manager)
 
 
 def _absent(hook: SwitchedOn, name: str, seen: Scan) -> Finding:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Any, Literal
 
+from strands_cli.events import Denials
 from strands_cli.policy.rules.rule import Rule
 from strands_cli.policy.rules.tool_request import Request
 from strands_cli.quick_dataclass import dataclass
@@ -129,16 +130,22 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A run that this process does not work on any more.
+    """A run that this process does not work on any more; its texts are without secrets, escaped and cut.
 
     Attributes:
         status: `completed`, `failed`, `waiting`, `needs-decision` or `interrupted`.
         store: Where it is stored: a directory, or an address without its password.
-        error: Why it failed or stopped, without secrets and cut; None for a run that completed.
+        error: Why it failed or stopped; None for a run that completed.
         seconds: How long this process worked on it.
         model_calls: Those of the whole run, as are the tokens and the costs.
         tokens: Those of input and output together.
         cost_usd: None where a price is unknown.
+        watched: Whether a person watches it at a terminal.
+        usage: The tokens by their kind, such as `input_tokens`.
+        denials: The calls that were denied, by tool.
+        commands: The command lines that show it, and that continue one which nothing prevents from it.
+        started_at: When it began, in seconds since 1970, as is `ended_at`.
+        worked_s: How long processes have worked on it, in seconds; None where this is unknown.
     """
 
     id: str
@@ -151,6 +158,13 @@ class RunEnded:
     tool_calls: int = 0
     tokens: int = 0
     cost_usd: float | None = None
+    watched: bool = False
+    usage: Mapping[str, int] = field(default_factory=dict)
+    denials: tuple[Denials, ...] = ()
+    commands: tuple[str, ...] = ()
+    started_at: float = 0.0
+    ended_at: float | None = None
+    worked_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,10 +78,11 @@ def strands_run_started(run: RunStarted, context: HookContext) -> None:
 
 
 @hookspec
-def strands_run_ended(run: RunEnded, context: HookContext) -> None:
+def strands_run_ended(run: RunEnded, context: HookContext) -> Iterable[str] | None:
     """Observe that this process does not work on a run any more: it completed, failed, waits, or was interrupted.
 
-    A process that is killed cannot call it. All plugins together have five seconds.
+    What it returns are lines for the person. A process that is killed cannot call it. All plugins together have five
+    seconds.
     """
 
 

@@ -56,6 +56,7 @@ class Hooks:
         path: Where tools are looked for; `sys.path` without the current directory by default.
         findings: What is wrong with hook plugins; an error among them means that nothing may run.
         tell: Takes one line for the person, for notifications that failed; from any thread.
+        watched: Whether a person watches the runs at a terminal.
         may_allow: The distributions whose plugins may allow, by a word of the policy file.
     """
 
@@ -64,6 +65,7 @@ class Hooks:
     findings: list[Finding] = field(default_factory=list)
     tell: Tell = lambda _line: None
     may_allow: frozenset[str] = frozenset()
+    watched: bool = False
     _powerless: set[str] = field(default_factory=set, init=False)
 
     @property
@@ -195,8 +197,11 @@ class Hooks:
         self._notify("strands_run_started", run=run, context=context)
 
     def run_ended(self, run: RunEnded, context: HookContext) -> None:
-        """Notify that this process does not work on a run any more."""
-        self._notify("strands_run_ended", run=run, context=context)
+        """Notify that this process does not work on a run any more; tell the lines that plugins return."""
+        for answer in self._notify("strands_run_ended", run=run, context=context):
+            lines = _all_of(answer, str)
+            for line in lines if isinstance(lines, list) else ():
+                self.tell(line)
 
     def _call(self, hook: str, **arguments: Any) -> list[tuple[str, Any]]:
         """Let pluggy call a hook, with its wrappers; return each answer with its plugin.
@@ -255,10 +260,13 @@ class Hooks:
         # and its question is one that no option answers.
         return strongest([*decisions, decide(context.rules, context.request)]), allowing
 
-    def _notify(self, hook: str, **arguments: Any) -> None:
-        for plugin, answer in self._call(hook, **arguments):
+    def _notify(self, hook: str, **arguments: Any) -> list[Any]:
+        """Call a hook that observes; tell what is raised, and return what the others return."""
+        answers = self._call(hook, **arguments)
+        for plugin, answer in answers:
             if isinstance(answer, Raised):
                 self.tell(f"warning: the hook plugin {plugin} failed in {hook}: {answer}")
+        return [answer for _, answer in answers if not isinstance(answer, Raised)]
 
 
 def _records(plugin: str, answer: Any, seen: Scan) -> list[ToolRecord]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from strands_cli.errors import UsageError
@@ -69,31 +69,23 @@ def configured_places(config: Path | None) -> tuple[Place, ...]:
     """
     if config is None or not os.path.lexists(config):
         return ()
-    from strands_cli.user_files.user_config import ConfigReader, open_config  # YAML: most have no such file
+    from strands_cli.user_files.user_config import ConfigPart  # YAML: most have no such file
 
-    document = open_config(config)
-    if document is None:
+    part = ConfigPart.read("indexes", "plugin-indexes", config)
+    if part is None:
         return ()
-
-    base = config.parent
-
-    class Reader(ConfigReader):
-        def places(self) -> Iterator[Place]:
-            value = self.read_part("indexes")
-            for index, text in enumerate(value if isinstance(value, list) else [value] if value is not None else []):
-                pointer = f"/indexes/{index}" if isinstance(value, list) else "/indexes"
-                fault = _fault_of(text) if isinstance(text, str) else ("it is not a text", _FIX)
-                if fault or index >= MAX_PLACES:
-                    message, fix = fault or (f"at most {MAX_PLACES} are read", "remove some")
-                    self._report(pointer, f"{_shown(text)} is not an index: {message}", fix)
-                else:
-                    yield parse_place(text, base)
-
-    reader = Reader(document, _SEE)
-    places = tuple(dict.fromkeys(reader.places()))
-    if reader.findings:
-        raise reader.refusal()
-    return places
+    value, places = part.value, []
+    texts = value if isinstance(value, list) else [] if value is None else [value]
+    for index, text in enumerate(texts):
+        pointer = f"/indexes/{index}" if texts is value else "/indexes"
+        fault = _fault_of(text) if isinstance(text, str) else ("it is not a text", _FIX)
+        if fault or index >= MAX_PLACES:
+            message, fix = fault or (f"at most {MAX_PLACES} are read", "remove some")
+            part.report(pointer, f"{_shown(text)} is not an index: {message}", fix)
+        else:
+            places.append(parse_place(text, config.parent))
+    part.require_valid()
+    return tuple(dict.fromkeys(places))
 
 
 def _fault_of(text: str) -> tuple[str, str] | None:

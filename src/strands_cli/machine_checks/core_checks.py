@@ -17,7 +17,6 @@ from strands_cli.machine_checks.file_modes import check_modes
 from strands_cli.machine_checks.program_checks import check_dependencies, check_program, check_variables
 from strands_cli.machine_checks.runs_folder import check_runs
 from strands_cli.machine_checks.store_health import check_store
-from strands_cli.notifications.run_notices import check_notifications
 from strands_cli.user_files.policy_files import load_policy
 
 
@@ -26,15 +25,13 @@ class MachineChecks:
 
     Args:
         folder: The folder whose project policy, lock and workflows are checked.
-        sends: Whether each target of notifications gets a test message.
 
     Raises:
         StrandsCliError: A policy file is not valid.
     """
 
-    def __init__(self, folder: Path, *, sends: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._sends = sends
         self._store_faults: list[Check] = []
         try:
             self._settings = load_settings()
@@ -87,7 +84,7 @@ class MachineChecks:
             "permissions": lambda: check_modes(settings, folder, search_path()),
             "runs": lambda: check_runs(settings),
             "store": lambda: self._store_faults or check_store(settings),
-            "notifications": lambda: check_notifications(settings, send=self._sends),
+            "notifications": lambda: setup.check_notifications(settings),
             "environment": lambda: check_variables(environ),
         }
 

@@ -9,7 +9,7 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
 from strands_cli.config import Settings
 from strands_cli.errors import Finding, StrandsCliError
-from strands_cli.hooks.hook_values import Check
+from strands_cli.hooks.hook_values import Check, HookContext
 from strands_cli.machine_checks.file_modes import secrets_here
 from strands_cli.parts.named_providers import provider_named, provider_names
 from strands_cli.parts.part_faults import faulty_parts
@@ -183,6 +183,28 @@ def check_lock(folder: Path, catalog: Catalog, settings: Settings) -> Iterator[C
         yield Check("lock", "failed", difference.message, "strands lock --diff")
     if not found:
         yield Check("lock", "ok", f"{file.name}: no differences")
+
+
+def check_notifications(settings: Settings) -> Iterator[Check]:
+    """Report the targets of `notify` in the user's config file, as its hook plugin lists them, and errors of the file.
+
+    Nothing is sent.
+    """
+    from strands_cli.parts.notify_hooks import notify_hooks  # it imports pluggy
+
+    name = "notifications"
+    try:
+        hooks = notify_hooks()
+    except StrandsCliError as error:
+        for finding in error.findings:
+            yield Check(name, "failed", f"{finding.where}: {finding.message}", finding.fix)
+        if not error.findings:
+            yield Check(name, "failed", error.message, error.fix)
+        return
+    if hooks is None:
+        yield Check(name, "ok", f"none: {settings.user_config or 'no home directory'} has no target")
+    else:
+        yield from (check for _, check in hooks.doctor_checks(HookContext()))
 
 
 def check_hooks(findings: Sequence[Finding], plugins: Sequence[str]) -> Iterator[Check]:

@@ -20,6 +20,7 @@ from strands_cli.default_parts import (
     ENGINES,
     FILTERS,
     FORMATS,
+    HOOKS,
     PART_GROUPS,
     PATTERNS,
     PROVIDERS,
@@ -46,6 +47,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    HOOKS: Kind("the hook plugin `{}`", "adds the hook plugin `{}`"),
     COMMANDS: Kind("the command `{}`", "adds the command `{}`"),
     PATTERNS: Kind("the pattern `{}`", "adds the pattern `{}`"),
     FILTERS: Kind("the template filter `{}`", "adds the template filter `{}`"),

@@ -19,9 +19,8 @@ from strands_cli.store_place import (
 )
 
 if TYPE_CHECKING:
-    from strands_cli.yaml_files.document import Document
+    from strands_cli.user_files.user_config import ConfigPart
 
-_SEE = "see: strands explain stores"
 _FORM = "write `store: postgresql://USER@HOST/DATABASE`, or a mapping with `address` and `password`"
 
 
@@ -73,17 +72,16 @@ def chosen_place(runs_dir: Path | None = None, store: str | None = None) -> Stor
 
 
 def _configured(config: Path | None) -> str:
+    """Return the address that a config file has; empty without one."""
     if config is None or not os.path.lexists(config):
         return ""
-    from strands_cli.user_files.user_config import open_config  # YAML: most have no such file
+    from strands_cli.user_files.user_config import ConfigPart  # YAML: most have no such file
 
-    document = open_config(config)
-    if document is None:
+    part = ConfigPart.read("store", "stores", config)
+    if part is None:
         return ""
-    reader = _reader(document)
-    address: str = reader.address()
-    if reader.findings:
-        raise reader.refusal()
+    address = _address_in(part)
+    part.require_valid()
     return address
 
 
@@ -95,35 +93,30 @@ def _name_of(value: Mapping[str, Any], source: str) -> Any:
     return f"{path}#{key}" if isinstance(path, str) and isinstance(key, str) and path and key else path
 
 
-def _reader(document: Document) -> Any:
-    from strands_cli.user_files.user_config import ConfigReader
+def _address_in(part: ConfigPart) -> str:
+    """Return the address of a store with the reference to its password in it; report what is wrong with it."""
+    if part.value is None:
+        return ""
+    whole = part.value if isinstance(part.value, Mapping) else {"address": part.value}
+    part.check_keys("/store", dict(whole), ("address", "password"), "a store")
+    text = whole.get("address")
+    if not isinstance(text, str) or not is_address(text):
+        part.report("/store", "`store` is the address of a store", _FORM)
+        return ""
+    if has_wrong_reference(text) or not _has_known_sources(text):
+        part.report("/store", "the braces in `store` do not refer to a secret", _references())
+    return _with_password(part, text, whole["password"]) if "password" in whole else text
 
-    class Reader(ConfigReader):
-        def address(self) -> str:
-            value = self.read_part("store")
-            if value is None:
-                return ""
-            whole = value if isinstance(value, Mapping) else {"address": value}
-            self._check_keys("/store", dict(whole), ("address", "password"), "a store")
-            text = whole.get("address")
-            if not isinstance(text, str) or not is_address(text):
-                self._report("/store", "`store` is the address of a store", _FORM)
-                return ""
-            if has_wrong_reference(text) or not _has_known_sources(text):
-                self._report("/store", "the braces in `store` do not refer to a secret", _references())
-            return self._with_password(text, whole["password"]) if "password" in whole else text
 
-        def _with_password(self, address: str, value: Any) -> str:
-            source = value.get("source", "env") if isinstance(value, dict) else None
-            name = _name_of(value, str(source)) if isinstance(value, dict) else ""
-            if not isinstance(name, str) or not name.strip() or set(name) & set("{}"):
-                example = "`{source: env, key: PGPASSWORD}` or `{source: file, path: /run/secrets/postgres}`"
-                self._report("/store/password", f"`password` is a reference to a secret, such as {example}")
-                return address
-            scheme, _, rest = without_password(address).partition("://")
-            user, at, place = rest.partition("@")
-            if not at:
-                self._report("/store/address", "an address with a password names its user: postgresql://USER@HOST/...")
-            return f"{scheme}://{user}:{{{source}:{name}}}@{place}" if at else address
-
-    return Reader(document, _SEE)
+def _with_password(part: ConfigPart, address: str, value: Any) -> str:
+    source = value.get("source", "env") if isinstance(value, dict) else None
+    name = _name_of(value, str(source)) if isinstance(value, dict) else ""
+    if not isinstance(name, str) or not name.strip() or set(name) & set("{}"):
+        example = "`{source: env, key: PGPASSWORD}` or `{source: file, path: /run/secrets/postgres}`"
+        part.report("/store/password", f"`password` is a reference to a secret, such as {example}")
+        return address
+    scheme, _, rest = without_password(address).partition("://")
+    user, at, place = rest.partition("@")
+    if not at:
+        part.report("/store/address", "an address with a password names its user: postgresql://USER@HOST/...")
+    return f"{scheme}://{user}:{{{source}:{name}}}@{place}" if at else address

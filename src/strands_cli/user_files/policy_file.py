@@ -121,48 +121,48 @@ class _Reader(UserFileReader):
 
     def _locked(self, value: Any) -> SwitchedOn | None:
         if not isinstance(value, bool):
-            self._report("/locked", "`locked` is true or false")
+            self.report("/locked", "`locked` is true or false")
         return SwitchedOn("locked", self._level, self._origin("/locked")) if value is True else None
 
     def _hooks(self, value: Any) -> Iterator[SwitchedOn]:
         if value and self._level not in ("managed", "user"):
             message = f"`hooks` has no place in a policy file of the level '{self._level}': it would let code run"
-            self._report("/hooks", message, "move it to the managed or the user policy file", key=True)
+            self.report("/hooks", message, "move it to the managed or the user policy file", key=True)
         if not isinstance(value, list):
-            self._report("/hooks", "`hooks` is a list of distributions")
+            self.report("/hooks", "`hooks` is a list of distributions")
             return
         for index, item in enumerate(value):
             place = f"/hooks/{index}"
             entry = item if isinstance(item, dict) else {"name": item}
-            self._check_keys(place, entry, HOOK_KEYS, "a hook plugin")
+            self.check_keys(place, entry, HOOK_KEYS, "a hook plugin")
             name, may, required = entry.get("name"), entry.get("may"), entry.get("required", self._level == "managed")
             if not isinstance(required, bool):
-                self._report(f"{place}/required", f"`required` is true or false, not {shown(required)}")
+                self.report(f"{place}/required", f"`required` is true or false, not {shown(required)}")
             if may not in (None, "allow"):
-                self._report(f"{place}/may", f"`may` is 'allow', not {may!r}")
+                self.report(f"{place}/may", f"`may` is 'allow', not {may!r}")
             if isinstance(name, str) and _NAME.fullmatch(name):
                 yield SwitchedOn(name, self._level, self._origin(place), may == "allow", required is not False)
             else:
-                self._report(place, f"{item!r} is not the name of a distribution, or a mapping with `name`")
+                self.report(place, f"{item!r} is not the name of a distribution, or a mapping with `name`")
 
     def _rules(self, value: Any) -> Iterator[Rule]:
         if not isinstance(value, list):
-            self._report("/rules", "`rules` is a list; write `rules: []` where there are none")
+            self.report("/rules", "`rules` is a list; write `rules: []` where there are none")
             return
         for index, rule in enumerate(value):
             yield from self._rule(f"/rules/{index}", rule)
 
     def _rule(self, pointer: str, rule: Any) -> Iterator[Rule]:
         if not isinstance(rule, dict):
-            self._report(pointer, "a rule is a mapping such as `deny: file_write`")
+            self.report(pointer, "a rule is a mapping such as `deny: file_write`")
             return
-        self._check_keys(pointer, rule, RULE_KEYS, "a rule")
+        self.check_keys(pointer, rule, RULE_KEYS, "a rule")
         effects = [effect for effect in EFFECTS if effect in rule]
         if not effects and any(did_you_mean(key, RULE_KEYS) in EFFECTS for key in rule if key not in RULE_KEYS):
             return  # the unknown key is a finding
         if len(effects) != 1:
             found = "both " + " and ".join(effects) if effects else "no effect"
-            self._report(pointer, f"the rule has {found}; it needs one of allow, ask, deny")
+            self.report(pointer, f"the rule has {found}; it needs one of allow, ask, deny")
             return
         effect = effects[0]
         narrowing = {
@@ -182,7 +182,7 @@ class _Reader(UserFileReader):
             try:
                 made = make_rule(effect, pattern, self._level, self._origin(place), **narrowing)
             except PatternError as error:
-                self._report(place, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
+                self.report(place, f"the pattern {pattern!r} {error}", _fix_of_pattern(pattern))
                 continue
             if self._is_tools(place, made.tools):
                 yield made
@@ -193,7 +193,7 @@ class _Reader(UserFileReader):
         found = tuple(self._texts(f"{pointer}/{key}", rule[key], "a tool or a list of tools"))
         for place, pattern in found:
             if "(" in pattern:
-                self._report(place, f"`{key}` names whole tools, not arguments: {pattern!r}")
+                self.report(place, f"`{key}` names whole tools, not arguments: {pattern!r}")
             else:
                 self._is_tools(place, pattern)
         return tuple(pattern for _, pattern in found)
@@ -201,7 +201,7 @@ class _Reader(UserFileReader):
     def _is_tools(self, place: str, pattern: str) -> bool:
         if _TOOLS.fullmatch(pattern):
             return True
-        self._report(place, f"{pattern!r} cannot be a tool's name or a glob of names", _fix_of_pattern(pattern))
+        self.report(place, f"{pattern!r} cannot be a tool's name or a glob of names", _fix_of_pattern(pattern))
         return False
 
     def _distributions(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ class _Reader(UserFileReader):
         found = tuple(self._texts(pointer, rule["distribution"], "a distribution, a glob, or a list of them"))
         for place, name in found:
             if not _DISTRIBUTION.fullmatch(name):
-                self._report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
+                self.report(place, f"{name!r} cannot be the name of a distribution or a glob of names")
         return tuple(name for _, name in found)
 
     def _publishers(self, pointer: str, rule: dict[str, Any]) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ class _Reader(UserFileReader):
         for place, text in found:
             if not is_publisher_pattern(text):
                 fix = f"write KIND:REPOSITORY, such as 'github:acme/*' or '!github:acme/*'; kinds: {', '.join(KINDS)}"
-                self._report(place, f"{text!r} is not a pattern of publishers", fix)
+                self.report(place, f"{text!r} is not a pattern of publishers", fix)
         return tuple(text for _, text in found)
 
     def _globs(self, pointer: str, value: Any) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class _Reader(UserFileReader):
         if isinstance(text, str) and is_specifier(text):
             return text
         fix = f"write '=={text}'" if isinstance(text, (int, float)) or str(text)[:1].isdigit() else None
-        self._report(pointer, f"{text!r} is not a PEP 440 specifier in quotes, such as '>=1.2,<2'", fix)
+        self.report(pointer, f"{text!r} is not a PEP 440 specifier in quotes, such as '>=1.2,<2'", fix)
         return None
 
     def _words(self, pointer: str, value: Any, known: Sequence[str], is_there: bool) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ class _Reader(UserFileReader):
             if word not in known:
                 same = next((name for name in known if name.lower() == word.lower()), word)
                 fix = suggest(same, known, f"there are: {', '.join(known)}")
-                self._report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
+                self.report(place, f"there is no {pointer.rpartition('/')[2]} '{word}'", fix)
         return tuple(word for _, word in found)
 
     def _folder(self, pointer: str, rule: dict[str, Any], effect: str) -> str | None:
@@ -253,13 +253,13 @@ class _Reader(UserFileReader):
         folder = os.path.expanduser(rule["folder"]) if isinstance(rule["folder"], str) else ""  # noqa: PTH111 - a text
         if os.path.isabs(folder) and effect == "allow":  # noqa: PTH117
             return os.path.realpath(folder)
-        self._report(pointer, "`folder` is an absolute path, or begins with `~/`, in a rule that allows custom Python")
+        self.report(pointer, "`folder` is an absolute path, or begins with `~/`, in a rule that allows custom Python")
         return None
 
     def _reason(self, pointer: str, rule: dict[str, Any]) -> str | None:
         reason = rule.get("reason")
         if "reason" in rule and not (isinstance(reason, str) and reason.strip()):
-            self._report(pointer, "`reason` is a text")
+            self.report(pointer, "`reason` is a text")
             return None
         return " ".join(reason.split()) if reason else None
 
@@ -272,11 +272,11 @@ class _Reader(UserFileReader):
             self._names_read += 1
             if self._names_read > MOST_NAMES:
                 message = f"the rules have more than {MOST_NAMES:,} names and globs"
-                self._report(pointer, message, "join names to globs, such as `deny: 'report_*'`")
+                self.report(pointer, message, "join names to globs, such as `deny: 'report_*'`")
                 raise self.refusal()
             yield pointer, value.strip()
         else:
-            self._report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")
+            self.report(pointer, f"`{pointer.split('/')[3]}` is {what}, not {shown(value)}")
 
     def _origin(self, pointer: str) -> str:
         where = self._document.where(pointer)

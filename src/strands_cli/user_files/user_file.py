@@ -72,22 +72,29 @@ class UserFileReader(ABC):
         """Return the document, with its keys and its version checked; None if it is not a mapping."""
         value = self._document.value
         if not isinstance(value, dict):
-            self._report("", f"{what} is a mapping with {form}")
+            self.report("", f"{what} is a mapping with {form}")
             return None
-        self._check_keys("", value, keys, what)
+        self.check_keys("", value, keys, what)
         if "version" not in value:
-            self._report("", "the key `version` is missing", f"add: version: {VERSION}")
+            self.report("", "the key `version` is missing", f"add: version: {VERSION}")
         elif type(value["version"]) is not int or value["version"] != VERSION:
-            self._report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
+            self.report("/version", f"this version reads `version: {VERSION}`, not {value['version']!r}")
         return value
 
-    def _check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
+    def check_keys(self, pointer: str, value: dict[str, Any], known: Sequence[str], what: str) -> None:
+        """Report each key of a mapping that is not known; `what` is the mapping in messages, such as `a target`."""
         for key in value:
             if key not in known:
                 fix = suggest(key, known, f"it has: {', '.join(known)}")
-                self._report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
+                self.report(f"{pointer}/{escape(key)}", f"{what} has no key {key!r}", fix, key=True)
 
-    def _report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
+    def report(self, pointer: str, message: str, fix: str | None = None, *, key: bool = False) -> None:
+        """Add a finding about a place.
+
+        Args:
+            pointer: The place as a JSON pointer.
+            key: Whether the key is meant, not its value.
+        """
         where = self._document.where(pointer, key=key)
         self.findings.append(Finding(self._code, message, where, fix or self._see))
         if len(self.findings) >= MOST_MISTAKES:

@@ -47,18 +47,17 @@ class EngineTests:
         return lines
 
 
-def examine(folder: Path, *, with_engines: bool = True, sends: bool = False) -> Examination:
+def examine(folder: Path, *, with_engines: bool = True) -> Examination:
     """Run every check; a check that raises becomes a line of its own and does not hide the others.
 
     Args:
         folder: The folder whose project policy, lock and workflows are checked.
         with_engines: Whether tools may test their engines, in child processes.
-        sends: Whether each target of notifications gets a test message.
 
     Raises:
         StrandsCliError: A policy file is not valid.
     """
-    machine = MachineChecks(folder, sends=sends)
+    machine = MachineChecks(folder)
     not_tested = None if with_engines else "--no-engines"
     engines = EngineTests(machine, "policy requires a lock" if machine.is_lock_required else not_tested)
     checks: dict[str, Callable[[], Iterable[Check]]] = {

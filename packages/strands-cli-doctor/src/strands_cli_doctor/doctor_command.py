@@ -16,21 +16,18 @@ if TYPE_CHECKING:
 
 def doctor(
     no_engines: Annotated[bool, typer.Option("--no-engines", help="Run no tool's self-test of its engines.")] = False,
-    notify: Annotated[
-        bool, typer.Option("--notify", help="Send a test message to each target of your config file.")
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line as JSON.")] = False,
 ) -> int:
     """Check Python, the SDK, providers, tools, policy, lock, disk and store; exit 18 if something does not work.
 
-    No tool is imported into this process, nothing is sent without --notify, and no key is shown. The table at the end
-    lists the layers of protection that this machine has, and those of each platform.
+    No tool is imported into this process, nothing is sent, and no key is shown. The table at the end lists the layers
+    of protection that this machine has, and those of each platform.
 
     Example: strands doctor --json
     """
     from strands_cli_doctor.diagnosis import examine
 
-    found = examine(Path.cwd(), with_engines=not no_engines, sends=notify)
+    found = examine(Path.cwd(), with_engines=not no_engines)
     ok = not any(check.status == "failed" for _, check in found.lines)
     if as_json:
         print_json(_document(found, ok=ok))

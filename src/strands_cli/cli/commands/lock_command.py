@@ -130,6 +130,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
         packaged: A workflow of an installed distribution that is run in it.
     """
     from strands_cli.parts.named_parts import distributions_with_parts, parts_in_use
+    from strands_cli.parts.notify_hooks import notify_part
     from strands_cli.parts.plugin_lock import locked_again
     from strands_cli.planning.folders.workflow_folder import Planned, plan_folder
     from strands_cli.planning.machine.installation import Installation
@@ -161,7 +162,7 @@ def _lock_now(folder: Path, named: Path | None, packaged: str | None, asked: _As
         for plan in planned.plans:  # they are planned without policy
             require_trust(dataclasses.replace(plan, rules=machine.policy.rules))
     plugins = [hook.word for hook in machine.policy.hooks]
-    plugins += [part.distribution for part in parts_in_use(chosen_place())]
+    plugins += [part.distribution for part in (*parts_in_use(chosen_place()), notify_part()) if part is not None]
     plugins += commands
     now = lock_of(planned.plans, machine.catalog, plugins)
     for distribution in now.distributions.values():

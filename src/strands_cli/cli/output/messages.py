@@ -64,6 +64,7 @@ _OPTIONS_ELSEWHERE = {
     "--capability": "no equal: write words for people into the file, as `metadata: {labels: {capability: NAME}}`",
     "--max-age-days": "strands runs prune --older-than 30d",
     "--keep-completed": "name the statuses to delete: strands runs prune --status failed",
+    "--notify": "strands notify --test sends a test message to each target of your config file",
     "-r": _CONTINUES,
     "--resume": _CONTINUES,
     "--hitl-response": "answer what a stored run waits for: strands approve RUN --answer TEXT",

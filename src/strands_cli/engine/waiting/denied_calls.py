@@ -11,8 +11,8 @@ from strands_cli.engine.journal.batch_ids import batch_of
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.ports.store_port import StoredJournal
 from strands_cli.engine.waiting.cut_off_calls import rows_before
-from strands_cli.engine.waiting.question_hooks import tell_of_questions
 from strands_cli.engine.waiting.questions import final_refusal
+from strands_cli.engine.waiting.run_hooks import tell_of_questions
 from strands_cli.engine.waiting.sendable_questions import portable_command
 from strands_cli.errors import CallDenied, ExitCode, StrandsCliError, WaitingForPerson
 from strands_cli.events import ALLOWED_BY, NO_PERSON

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.distributions.entry_points import normalise, read_entry_points
+from strands_cli.default_parts import CONFIG_KEYS, OURS
 from strands_cli.errors import Denied, InvalidInput, StrandsCliError, did_you_mean
 from strands_cli.hooks.hook_plugins import open_hooks
 from strands_cli.hooks.hookspecs import GROUP
@@ -15,6 +16,8 @@ from strands_cli.plugins.installed.policy_edit import CannotEditError, with_hook
 from strands_cli.policy.policy import Policy, SwitchedOn
 from strands_cli.system.atomic_file import write_atomically
 
+# The keys of the user's config file by the hook plugins that they switch on.
+_BY_CONFIG = {distribution: key for key, distribution in OURS[CONFIG_KEYS].items()}
 _MANAGED = "ask the administrator of this machine to change that file"
 
 
@@ -55,6 +58,9 @@ def enable_hooks(
     """
     name = normalise(name)
     _require_hooks(name, catalog)
+    if name in _BY_CONFIG:
+        message = f"{name} is switched on by `{_BY_CONFIG[name]}` in your config file"
+        raise InvalidInput(message, fix="strands explain notifications")
     managed = _switched_on(files.managed, name)
     if managed is not None and managed.may_allow != may_allow:
         state = _state(managed)
@@ -85,8 +91,10 @@ def disable_hooks(name: str, files: HookFiles) -> Switched:
 
 
 def is_switched_on(name: str, files: HookFiles) -> bool:
-    """Return whether the managed or the user's file switches on the hooks of a distribution."""
-    return any(_switched_on(policy, normalise(name)) for policy in (files.managed, files.own))
+    """Return whether a policy file, or a key of the config file, is what switches on the hooks of a distribution."""
+    return normalise(name) in _BY_CONFIG or any(
+        _switched_on(policy, normalise(name)) for policy in (files.managed, files.own)
+    )
 
 
 def require_known(name: str, files: HookFiles, catalog: Catalog) -> None:

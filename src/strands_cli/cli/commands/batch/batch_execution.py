@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.batch.batch_progress import BatchProgress, row_line
 from strands_cli.cli.commands.batch.batch_report import larger_limits, next_lines, summary_lines, tally_document
-from strands_cli.cli.commands.end_notice import notice_of, notify_later
+from strands_cli.cli.commands.end_notice import EndNotice
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import OutputClosed, json_text, print_json
 from strands_cli.cli.text_layout import one_line
@@ -103,14 +103,15 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     may_go_on = True
     if not work.choices.engine:
         require_open_files(work.choices.at_a_time)
-    notice = notice_of(detached=work.request.detach or not is_interactive())
+    is_watched = is_interactive() and not work.request.detach
+    notice = EndNotice(watched=is_watched)
     draws = not flags.verbose and not (work.choices.out == "-" and sys.stdout.isatty())
     with (
         open_view(quiet=flags.quiet, verbose=not draws, progress=progress) as view,
         reserved_streams(_of_tools(view, flags), view.error_line, verbose=flags.verbose) as streams,
     ):
         if work.planned.hooks is not None:
-            work.planned.hooks.tell = view.line
+            work.planned.hooks.tell, work.planned.hooks.watched = view.line, is_watched
         session = _session(work, flags, view, tally, streams.stdout)
         session.listen = _listener(flags, view, progress)
         try:
@@ -131,7 +132,7 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
         finally:
             if not is_lost:
                 known |= {"status": batch.journal.get("status"), **tally_document(tally, batch.counts[1], work.choices)}
-                notify_later(notice, work.store.place, batch.id)
+                notice.send_later(work.store.place, batch.id)
                 _report(work, tally, view, flags, may_go_on=may_go_on)
     if flags.as_json:
         print_json(known)

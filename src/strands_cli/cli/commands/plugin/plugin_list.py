@@ -15,7 +15,7 @@ from strands_cli.errors import StrandsCliError
 
 if TYPE_CHECKING:
     from strands_cli.plugins.installed.listing import Plugin
-    from strands_cli.policy.policy import Policy
+    from strands_cli.policy.policy import Policy, SwitchedOn
 
 
 def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False) -> None:
@@ -33,7 +33,7 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
     policy, findings = _policy()
     hooks = open_hooks(policy.hooks)
     catalog = hooks.discover(HookContext(rules=policy.rules), Path.cwd())
-    plugins = list_plugins(catalog, policy.hooks)
+    plugins = list_plugins(catalog, (*policy.hooks, *_of_config()))
     findings = (*findings, *faulty_parts())
     if as_json:
         found = [finding.as_dict() for finding in (*findings, *catalog.findings)]
@@ -41,6 +41,15 @@ def list_installed(as_json: Annotated[bool, typer.Option("--json", help="Print e
         return
     say_findings((*findings, *catalog.findings))
     print_result("\n".join(_table(plugins)) if plugins else "no plugin is installed")
+
+
+def _of_config() -> tuple[SwitchedOn, ...]:
+    from strands_cli.parts.notify_hooks import switched_on_by_config
+
+    try:
+        return tuple(filter(None, [switched_on_by_config()]))
+    except StrandsCliError:  # who uses the file reports it
+        return ()
 
 
 def _policy() -> tuple[Policy, tuple[Any, ...]]:

@@ -176,8 +176,9 @@ def _require_policy(named: Path | None) -> None:
 def _work(place: StorePlace, choices: WorkerChoices) -> int:
     import asyncio
     from contextlib import closing
+    from functools import partial
 
-    from strands_cli.cli.commands.end_notice import notice_of
+    from strands_cli.cli.commands.end_notice import EndNotice
     from strands_cli.cli.foreign_output import reserved_streams
     from strands_cli.engine.stored_runs.opened_store import store_at
     from strands_cli.queues.engine_choice import engine_of
@@ -193,13 +194,10 @@ def _work(place: StorePlace, choices: WorkerChoices) -> int:
     with closing(reached(lambda: engine.open(place, address), choices.connect_timeout_s, tell)) as queue:
         for note in filter(None, (note_on_new_queue(name, queue) for name in choices.queues)):
             tell(note)
-    notice = notice_of(detached=True)
-
-    def notify(run_id: str) -> list[str]:
-        return [] if notice is None else notice(place, run_id)
-
+    notice = EndNotice(watched=False)
     opened = reached(lambda: store_at(place), choices.connect_timeout_s, tell)
     with closing(opened) as store, reserved_streams(_tool_line, _error_line):
+        notify = partial(notice.send, place)
         asyncio.run(work(WorkPlace(store, engine, address, report, notify), choices))
     return ExitCode.OK
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from strands_cli.cli.commands.end_notice import notice_of, notify_later
+from strands_cli.cli.commands.end_notice import EndNotice
 from strands_cli.cli.commands.running.report_file import leave_report, require_report_of_run
 from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output.messages import error_document, say, say_findings
@@ -105,10 +105,10 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
     human = choose_human(detach=request.detach, deny=request.deny)
-    notice = notice_of(detached=human.mode != "terminal")
+    notice = EndNotice(watched=(is_watched := human.mode == "terminal"))
     say_findings(planned.findings)
     # The end repeats which calls were denied.
-    if not flags.quiet and (human.mode != "terminal" or human.denies):
+    if not flags.quiet and (human.denies or not is_watched):
         warn_of_questions(planned, request)
     with (
         open_view(quiet=flags.quiet, verbose=flags.verbose, limits=planned.spec.runtime.budgets) as view,
@@ -116,7 +116,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     ):
         human.view, human.keyboard = view, Keyboard(streams.stdin)
         if planned.hooks is not None:
-            planned.hooks.tell = view.line  # lines of plugins must not break the block of progress
+            planned.hooks.tell, planned.hooks.watched = view.line, is_watched  # lines beside the block of progress
         trace = [RunTrace()] if flags.trace else []
         answer = answer_stream(planned, flags, view, streams.stdout)
         listeners: list[Callable[[Any], None]] = [answer, *trace, *event_writer(flags.events, streams.stdout)]
@@ -134,7 +134,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             known |= {"run": view.run_id or known["run"], "status": view.ended or "failed"}
             known |= {**(at_end(view.finished) if view.finished else {}), **findings_of(planned, emit.warnings)}
             if view.run_id is not None:
-                notify_later(notice, planned.store, view.run_id)
+                notice.send_later(planned.store, view.run_id)
             answer.end().pause()
             repeat_failed_calls(view, quiet=flags.quiet)
             for one in trace:

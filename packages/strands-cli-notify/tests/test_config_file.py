@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.errors import InvalidInput
-from strands_cli.notifications.config_file import read_targets
-from strands_cli.notifications.targets import Command, Webhook
+from strands_cli.api import InvalidInput
+from strands_cli_notify.targets import Command, Webhook, read_targets
 from tests.wordings import Wording
 
 WEBHOOK = "webhook: {url: %s, secret: {source: env, key: HOOK_KEY}}"
@@ -55,19 +54,19 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_without_a_file_there_is_no_target(tmp_path: Path) -> None:
-    assert read_targets(None) == read_targets(tmp_path / "config.yaml") == ()
+    assert read_targets(tmp_path / "config.yaml") == ()
 
 
 def test_one_entry_may_have_both_ways_and_a_list_several_entries(tmp_path: Path) -> None:
     both = "command: [tell, --now], " + WEBHOOK % "http://localhost:8080/x"
     targets = read_targets(written(tmp_path, f"version: 1\nnotify:\n- {{{both}, on: [failed], runs: all}}\n"))
     assert [type(one.way) for one in targets] == [Command, Webhook]
-    assert [one.wants("failed", detached=False) for one in targets] == [True, True]
-    assert [one.wants("waiting", detached=True) for one in targets] == [False, False]
+    assert [one.wants("failed", watched=True) for one in targets] == [True, True]
+    assert [one.wants("waiting", watched=False) for one in targets] == [False, False]
     (alone,) = read_targets(written(tmp_path, "version: 1\nnotify: {command: [tell]}\n"))
-    assert alone.wants("needs-decision", detached=True)
-    assert not alone.wants("waiting", detached=False)
-    assert not alone.wants("running", detached=True)
+    assert alone.wants("needs-decision", watched=False)
+    assert not alone.wants("waiting", watched=True)
+    assert not alone.wants("running", watched=False)
 
 
 @pytest.mark.parametrize("text", MISTAKES, ids=[pointer for _, pointer, _ in MISTAKES.values()])

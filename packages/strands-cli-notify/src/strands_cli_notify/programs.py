@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from strands_cli.notifications.targets import Command
-from strands_cli.notifications.webhook import NotSent
-from strands_cli.system.subprocesses import end_group
-from strands_cli.texts.unicode_safety import printable
+from strands_cli_notify.targets import Command
+from strands_cli_notify.webhook import NotSent
 
 _MOST_SHOWN = 200
 
@@ -31,7 +32,7 @@ class Programs:
         with self._lock:
             self._running.add(process)
             if self._is_over:
-                end_group(process)
+                _end(process)
 
     def remove(self, process: int) -> None:
         """Forget a program that has ended, before another one can get its number."""
@@ -43,7 +44,7 @@ class Programs:
         with self._lock:
             self._is_over = True
             for process in self._running:
-                end_group(process)
+                _end(process)
 
 
 def run_program(command: Command, facts: Mapping[str, str], body: bytes, seconds: float, programs: Programs) -> None:
@@ -58,17 +59,17 @@ def run_program(command: Command, facts: Mapping[str, str], body: bytes, seconds
     Raises:
         NotSent: It cannot be run, did not end in time, or ended with another code than 0.
     """
-    program = _found(command.argv[0], command.folder)
+    program = _path_of(command.argv[0], command.folder)
     # Files, not pipes: a program that reads nothing, or whose child processes stay, must not block.
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
-        given.write(body)
-        given.seek(0)
+    with tempfile.TemporaryFile() as message, tempfile.TemporaryFile() as errors:
+        message.write(body)
+        message.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603 - the user names the program
                 [program, *command.argv[1:]],
                 cwd=command.folder,
                 env={**os.environ, **facts},
-                stdin=given,
+                stdin=message,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 start_new_session=True,
@@ -79,24 +80,38 @@ def run_program(command: Command, facts: Mapping[str, str], body: bytes, seconds
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            end_group(process.pid)
+            _end(process.pid)
             process.wait()
             raise NotSent("it did not end in time") from None
         finally:
             programs.remove(process.pid)
         if code != 0:
             errors.seek(0)
-            text = printable(" ".join(errors.read(4 * _MOST_SHOWN).decode(errors="replace").split())[:_MOST_SHOWN])
-            raise NotSent(f"it ended with {code}" + (f": {text}" if text else ""))
+            text = " ".join(errors.read(4 * _MOST_SHOWN).decode(errors="replace").split())
+            raise NotSent(f"it ended with {code}" + (f": {_visible(text[:_MOST_SHOWN])}" if text else ""))
 
 
-def _found(program: str, folder: Path) -> str:
+def _end(process: int) -> None:
+    """End a process that leads its session, and its child processes where the system has groups of processes."""
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            os.kill(process, signal.SIGTERM)
+        else:
+            os.killpg(process, signal.SIGKILL)
+
+
+def _visible(text: str) -> str:
+    """Return a text with every character escaped on which a terminal could act."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _path_of(program: str, folder: Path) -> str:
     """Return the path of a program; a relative entry of PATH would be a folder of whatever workflow runs."""
     named = os.path.expanduser(program)  # noqa: PTH111 - a bare name stays one
     if os.path.dirname(named):  # noqa: PTH120 - as above
         named = str(folder / named)
     entries = [entry for entry in os.get_exec_path() if os.path.isabs(entry)]  # noqa: PTH117 - a text
-    found = shutil.which(named, path=os.pathsep.join(entries))
-    if found is None:
+    path = shutil.which(named, path=os.pathsep.join(entries))
+    if path is None:
         raise NotSent("the program is not found, or may not be run")
-    return found
+    return path

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from urllib.parse import urlsplit
 
-from strands_cli.notifications.targets import is_loopback
+from strands_cli_notify.targets import is_loopback
 
 WHSEC = "whsec_"
 LEAST_KEY = 16
@@ -111,7 +111,7 @@ def send_signed(url: str, secret: str, message_id: str, body: bytes, seconds: fl
     try:
         attempt()
     except NotSent as error:
-        pause = seconds / 10  # for a server that is just starting again
+        pause = min(0.45, seconds / 10)  # for a server that is just starting again
         if not error.again or time.monotonic() + 2 * pause > until:
             raise
         time.sleep(pause)

@@ -1,4 +1,4 @@
-"""A run that no person watches tells of its end by a command or a webhook, after its result."""
+"""Messages about the end of runs that no person watches, by a command or a webhook, after the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import pytest
 
 from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, loopback_servers, reply
 from tests.cli.strands import Folder
-from tests.distributions import make_distribution
 from tests.wordings import Wording
 
 GATE = {"type": "hitl", "prompt": "Publish?\n\x1b[2J'; $(rm -rf .) \u202e {{ last_response }} " + "x" * 2000}
@@ -170,51 +169,68 @@ def test_a_config_file_that_is_wrong_stops_a_run_before_it_begins(folder: Folder
     assert (done.code, line["status"], "'command'?" in line["fix"]) == (18, "failed", True)
 
 
-def test_the_doctor_sends_a_test_to_each_target_only_when_asked(folder: Folder, server: LoopbackServer) -> None:
+def test_the_doctor_lists_the_targets_and_the_command_sends_a_test_when_asked(
+    folder: Folder, server: LoopbackServer
+) -> None:
     folder.environ["HOOK_KEY"] = "a secret of some length"
 
-    def lines(*flags: str) -> list[tuple[str, str]]:
-        done = folder.strands("doctor", "--no-engines", *flags).out
-        return re.findall(r"^(\w+) +notifications +(.*)", done, re.M)
+    def lines() -> list[str]:
+        done = folder.strands("doctor", "--no-engines").out
+        return re.findall(r"^(\w+) +notifications +.*", done, re.M)
 
-    assert [status for status, _ in lines()] == ["ok"]
+    assert lines() == ["ok"]
+    assert folder.strands("notify").code == 1
     configure(folder, [{"webhook": webhook(server)}, {"command": ["no-such-program"]}])
-    assert [status for status, _ in lines()] == ["ok", "ok"]
+    assert lines() == ["ok", "ok"]
+    listed = folder.strands("notify", "--json")
+    assert (listed.code, [one["status"] for one in listed.document["targets"]]) == (0, ["ok", "ok"])
     assert server.asked == []
-    assert [status for status, _ in lines("--notify")] == ["ok", "failed"]
+    tried = folder.strands("notify", "--test", "--json")
+    assert (tried.code, tried.document["ok"]) == (18, False)
+    assert [one["status"] for one in tried.document["targets"]] == ["ok", "failed"]
     (request,) = server.asked
     assert request.json["type"] == "test"
     assert list(request.json["data"]) == DATA
+    earlier = folder.strands("doctor", "--no-engines", "--notify")
+    assert earlier.code == 2
+    assert "strands notify --test" in earlier.err
 
 
-PLUGIN = """\
-import json, os
-from strands_cli.hooks import hookimpl
+def test_a_policy_file_cannot_switch_it_on_twice_and_the_list_shows_what_does(
+    folder: Folder, server: LoopbackServer
+) -> None:
+    def hooks_on() -> str | None:
+        listed = folder.strands("plugin", "list", "--json").document["plugins"]
+        return next(one["hooks_on"] for one in listed if one["name"] == "strands-cli-notify")
+
+    assert hooks_on() is None
+    refused = folder.strands("plugin", "enable", "strands-cli-notify")
+    assert refused.code == 3
+    assert "`notify`" in refused.err
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    path = configure(folder, {"webhook": webhook(server)})
+    assert hooks_on() == str(path)
+    path.with_name("policy.yaml").write_text("version: 1\nhooks: [strands-cli-notify]\n", encoding="utf-8")
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    assert folder.strands("run", "flow.yaml").code == 0
+    assert len(server.asked) == 1
 
 
-@hookimpl
-def strands_question_waiting(questions, context):
-    {body}
-"""
-
-
-@pytest.mark.parametrize("body", ["{told}", "raise SystemExit(3)"])
-def test_a_plugin_sees_questions_and_cannot_change_the_end(folder: Folder, body: str, wording: Wording) -> None:
-    told = (
-        "open('told', 'w').write(json.dumps([context.run, [(one.key, one.kind, one.commands) for one in questions]]))"
-    )
-    source = PLUGIN.replace("{body}", body.replace("{told}", told))
-    points = "[strands_cli.hooks]\nhooks = strands_hooks_tell\n"
-    make_distribution(folder.site, "strands-hooks-tell", "1.0", points, {"strands_hooks_tell/__init__.py": source})
-    configure(folder, []).with_name("policy.yaml").write_text("version: 1\nhooks: [strands-hooks-tell]\n")
-    folder.workflow(STEPS, TURNS)
-    ran = folder.strands("run", "flow.yaml", "--json")
-    assert (ran.code, ran.document["status"]) == (19, "waiting")
-    if body == "{told}":
-        run, [[key, kind, commands]] = json.loads((folder.work / "told").read_text("utf-8"))
-        assert (run, key, kind) == (ran.document["run"], "steps.1", "gate")
-        assert commands[0].startswith(f"strands approve {run} steps.1 ")
-    wording(ran.reported)
+def test_policy_and_the_lock_are_asked_before_it_is_imported(folder: Folder, server: LoopbackServer) -> None:
+    folder.environ["HOOK_KEY"] = "a secret of some length"
+    configure(folder, {"webhook": webhook(server)})
+    folder.workflow([{"agent": "writer", "input": "Write."}], {"steps.0": [{"text": "hi"}]})
+    policy = folder.write("strands-policy.yaml", "version: 1\nrules: [{deny: '*', distribution: strands-cli-notify}]\n")
+    denied = folder.strands("run", "flow.yaml")
+    assert (denied.code, denied.codes) == (21, ["part-denied"])
+    assert not folder.runs.exists()
+    policy.write_text("version: 1\nlocked: true\n", encoding="utf-8")
+    assert folder.strands("run", "flow.yaml").code == 21
+    locked = folder.strands("lock")
+    assert locked.code == 0, locked.err
+    assert "strands-cli-notify" in (folder.work / "strands.lock").read_text("utf-8")
+    assert folder.strands("run", "flow.yaml").code == 0
+    assert len(server.asked) == 1
 
 
 @posix
@@ -283,28 +299,22 @@ def test_a_run_that_is_watched_notifies_only_who_wants_all(
     assert [len(one.asked) for one in (server, of_all)] == [1, 2]
 
 
-@pytest.mark.hostile
-def test_a_plugin_that_hangs_is_a_warning(folder: Folder) -> None:
-    source = PLUGIN.replace("{body}", "__import__('threading').Event().wait()")
-    points = "[strands_cli.hooks]\nhooks = strands_hooks_hang\n"
-    make_distribution(folder.site, "strands-hooks-hang", "1.0", points, {"strands_hooks_hang/__init__.py": source})
-    configure(folder, []).with_name("policy.yaml").write_text("version: 1\nhooks: [strands-hooks-hang]\n")
-    folder.workflow(STEPS, TURNS)
-    ran = folder.strands("run", "flow.yaml")
-    assert ran.code == 19
-    (line,) = ran.reported
-    assert "strands-hooks-hang" in line
-    assert "strands_question_waiting" in line
+IMPORTED = """
+import sys
+from strands_cli.cli.commands.end_notice import EndNotice
+EndNotice(watched=False)
+print(*(name for name in sys.modules if name.startswith("strands_cli_notify")))
+"""
 
 
-def test_without_a_config_file_nothing_of_this_is_imported(folder: Folder) -> None:
-    lines = [
-        "import sys",
-        "from strands_cli.cli.commands.end_notice import notice_of",
-        "notice_of(detached=True)",
-    ]
-    lines.append("print(*(name for name in sys.modules if name.startswith('strands_cli.notif')))")
-    ran = folder.run([sys.executable, "-c", "\n".join(lines)])
-    assert (ran.code, ran.out) == (0, "\n")
+def test_without_a_target_nothing_of_this_is_imported(folder: Folder) -> None:
+    def imported() -> str:
+        ran = folder.run([sys.executable, "-c", IMPORTED])
+        assert ran.code == 0, ran.err
+        return ran.out
+
+    assert imported() == "\n"
     configure(folder, [])
-    assert "strands_cli.notifications" in folder.run([sys.executable, "-c", "\n".join(lines)]).out
+    assert imported() == "\n"
+    configure(folder, {"command": ["notify-me"]})
+    assert "strands_cli_notify.hook" in imported()

@@ -1,1 +1,0 @@
-"""Messages to people about runs that wait, end or fail: a command, or a signed webhook."""
