@@ -32,7 +32,7 @@ NEVER = {
     "importlib_metadata",
 }
 # What reads no workflow needs none of these; Typer from 0.29 imports pydantic for the options of any command, so these
-# are answered without it (docs/decisions/0019).
+# are answered without it (docs/decisions/0001).
 WITHOUT_A_SPEC = {"jsonschema", "jinja2", "packaging", "yaml", "pydantic", "typer", "importlib.metadata"}
 
 
