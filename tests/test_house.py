@@ -325,9 +325,3 @@ def test_no_test_replaces_a_private_name() -> None:
         if re.match(r"_[A-Za-z]", name := argument.value.rpartition(".")[2])
     }
     assert found == REPLACED.keys()
-
-
-def test_each_decision_has_a_number_of_its_own() -> None:
-    numbers = [path.name.partition("-")[0] for path in (CLONE / "docs" / "decisions").glob("[0-9]*.md")]
-    assert sorted(numbers) == sorted(set(numbers))
-    assert len(numbers) > 40

@@ -16,7 +16,7 @@ from strands_cli.workflow.templates.template_errors import TemplateError
 from tests.wordings import Wording
 
 SRC = Path(__file__).parents[2] / "src" / "strands_cli"
-# Where the format has no word for the earlier meaning (decision 0056).
+# Where the format has no word for the earlier meaning (docs/decisions/0048).
 READERS = {
     "engine/conversations.py",
     "engine/end_names.py",

@@ -34,7 +34,10 @@ _ANY_APPROVAL = ""
 
 
 class KnownAnswers:
-    """The answers that a workflow knows, by gate."""
+    """The answers that a workflow knows, by gate.
+
+    They are words, not a pattern of the gate: names of routes would exceed the limit of patterns, and people read them.
+    """
 
     def __init__(self, pattern: PatternModel, outputs: Outputs, templates: Templates) -> None:
         """Compare each word of a template or a condition with the gates before it."""

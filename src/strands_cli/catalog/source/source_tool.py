@@ -52,6 +52,7 @@ class SourceTool:
     def check_words(self, distribution: str) -> Iterator[Finding]:
         """Yield a finding for each word of the tool and its members that means nothing."""
         where = Where(self.file, self.line) if self.file else None
+        # Warnings only: specs that other programs read too have words of their own.
         for word, fix in self.meaningless:
             message = f"{word!r} of the tool '{self.name}' of '{distribution}' means nothing"
             yield Finding(TOOL_WORD, message, where, fix, "warning")

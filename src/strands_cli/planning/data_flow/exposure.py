@@ -48,6 +48,7 @@ def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
     given = _Given(plan)
     for placed, step in zip(plan.spec.pattern.placed, plan.steps, strict=True):
         own = _tools_of(plan, placed)
+        # All earlier steps, whatever its templates name: an answer mixes all that its agent has read.
         earlier = given.to(step.key) if any(map(_sends, _usable(own))) else []
         if isinstance(placed.step, CallStep):
             yield from _check_call(step, placed, own, earlier, document)

@@ -76,6 +76,7 @@ def _permission_question(attempt: Attempt, request: Request, asked: Decision) ->
         needs_terminal=is_managed(asked),
         diff=redactor.text(change.diff),
         unseen=change.unseen,
+        # Not a rule: a rule fits names, and a workflow can give a name to another tool.
         grant="" if each else f"{planned.reference} {digest_of(list(planned.identity))}",
     )
 
