@@ -217,15 +217,10 @@ def plan_resume(
         RunRecordError: The plan differs from the one that the run began with.
         UsageError: A budget cannot be raised as requested.
     """
-    from strands_cli.engine.run_start.corrected_workflow import stored_workflow, without_own_artifacts
-    from strands_cli.engine.run_start.run_facts import raised_budgets, require_same
-    from strands_cli.planning.plan_builder import require_runnable
+    from strands_cli.engine.run_start.corrected_workflow import resumable, stored_workflow
 
     request, stored = stored_workflow(journal, changes)
-    planned = without_own_artifacts(plan(stored, request, catalog=catalog), journal)
-    require_runnable(planned)
-    require_same(planned, journal)
-    return raised_budgets(planned, journal, budgets or {}), request
+    return resumable(plan(stored, request, catalog=catalog), journal, budgets or {}), request
 
 
 def plan_correction(

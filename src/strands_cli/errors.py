@@ -309,10 +309,12 @@ class BudgetExceeded(StrandsCliError):
     Attributes:
         limit: The name of the limit, one of `runtime.budgets`, which a resumed run may raise.
         spent: What is spent of it, at least the limit.
+        is_of_many: Whether many runs have it together, so that a single one of them is only interrupted.
     """
 
     limit: str | None = None
     spent: float = 0
+    is_of_many: bool = False
 
     exit_code = ExitCode.BUDGET
 

@@ -292,7 +292,7 @@ def test_a_model_that_a_tool_changes_is_changed_for_its_run_alone(site: Site) ->
 
 def of_many(**limits: float) -> Budget:
     fix = "strands batch resume B --budget {limit}=N"
-    return Budget.of_many(Budgets.model_validate(limits), SystemClock(), "the batch", fix)
+    return Budget.of_many(limits, SystemClock(), "the batch", fix)
 
 
 @pytest.mark.parametrize(

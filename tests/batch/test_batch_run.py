@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 
 from strands_cli.batch.batch_choices import BatchChoices
-from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
+from strands_cli.batch.batch_journal import BatchJournal, RowOrder
 from strands_cli.batch.reading.checked_rows import CheckedRows
 from strands_cli.batch.reading.row_checks import CheckedRow
-from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
-from strands_cli.batch.work.batch_run import BatchRun
-from strands_cli.batch.work.batch_tally import MOST_MESSAGES, BatchTally
+from strands_cli.batch.work.batch_run import BatchRun, Ended
+from strands_cli.batch.work.batch_tally import MOST_MESSAGES, BatchTally, Spent
 from strands_cli.batch.work.result_file import ResultFile
 from strands_cli.batch.work.result_lines import ResultLines, line_of
-from strands_cli.batch.work.row_engine import Ended
 from strands_cli.cli.commands.batch.batch_progress import LONGEST_S, SHORTEST_S, BatchProgress
 from strands_cli.engine.effects.provider_limits import Turns
 from strands_cli.engine.effects.rates import Rate
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import ArtifactError
 from strands_cli.events import Usage
+from strands_cli.run_views.run_end import RunEnd
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from tests.fakes.ports import FakeClock
 
 # A session of its own has them.
@@ -40,13 +40,14 @@ class Scripted:
 
     clock: FakeClock
     turns: dict[str, int] = field(default_factory=dict)
-    outcomes: dict[str, RowOutcome] = field(default_factory=dict)
+    outcomes: dict[str, RunEnd] = field(default_factory=dict)
     began: list[tuple[str, float]] = field(default_factory=list)
     running: int = 0
     most: int = 0
+    redactor: Redactor = HIDE_NOTHING
 
-    async def run(self, row: BatchRow, ended: Ended) -> None:
-        topic = str(row.inputs["topic"])
+    async def run(self, run_id: str, inputs: Mapping[str, Any], ended: Ended, *, again: bool = False) -> None:
+        topic = str(inputs["topic"])
         self.began.append((topic, self.clock.monotonic()))
         self.running += 1
         self.most = max(self.most, self.running)
@@ -54,12 +55,12 @@ class Scripted:
             for _ in range(self.turns.get(topic, 1)):
                 await asyncio.sleep(0)
         except asyncio.CancelledError:
-            ended(RowOutcome("interrupted"))
+            ended(RunEnd("interrupted"))
             raise
         finally:
             self.running -= 1
-        spent = Spent(Usage(10, 1), 0.5, steps=1, model_calls=1)
-        ended(self.outcomes.get(topic, RowOutcome("completed", spent=spent, response=topic.upper())))
+        spent = RunEnd("completed", usage=Usage(10, 1), cost_usd=0.5, steps=1, model_calls=1, response=topic.upper())
+        ended(self.outcomes.get(topic, spent))
 
 
 @dataclass
@@ -178,7 +179,7 @@ def test_a_full_disk_ends_the_batch_with_an_error_of_its_results(tmp_path: Path)
 
 def test_a_tally_counts_rows_and_adds_what_runs_spent_once(tmp_path: Path) -> None:
     work = Work(tmp_path)
-    work.engine.outcomes = {"b": RowOutcome("failed", 10, error={"message": "no", "exit_code": 10})}
+    work.engine.outcomes = {"b": RunEnd("failed", 10, error={"message": "no", "exit_code": 10})}
     work.run(["a", "b", "b", "c"])
     tally = work.tally
     assert (tally.total, tally.done, tally.failed, tally.left) == (4, 2, 2, 0)
@@ -189,14 +190,15 @@ def test_a_tally_counts_rows_and_adds_what_runs_spent_once(tmp_path: Path) -> No
     assert (again.tally.reused, again.tally.spent, again.engine.began) == (2, tally.spent, [])
     many = BatchTally(total=100)
     for number in range(50):
-        many.add(f"r{number}", RowOutcome("failed", 10, error={"message": f"no {number}"}), 1)
+        many.add(f"r{number}", RunEnd("failed", 10, error={"message": f"no {number}"}), 1)
     assert (len(many.failures), many.other_failures, many.failed) == (MOST_MESSAGES, 50 - MOST_MESSAGES, 50)
 
 
 def test_spent_is_not_known_where_a_part_is_not() -> None:
-    whole = Spent(Usage(1, 1), 0.25).plus(Spent(Usage(2, 2), 0.0, 1))
+    unpriced = RunEnd("completed", usage=Usage(2, 2), cost_usd=None)
+    whole = Spent(Usage(1, 1), 0.25).plus(unpriced)
     assert (whole.cost_usd, whole.usage) == (None, Usage(3, 3))
-    assert whole.minus(Spent(Usage(2, 2), 0.0, 1)) == Spent(Usage(1, 1), 0.25)
+    assert whole.plus(unpriced, -1) == Spent(Usage(1, 1), 0.25)
 
 
 def test_progress_estimates_the_rest_and_comes_now_and_then() -> None:
@@ -205,7 +207,7 @@ def test_progress_estimates_the_rest_and_comes_now_and_then() -> None:
     progress = BatchProgress("b-1", tally, lambda: now[0])
     assert progress.due() is None
     for _ in range(50):
-        tally.add("r", RowOutcome("completed"), 1)
+        tally.add("r", RunEnd("completed"), 1)
         tally.ended_here += 1
     now[0] = SHORTEST_S / 2
     assert progress.due() is None, "not more often than after some seconds"

@@ -17,9 +17,9 @@ from strands_cli.batch.reading import checked_rows, row_source
 from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
 from strands_cli.batch.reading.row_checks import CheckedRow
 from strands_cli.errors import InvalidInput, UsageError
+from strands_cli.planned_rows import PlannedRows
 from strands_cli.planning.machine.installation import Installation
 from strands_cli.planning.plan_builder import installation_for
-from strands_cli.planning.row_planner import RowPlanner
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.workflow.loaded import Loaded
 
@@ -54,8 +54,9 @@ def machine() -> Installation:
     return installation_for(loaded_flow(FLOW), RunRequest())
 
 
-def planner_of(flow: str, request: RunRequest) -> RowPlanner:
-    return app.plan_rows(loaded_flow(flow), request, machine())
+def rows_of(flow: str, request: RunRequest) -> PlannedRows:
+    planner = app.plan_rows(loaded_flow(flow), request, machine())
+    return PlannedRows(planner, planner.planned, request)
 
 
 def read(
@@ -71,7 +72,7 @@ def read(
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     request = RunRequest(**common)
     file = RowsFile(str(path), ignored=ignored)
-    with read_rows(file, planner_of(flow, request), request) as rows:
+    with read_rows(file, rows_of(flow, request)) as rows:
         return list(rows)
 
 
@@ -296,9 +297,9 @@ def test_a_file_of_a_gigabyte_is_refused_at_once_and_an_endless_stream_at_its_bo
 def test_rows_are_read_in_the_same_memory_however_many_they_are(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         (tmp_path / "rows.csv").write_text(HEADER + "".join(f"row {n},{n},plain\n" for n in range(count)))
-        planner = planner_of(FLOW, RunRequest())
+        workflow = rows_of(FLOW, RunRequest())
         tracemalloc.start()
-        with read_rows(RowsFile(str(tmp_path / "rows.csv")), planner, RunRequest()) as rows:
+        with read_rows(RowsFile(str(tmp_path / "rows.csv")), workflow) as rows:
             assert sum(1 for _ in rows) == count
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -327,7 +328,7 @@ def test_the_fix_for_an_undeclared_column_lists_what_is_declared(tmp_path: Path,
     (tmp_path / "rows.csv").write_text("count,zebra\n1,x\n" if inputs else "zebra\nx\n")
     with (
         pytest.raises(InvalidInput) as caught,
-        read_rows(RowsFile(str(tmp_path / "rows.csv")), planner_of(flow, RunRequest()), RunRequest()) as rows,
+        read_rows(RowsFile(str(tmp_path / "rows.csv")), rows_of(flow, RunRequest())) as rows,
     ):
         list(rows)
     (found, *_) = caught.value.findings

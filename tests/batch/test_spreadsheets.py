@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli import app
 from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
-from strands_cli.batch.stored.batch_identity import plan_batch
 from strands_cli.errors import Finding, InvalidInput, StrandsCliError
+from strands_cli.planned_rows import PlannedRows
 from strands_cli.planning.run_request import RunRequest
 
 # A session of its own has them.
@@ -31,9 +30,7 @@ def rows_of(folder: Path, name: str, *, skips: bool = False, chosen: str | None 
     """Return the inputs of each row."""
     file = folder / "w.yaml"
     file.write_text(FLOW, encoding="utf-8")
-    request = RunRequest()
-    found = plan_batch(app.load(file), request, None)
-    with read_rows(RowsFile(name, chosen, skips=skips), found.rows, request) as read:
+    with read_rows(RowsFile(name, chosen, skips=skips), PlannedRows.of(str(file), RunRequest())) as read:
         return [dict(row.inputs) for row in read]
 
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from strands_cli.errors import UsageError, suggest
 from strands_cli.queues.queue_port import DEFAULT_QUEUE
 from strands_cli.quick_dataclass import dataclass
-
-if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.workflow.sections import Budgets
 
 Order = Literal["rows", "done"]
 DEFAULT_CONCURRENCY = 4
@@ -67,43 +62,3 @@ class BatchChoices:
         if "budget" in given:
             given["budget"] = {**self.budget, **given["budget"]}
         return dataclasses.replace(self, **given)
-
-
-def budget_of(words: Mapping[str, str]) -> dict[str, float]:
-    """Return the limits of a budget from their texts.
-
-    Raises:
-        UsageError: A name is not one of `runtime.budgets`, or a limit is not a number above 0.
-    """
-    from strands_cli.workflow.sections import Budgets
-
-    names = [name for name in Budgets.model_fields if name.startswith("max_")]
-    limits: dict[str, float] = {}
-    for name, text in words.items():
-        if name not in names:
-            fix = suggest(name, names, f"there are: {', '.join(names)}")
-            raise UsageError(f"there is no budget '{name}'", fix=fix)
-        try:
-            limits[name] = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
-        except ValueError:
-            limits[name] = 0
-        if not 0 < limits[name] < float("inf"):
-            raise UsageError(f"--budget {name}={text}: that is not a number above 0", fix=f"write --budget {name}=1000")
-    return limits
-
-
-def budgets_section(limits: Mapping[str, float]) -> Budgets:
-    """Return limits as the section of a workflow."""
-    from strands_cli.workflow.sections import Budgets
-
-    return Budgets(**limits)  # type: ignore[arg-type]  # each limit has the type of its field
-
-
-def providers_of(planned: Plan) -> list[str]:
-    """Return the names of the providers that the runs of a plan ask."""
-    from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
-
-    plans = (planned, *all_workflows_in(planned))
-    models = [agent.model for one in plans for agent in one.agents.values()]
-    models += [agent.summarizer for one in plans for agent in one.agents.values() if agent.summarizer is not None]
-    return list(dict.fromkeys(model.provider for model in models))

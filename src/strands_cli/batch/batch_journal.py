@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.batch_choices import BatchChoices
-from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
 from strands_cli.engine.journal.batch_ids import DIGEST_CHARS, row_id
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.errors import RunRecordError
+from strands_cli.run_views.run_end import RunEnd
 from strands_cli.secrets.redactor import HIDE_NOTHING
 
 if TYPE_CHECKING:
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.secrets.redactor import Redactor
 
+# The status of a row in the journal of the batch for that of its run; others are not done.
+_STATUS: Mapping[str, RowStatus] = {
+    "completed": "done",
+    "failed": "failed",
+    "cancelled": "failed",
+    "waiting": "waiting",
+    "needs-decision": "waiting",
+}
 _ROWS = "rows."
 _ORDER = "order"
 # How many rows one effect of the order has, and how many effects are committed together.
@@ -40,7 +48,7 @@ class BatchRow:
         inputs: The inputs that it gives.
         attempt: How often it was begun; 0 before the first time.
         began_at: When it was begun last.
-        outcome: How it ended, or how far it came; None before that.
+        outcome: How its run ended, or how far it came; None before that.
     """
 
     digest: str
@@ -48,7 +56,12 @@ class BatchRow:
     inputs: Mapping[str, Any]
     attempt: int = 0
     began_at: float = 0.0
-    outcome: RowOutcome | None = None
+    outcome: RunEnd | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it has ended or waits for a person, so that the results have a line of it."""
+        return self.outcome is not None and self.outcome.status in _STATUS
 
 
 class RowOrder:
@@ -210,8 +223,8 @@ class BatchJournal:
 
     def _read(self, row: Row) -> BatchRow:
         digest = row.key.removeprefix(_ROWS)
-        stored = row.output
-        outcome = RowOutcome.from_stored(stored, row.usage, row.cost) if stored else None
+        spent = {"usage": dataclasses.asdict(row.usage), "cost_usd": row.cost}
+        outcome = RunEnd.from_dict({**row.output, **spent}) if row.output else None
         inputs = row.detail.get("inputs") or {}
         return BatchRow(digest, row_id(self.id, digest), inputs, row.attempt, row.started_at, outcome)
 
@@ -221,16 +234,16 @@ class BatchJournal:
         self._note(begun, row.outcome, "started", None)
         return begun
 
-    def end(self, row: BatchRow, outcome: RowOutcome) -> BatchRow:
+    def end(self, row: BatchRow, outcome: RunEnd) -> BatchRow:
         """Store how a row ended, or how far it came; return the row as it is stored, without secrets."""
-        spent = outcome.spent
-        clean = RowOutcome.from_stored(self.redactor.json(outcome.to_stored()), spent.usage, spent.cost_usd)
+        clean = RunEnd.from_dict(self.redactor.json(outcome.as_dict()))
         ended = dataclasses.replace(row, outcome=clean)
-        self._note(ended, clean, clean.stored_status, self._clock.now())
+        self._note(ended, clean, _STATUS.get(clean.status, "started"), self._clock.now())
         return ended
 
-    def _note(self, row: BatchRow, outcome: RowOutcome | None, status: RowStatus, ended_at: float | None) -> None:
-        spent = outcome.spent if outcome is not None else Spent()
+    def _note(self, row: BatchRow, outcome: RunEnd | None, status: RowStatus, ended_at: float | None) -> None:
+        spent = outcome or RunEnd("interrupted")
+        document = {} if outcome is None else outcome.as_dict()
         self.journal.note(
             Row(
                 f"{_ROWS}{row.digest}",
@@ -238,7 +251,7 @@ class BatchJournal:
                 status,
                 row.digest,
                 attempt=row.attempt,
-                output=outcome.to_stored() if outcome is not None else None,
+                output={name: value for name, value in document.items() if name not in ("usage", "cost_usd")} or None,
                 usage=spent.usage,
                 cost=spent.cost_usd,
                 started_at=row.began_at,

@@ -17,7 +17,14 @@ from strands_cli.engine.ports.engine_ports import Ports
 from strands_cli.engine.ports.tracing_port import Traced
 from strands_cli.engine.run import Run
 from strands_cli.engine.waiting.questions import open_questions
-from strands_cli.errors import CannotStore, RunRecordError, StrandsCliError, WaitingForPerson, exit_code_of
+from strands_cli.errors import (
+    BudgetExceeded,
+    CannotStore,
+    RunRecordError,
+    StrandsCliError,
+    WaitingForPerson,
+    exit_code_of,
+)
 from strands_cli.events import (
     ArtifactWritten,
     Denials,
@@ -162,7 +169,7 @@ def _ending(error: BaseException) -> tuple[RunStatus, str]:
         return "waiting", error.message
     if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
         return "interrupted", "the process was asked to stop"
-    if isinstance(error, CannotStore):
+    if isinstance(error, CannotStore) or (isinstance(error, BudgetExceeded) and error.is_of_many):
         return "interrupted", error.message
     if isinstance(error, StrandsCliError):
         return "failed", error.whole_message

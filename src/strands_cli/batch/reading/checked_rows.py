@@ -20,8 +20,7 @@ from strands_cli.errors import ArtifactError, Code, Finding, InvalidInput
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.planning.row_planner import RowPlanner
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planned_rows import PlannedRows
 
 NO_ROWS = Code("no-rows", "A file of rows has none.", "Add rows below the header, or one object of JSON a line.")
 
@@ -111,13 +110,12 @@ class RowsFile:
     skips: bool = False
 
 
-def read_rows(file: RowsFile, planner: RowPlanner, request: RunRequest) -> CheckedRows:
+def read_rows(file: RowsFile, workflow: PlannedRows) -> CheckedRows:
     """Return all rows of a file.
 
     Args:
         file: Which one, and how it is read.
-        planner: The planner of the rows of a workflow.
-        request: Has the inputs that are common to all rows.
+        workflow: The workflow whose inputs they give.
 
     Raises:
         UsageError: The file cannot be opened, or its format is not known.
@@ -128,7 +126,7 @@ def read_rows(file: RowsFile, planner: RowPlanner, request: RunRequest) -> Check
     opened: RowSource | None = None
     try:
         opened = open_rows(file.path, file.format)
-        _read(opened, RowCheck(planner, request, findings, file.ignored), findings, rows)
+        _read(opened, RowCheck(workflow, findings, file.ignored), findings, rows)
         rows.left_out, rows.reported = list(findings.left_out.values()), findings.of_rows
         if not rows.count and rows.left_out and not findings.count:
             findings.add_all(rows.reported, len(rows.left_out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import Any
 
 from strands_cli.errors import Code, Where
@@ -31,6 +32,7 @@ class GivenRow:
         texts: Cells by column, to be converted to the types of inputs; an empty cell is absent.
         values: Values that have types already.
         place: Returns where a column of the row is.
+        written: The texts of those values that their JSON would spell otherwise (`1.10`).
     """
 
     number: int
@@ -38,3 +40,4 @@ class GivenRow:
     texts: Mapping[str, str]
     values: Mapping[str, Any]
     place: Callable[[str], Where]
+    written: Mapping[str, str] = field(default_factory=dict)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from strands_cli.batch.reading.given_row import BAD_ROW, GivenRow
-from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines
 from strands_cli.errors import InvalidInput, Where
@@ -43,8 +42,7 @@ class JsonLineRows:
             else:
                 if isinstance(values, dict):
                     written = {name: one.text for name, one in values.items() if isinstance(one, _Number)}
-                    values = WrittenValues(values, written)
-                    yield GivenRow(number, line, {}, values, partial(self._place, text, line))
+                    yield GivenRow(number, line, {}, values, partial(self._place, text, line), written)
                 else:
                     self._refuse(number, "the line is not an object of JSON", len(text) - len(text.lstrip()) + 1)
 

@@ -10,18 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.reading.given_row import GivenRow
-from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.batch.reading.row_findings import Rest, RowFindings
 from strands_cli.engine.journal.batch_ids import DIGEST_CHARS
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
 from strands_cli.planning.run_inputs import MISSING_INPUT
-from strands_cli.planning.run_request import RunRequest
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import first_of, shortened
 
 if TYPE_CHECKING:
-    from strands_cli.planning.row_planner import RowPlanner
+    from strands_cli.planned_rows import PlannedRows
 
 UNKNOWN_COLUMN = Code(
     "unknown-column",
@@ -72,22 +70,19 @@ class CheckedRow:
 class RowCheck:
     """Checks the rows of one file for one workflow."""
 
-    def __init__(
-        self, planner: RowPlanner, request: RunRequest, findings: RowFindings, ignored: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, workflow: PlannedRows, findings: RowFindings, ignored: Iterable[str] = ()) -> None:
         """Take the workflow.
 
         Args:
-            planner: The planner of its rows.
-            request: Has the inputs that are common to all rows.
+            workflow: The workflow, with the inputs that are common to all rows.
             findings: Takes what is wrong.
             ignored: Columns that are not inputs.
         """
         self._ignored = dict.fromkeys(ignored)
         self._found: set[str] = set()  # names of the file; only where some are ignored
-        self._planner, self._findings = planner, findings
-        self._declared = planner.planned.spec.inputs
-        self._texts, self._values = request.variables, request.values
+        self._workflow, self._findings = workflow, findings
+        self._declared = workflow.plan.spec.inputs
+        self._texts, self._values = workflow.request.variables, workflow.request.values
         self._names = {**self._declared.declared(), **self._declared.values}
         self._refused: set[str] = set()  # names that were reported once
         self._row: GivenRow | None = None  # the row that is checked
@@ -129,9 +124,8 @@ class RowCheck:
             self._refused = set()  # a header that cannot be used has been refused
         texts = {name: text for name, text in row.texts.items() if self._is_usable(name, row.place)}
         values = {name: value for name, value in row.values.items() if self._is_usable(name, row.place)}
-        written = {name: text for name, text in getattr(row.values, "written", {}).items() if name in values}
-        given = {**self._texts, **texts}, WrittenValues(self._values).with_those(values, written)
-        resolved, found = self._planner.check(*given)
+        written = {name: text for name, text in row.written.items() if name in values}
+        resolved, found = self._workflow.check(texts, values, written)
         faults = [fault for fault in found if fault.severity == "error"]
         for fault in faults:
             name = _name_in(fault)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import TYPE_CHECKING
 
-from strands_cli import app
 from strands_cli.engine.journal.batch_ids import BATCH, batch_of
 from strands_cli.errors import RunRecordError, UsageError, suggest
-from strands_cli.outputs.artifacts import ARTIFACT_EXISTS
-from strands_cli.planning.run_inputs import MISSING_INPUT
-from strands_cli.quick_dataclass import dataclass
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import first_of
 
@@ -19,10 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from strands_cli.engine.ports.store_port import RunStore, StoredRun
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.planning.row_planner import RowPlanner
-    from strands_cli.planning.run_request import RunRequest
-    from strands_cli.workflow.loaded import Loaded
+    from strands_cli.planned_rows import PlannedRows
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _ID = re.compile(r"(?P<name>[a-z0-9][a-z0-9_-]{0,39})-[0-9a-f]{8}")
@@ -31,58 +23,27 @@ _MEANING = ("allow", "yes", "detach", "policy", "locked")
 LAST = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBatch:
-    """A batch that can begin.
-
-    Attributes:
-        planned: The plan of its workflow, without the inputs of rows.
-        rows: The planner of its rows.
-        request: What the person wants of each run.
-        name: The name of the batch.
-    """
-
-    planned: Plan
-    rows: RowPlanner
-    request: RunRequest
-    name: str
-
-    @property
-    def id(self) -> str:
-        """The id: the name, and what differs if the workflow, its files, models, tools or common inputs do."""
-        request, planned = self.request, self.planned
-        meaning = {name: str(getattr(request, name)) for name in _MEANING}
-        meaning |= (
-            {"deny": "True"} if request.deny else {}
-        )  # batches that began before there was a choice keep their id
-        # By their texts alone: a project that is moved has the same batches.
-        files = sorted(digest_of(text) for text in planned.files.values())
-        return f"{self.name}-{digest_of({'plan': planned.digest, 'files': files, 'options': meaning})[:8]}"
+def identified(rows: PlannedRows, name: str) -> str:
+    """Return the id of a batch: its name, and what differs if the workflow, its files or its options do."""
+    request, plan = rows.request, rows.plan
+    meaning = {name: str(getattr(request, name)) for name in _MEANING}
+    meaning |= {"deny": "True"} if request.deny else {}  # batches that began before there was a choice keep their id
+    # By their texts alone: a project that is moved has the same batches.
+    files = sorted(digest_of(text) for text in plan.files.values())
+    return f"{name}-{digest_of({'plan': plan.digest, 'files': files, 'options': meaning})[:8]}"
 
 
-def plan_batch(loaded: Loaded, request: RunRequest, name: str | None) -> PlannedBatch:
-    """Plan the workflow of a batch, without the inputs of rows.
-
-    Args:
-        name: The name of the batch; without one it has that of its workflow.
+def chosen_name(rows: PlannedRows, name: str | None) -> str:
+    """Return the name of a batch: the one that a person chose, or that of its workflow.
 
     Raises:
         UsageError: The name is not one.
-        InvalidInput: The file is not a valid workflow.
     """
-    rows = app.plan_rows(loaded, request)
-    planned = without_those_of_rows(rows.planned)
-    safe = safe_name(name or planned.spec.name)
+    safe = safe_name(name or rows.plan.spec.name)
     if name is not None and safe != name:
         what = "has letters a-z, digits, `-` and `_`, at most 40"
         raise UsageError(f"--name {name!r}: a name {what}", fix=f"--name {safe}")
-    return PlannedBatch(planned, rows, request, safe)
-
-
-def without_those_of_rows(planned: Plan) -> Plan:
-    """Return the plan of a batch without findings that are about a row: its inputs, and the folder of its artifacts."""
-    found = [finding for finding in planned.findings if finding.code not in (MISSING_INPUT, ARTIFACT_EXISTS)]
-    return dataclasses.replace(planned, findings=tuple(found))
+    return safe
 
 
 def safe_name(text: str) -> str:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.batch_choices import BatchChoices
 from strands_cli.batch.batch_journal import SOURCE, BatchJournal
-from strands_cli.batch.rows.row_outcome import RowOutcome
 from strands_cli.batch.work.batch_tally import BatchTally
-from strands_cli.batch.work.result_lines import has_line
 from strands_cli.batch.work.row_collection import collect, current
 from strands_cli.engine.journal.batch_ids import batch_of, is_batch
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.stored_runs.cancelling import cancel_run
 from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
+from strands_cli.run_views.run_end import RunEnd
 
 if TYPE_CHECKING:
     from strands_cli.batch.batch_journal import BatchRow
@@ -74,8 +74,8 @@ def view_of(store: RunStore, batch: str) -> BatchView:
 def _count(view: BatchView, row: BatchRow, times: int) -> None:
     if row.outcome is None:
         return
-    view.tally.spent = view.tally.spent.plus(row.outcome.spent)
-    if not has_line(row):
+    view.tally.spent = view.tally.spent.plus(row.outcome)
+    if not row.is_settled:
         return
     view.tally.add(row.run_id, row.outcome, times)
     if row.outcome.questions and len(view.waiting) < MOST_WAITING:
@@ -112,16 +112,23 @@ async def _cancel_rows(batch: BatchJournal, store: RunStore) -> int:
     count = 0
     for digest in order.distinct():
         row = batch.row(digest)
-        if row.outcome is not None and row.outcome.has_ended:
+        if row.outcome is not None and row.outcome.status in ("completed", "failed", "cancelled"):
             continue
         if row.attempt:
             with contextlib.suppress(StrandsCliError):  # it has no journal, or has ended meanwhile
                 cancel_run(store, row.run_id, SystemClock())
-        spent = {"spent": row.outcome.spent} if row.outcome is not None else {}
-        batch.end(row, RowOutcome("cancelled", **spent))  # type: ignore[arg-type]
+        batch.end(row, _cancelled(row.outcome))
         count += 1
         await asyncio.sleep(0)  # lets the journal commit
     return count
+
+
+def _cancelled(end: RunEnd | None) -> RunEnd:
+    """Return the end of a row that is cancelled, with what its run has spent."""
+    if end is None:
+        return RunEnd("cancelled")
+    nothing = {"exit_code": 0, "error": None, "questions": (), "denied": (), "failures": (), "failed_calls": 0}
+    return dataclasses.replace(end, status="cancelled", verdict=None, **nothing)  # type: ignore[arg-type]
 
 
 def delete(store: RunStore, batch: str) -> int:

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from strands_cli.batch.work.batch_tally import BatchTally
-from strands_cli.batch.work.result_lines import ResultLines, has_line
-from strands_cli.engine.journal.journal_rows import RowKind
+from strands_cli.batch.work.result_lines import ResultLines
 from strands_cli.errors import BudgetExceeded
 
 if TYPE_CHECKING:
     from strands_cli.batch.batch_choices import BatchChoices
     from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
-    from strands_cli.batch.rows.row_outcome import RowOutcome
-    from strands_cli.batch.work.row_engine import RowEngine
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.effects.provider_limits import Turns
+    from strands_cli.run_views.run_end import RunEnd
+    from strands_cli.secrets.redactor import Redactor
 
-_KINDS: tuple[RowKind, ...] = ("step", "model", "tool")
 Stopped = Literal["budget", "fail-fast"]
 """Why no further row begins."""
+
+Ended = Callable[["RunEnd"], None]
+
+
+class RowEngine(Protocol):
+    """Runs rows: in this process, or by those to whom it submits them."""
+
+    @property
+    def redactor(self) -> Redactor:
+        """Hides the secrets of the runs in their ends."""
+
+    async def run(self, run_id: str, inputs: Mapping[str, Any], ended: Ended, *, again: bool = False) -> None:
+        """Run a row, or continue its run, until it ends or waits for a person.
+
+        A row that breaks has an end too: only what ends the whole batch is raised.
+
+        Args:
+            run_id: The id of its run.
+            inputs: The inputs that it gives.
+            ended: Is called once with how far the row came, also where this is cancelled.
+            again: Whether a run that failed is continued.
+        """
+
 
 WantsRun = Callable[["BatchRow"], bool]
 """Tells whether a row is to be run now."""
@@ -33,7 +54,7 @@ def is_unfinished(row: BatchRow) -> bool:
 
     A row that waits is, where one of its questions may be answered by now: by its default, or by what is allowed.
     """
-    if row.outcome is None or row.outcome.status in ("running", "interrupted"):
+    if row.outcome is None or row.outcome.goes_on:
         return True
     asked = row.outcome.questions
     return any(one.get("timeout_s") is not None or one.get("kind") == "approval" for one in asked)
@@ -58,6 +79,7 @@ class BatchRun:
         tally: Counts them; others may look at it meanwhile.
         budget: What all of them may spend together.
         wants: Which rows are run.
+        again: Whether rows that have failed are run again.
         stopped: Why no further row begins, once something has stopped the batch.
         exceeded: The limit that was reached.
         failed_here: How many rows have failed in this process.
@@ -73,6 +95,7 @@ class BatchRun:
     tally: BatchTally
     budget: Budget | None = None
     wants: WantsRun = is_unfinished
+    again: bool = False
     stopped: Stopped | None = None
     exceeded: BudgetExceeded | None = None
     failed_here: int = 0
@@ -104,17 +127,12 @@ class BatchRun:
             row, times = self.batch.row(digest), len(self.order.places(digest))
             if row.outcome is None:
                 continue
-            self.tally.spent = self.tally.spent.plus(row.outcome.spent)
-            self._count_budget(row.run_id, row.outcome)
-            if has_line(row) and not self.wants(row):
+            self.tally.spent = self.tally.spent.plus(row.outcome)
+            if self.budget is not None:
+                row.outcome.count_in(self.budget, row.run_id)
+            if row.is_settled and not self.wants(row):
                 self.tally.reused += times if row.outcome.status == "completed" else 0
                 self.tally.add(row.run_id, row.outcome, times)
-
-    def _count_budget(self, run_id: str, outcome: RowOutcome) -> None:
-        spent = outcome.spent
-        if self.budget is not None:
-            calls = {"steps": spent.steps, "model_calls": spent.model_calls, "tool_calls": spent.tool_calls}
-            self.budget.count_run(run_id, spent.usage, spent.cost_usd, **calls)
 
     def _to_run(self) -> Iterator[BatchRow]:
         for digest in self.order.distinct():
@@ -134,18 +152,16 @@ class BatchRun:
         before, row = row, self.batch.begin(row)
         self.tally.running += 1
 
-        def ended(outcome: RowOutcome) -> None:
+        def ended(outcome: RunEnd) -> None:
             self.tally.running -= 1
             self._take(before, row, outcome, times)
 
-        await self.engine.run(row, ended)
+        await self.engine.run(row.run_id, row.inputs, ended, again=self.again)
 
-    def _take(self, before: BatchRow, row: BatchRow, outcome: RowOutcome, times: int) -> None:
-        if before.outcome is not None:
-            self.tally.spent = self.tally.spent.minus(before.outcome.spent)
-        self.tally.spent = self.tally.spent.plus(outcome.spent)
+    def _take(self, before: BatchRow, row: BatchRow, outcome: RunEnd, times: int) -> None:
+        self.tally.spent = self.tally.spent.plus(before.outcome, -1).plus(outcome)
         ended = self.batch.end(row, outcome)
-        if ended.outcome is None or not has_line(ended):
+        if ended.outcome is None or not ended.is_settled:
             return
         self.tally.ended_here += times
         self.tally.add(ended.run_id, ended.outcome, times)
@@ -159,8 +175,7 @@ class BatchRun:
         """Return whether no further row begins."""
         if self.stopped is None and self.budget is not None:
             try:
-                for kind in _KINDS:
-                    self.budget.require(kind)
+                self.budget.require_run()
             except BudgetExceeded as error:
                 self.stopped, self.exceeded = "budget", error
         return self.stopped is not None

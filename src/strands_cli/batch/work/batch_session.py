@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.batch.batch_choices import budgets_section
-from strands_cli.batch.rows.row_ends import THE_BATCH
-from strands_cli.batch.work.batch_run import BatchRun, WantsRun, is_unfinished
+from strands_cli.batch.work.batch_run import BatchRun, RowEngine, WantsRun, is_unfinished
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.result_lines import ResultLines
 from strands_cli.batch.work.row_collection import collect
-from strands_cli.batch.work.row_engine import OpenEngine, local_rows
-from strands_cli.engine.effects.budget import Budget, worked_before
 from strands_cli.engine.effects.provider_limits import Turns
 from strands_cli.engine.effects.rates import Rate
 from strands_cli.engine.ports.clock import SystemClock
@@ -29,12 +26,26 @@ if TYPE_CHECKING:
     from strands_cli.batch.batch_journal import BatchJournal, BatchRow
     from strands_cli.batch.reading.checked_rows import CheckedRows
     from strands_cli.batch.work.result_file import ResultFile
+    from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.journal.journal_rows import Clock
     from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.events import RunStatus
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.planning.row_planner import RowPlanner
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planned_rows import PlannedRows
+
+# The name of the batch in the messages of its budget.
+THE_BATCH = "the batch"
+OpenEngine = Callable[["BatchSession", "Budget | None"], AbstractAsyncContextManager[RowEngine]]
+"""Opens where the rows of a batch are run, within what they may spend together."""
+
+
+def open_engine(session: BatchSession, budget: Budget | None) -> AbstractAsyncContextManager[RowEngine]:
+    """Open where the choices of a batch say that its rows are run."""
+    choices, workflow, store = session.choices, session.workflow, session.store
+    if not choices.engine:
+        return workflow.opened(store, session.tell, budget=budget, providers=choices.limits)
+    from strands_cli.workers.submitted.queued_rows import QueuedRows
+
+    return QueuedRows.opened(workflow, store, choices.queue, session.tell, budget)
 
 
 @dataclass(slots=True)
@@ -42,9 +53,7 @@ class BatchSession:
     """What a process needs to work on a batch.
 
     Attributes:
-        planned: The plan of the workflow, without the inputs of rows.
-        planner: The planner of the rows.
-        request: What the person wants of each run.
+        workflow: The workflow, whose rows are run.
         store: Where the runs are.
         batch: The journal of the batch, held.
         choices: How the rows run.
@@ -57,14 +66,12 @@ class BatchSession:
         encode: Makes the line of a result.
         listen: Is called for each row that has ended or waits.
         fix: How the batch goes on when its budget is spent; `{limit}` is the name of the limit.
-        open_engine: Opens where the rows are run.
+        open_engine: Opens where the rows are run; None for this process, or for the workers of a queue.
         clock: The time.
         tally: What the batch has come to; others may look at it meanwhile.
     """
 
-    planned: Plan
-    planner: RowPlanner
-    request: RunRequest
+    workflow: PlannedRows
     store: RunStore
     batch: BatchJournal
     choices: BatchChoices
@@ -77,7 +84,7 @@ class BatchSession:
     encode: Callable[[Any], str] | None = None
     listen: Callable[[BatchRow], None] = lambda row: None
     fix: str = ""
-    open_engine: OpenEngine = local_rows
+    open_engine: OpenEngine | None = None
     clock: Clock = field(default_factory=SystemClock)
     tally: BatchTally = field(default_factory=BatchTally)
 
@@ -89,48 +96,42 @@ class BatchSession:
             StrandsCliError: The batch cannot begin, its results cannot be written, or its journal cannot.
         """
         journal, error = self.batch.journal, None
-        began = self.clock.monotonic()
-        earlier = worked_before(journal)
-        journal.put(status="running", reason=None, ended_at=None, worked_s=earlier)
+        budget = self.workflow.budget(self.choices.budget, THE_BATCH, self.fix, journal)
+        journal.put(status="running", reason=None, ended_at=None, worked_s=budget.seconds)
         journal.put(session_started_at=self.clock.now())
         journal.put(**session_facts())
         try:
-            return await while_held(journal, self._work(earlier))
+            return await while_held(journal, self._work(budget))
         except BaseException as raised:
             error = raised
             raise
         finally:
-            worked = earlier + self.clock.monotonic() - began
             status, reason = self._end(error)
-            ended = {"ended_at": self.clock.now(), "worked_s": worked, "session_started_at": None}
+            ended = {"ended_at": self.clock.now(), "worked_s": budget.seconds, "session_started_at": None}
             # A journal that has failed cannot store this; the error that is raised says it.
             with contextlib.suppress(*([RunRecordError] if error is not None else [])):
                 journal.put(status=status, reason=reason, **ended)
 
-    async def _work(self, earlier_s: float) -> BatchRun:
+    async def _work(self, budget: Budget) -> BatchRun:
         if self.rows is not None:
             await self.batch.enter(self.rows, self.source)
             self.rows.close()
         order = self.batch.order()
         await collect(self.batch, self.store, order)
-        budget = self._budget(earlier_s)
-        async with self.open_engine(self, budget) as engine:
+        limits = budget if self.choices.budget else None
+        async with (self.open_engine or open_engine)(self, limits) as engine:
+            self.batch.redactor = engine.redactor
             lines = ResultLines(self.batch, order, self.results, self.choices.order, self.encode)
             rate = Rate.parse(self.choices.rate) if self.choices.rate is not None else None
             turns = Turns(self.clock, rate=rate)
-            run = BatchRun(self.batch, order, engine, lines, self.choices, turns, self.tally, budget, self.wants)
+            run = BatchRun(self.batch, order, engine, lines, self.choices, turns, self.tally)
+            run.budget, run.wants, run.again = limits, self.wants, self.again
             run.listen = self.listen
             run.count()
             await run.run()
         if run.exceeded is not None and self.tally.left:
             raise run.exceeded
         return run
-
-    def _budget(self, earlier_s: float) -> Budget | None:
-        if not self.choices.budget:
-            return None
-        limits = budgets_section(self.choices.budget)
-        return Budget.of_many(limits, self.clock, THE_BATCH, self.fix, earlier_s=earlier_s)
 
     def _end(self, error: BaseException | None) -> tuple[RunStatus, str | None]:
         """Return the status of the batch, and why it is not complete."""

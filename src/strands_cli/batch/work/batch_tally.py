@@ -4,15 +4,50 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from strands_cli.batch.rows.row_outcome import RowOutcome, Spent
 from strands_cli.engine.denials import tool_of
-from strands_cli.events import RunStatus
+from strands_cli.events import RunStatus, Usage
+from strands_cli.run_views.run_end import RunEnd
 
 MOST_MESSAGES = 20
 MOST_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What runs have spent together.
+
+    Attributes:
+        known_cost: In US dollars.
+        unpriced: How many runs have a call whose cost is not known.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    known_cost: float = 0.0
+    unpriced: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    steps: int = 0
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost, or None if that of a call is not known."""
+        return None if self.unpriced else round(self.known_cost, 10)
+
+    def plus(self, end: RunEnd | None, sign: int = 1) -> Spent:
+        """Return it with what one run has spent; with the sign -1 without that."""
+        if end is None:
+            return self
+        counts = {
+            name: getattr(self, name) + sign * getattr(end, name) for name in ("model_calls", "tool_calls", "steps")
+        }
+        tokens = {
+            one.name: getattr(self.usage, one.name) + sign * getattr(end.usage, one.name) for one in fields(Usage)
+        }
+        known, unpriced = self.known_cost + sign * (end.cost_usd or 0.0), self.unpriced + sign * (end.cost_usd is None)
+        return Spent(Usage(**tokens), known, unpriced, **counts)
 
 
 @dataclass(slots=True)
@@ -59,7 +94,7 @@ class BatchTally:
     exit_codes: set[int] = field(default_factory=set)
     undecided: Counter[str] = field(default_factory=Counter)
 
-    def add(self, run_id: str, outcome: RowOutcome, times: int) -> None:
+    def add(self, run_id: str, outcome: RunEnd, times: int) -> None:
         """Count a row that has ended or waits.
 
         Args:
@@ -73,7 +108,7 @@ class BatchTally:
         elif outcome.denied:
             self.denied += times
 
-    def _add_failure(self, run_id: str, outcome: RowOutcome, times: int) -> None:
+    def _add_failure(self, run_id: str, outcome: RunEnd, times: int) -> None:
         error = outcome.error or {}
         message = str(error.get("message") or "")
         if message not in self.failures and len(self.failures) >= MOST_MESSAGES:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strands_cli.batch.batch_choices import Order
     from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
     from strands_cli.batch.work.result_file import ResultFile
+    from strands_cli.run_views.run_end import RunEnd
 
 _LINE_ENDS = "\x85\u2028\u2029"
-
-
-def has_line(row: BatchRow) -> bool:
-    """Return whether a row has a line: it has ended, or waits for a person."""
-    return row.outcome is not None and row.outcome.stored_status != "started"
 
 
 class ResultLines:
@@ -42,7 +38,7 @@ class ResultLines:
             wants: Tells which rows are run again, so that their lines are to come.
         """
         self._file.begin()
-        self._settle_rows(lambda row: has_line(row) and not wants(row))
+        self._settle_rows(lambda row: row.is_settled and not wants(row))
         self._advance()
         self._file.settle()
 
@@ -53,7 +49,7 @@ class ResultLines:
 
     def finish(self) -> None:
         """Write the lines of rows that have ended behind rows that have not, and close the file."""
-        self._settle_rows(has_line)
+        self._settle_rows(lambda row: row.is_settled)
         if self._how == "rows":
             for place in range(self._next, len(self._order)):
                 if self._order[place][2] in self._due:
@@ -86,7 +82,42 @@ class ResultLines:
         row = row or self._batch.row(digest)
         if row.outcome is not None:
             inputs = self._batch.redactor.json(dict(row.inputs))
-            self._file.write(self._encode(row.outcome.line(number, line, row.run_id, inputs)))
+            self._file.write(self._encode(line_of_row(number, line, row.run_id, inputs, row.outcome)))
+
+
+def line_of_row(number: int, line: int, run: str, inputs: Mapping[str, Any], end: RunEnd) -> dict[str, Any]:
+    """Return the object of one line of the results.
+
+    Args:
+        number: The number of the row.
+        line: The line of the file of rows where it begins.
+        run: The id of its run.
+        inputs: The inputs that the row gives.
+        end: How the run ended, or what it waits for.
+    """
+    whole = {
+        "row": number,
+        "line": line,
+        "run": run,
+        "status": end.status,
+        "inputs": dict(inputs),
+        "response": end.response,
+        "output": end.output,
+        "artifacts": [dict(artifact) for artifact in end.artifacts],
+        "usage": {"input_tokens": end.usage.input_tokens, "output_tokens": end.usage.output_tokens},
+        "model_calls": end.model_calls,
+        "tool_calls": end.tool_calls,
+        "cost_usd": end.cost_usd,
+        "seconds": round(end.seconds, 3),
+    }
+    further: dict[str, Any] = {
+        "denied": list(end.denied),
+        "error": end.error,
+        "questions": list(end.questions),
+        "failed_calls": end.failed_calls,
+        "failures": [dict(failure) for failure in end.failures],
+    }
+    return {**whole, **(end.verdict or {}), **{name: value for name, value in further.items() if value}}
 
 
 def line_of(document: Any) -> str:

@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from strands_cli.batch.rows.row_ends import outcome_in, spent_in
-from strands_cli.batch.rows.row_outcome import RowOutcome
 from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.errors import RunRecordError
+from strands_cli.run_views.run_end import RunEnd
 
 if TYPE_CHECKING:
     from strands_cli.batch.batch_journal import BatchJournal, BatchRow, RowOrder
@@ -50,13 +49,19 @@ def _current(row: BatchRow, journal: StoredJournal) -> BatchRow:
         with contextlib.closing(journal):
             if journal.is_held():
                 return row
-            found = outcome_in(journal) or RowOutcome("interrupted", spent=spent_in(journal))
+            end = RunEnd.of(journal)
     except RunRecordError:
         return row
-    is_same = known is not None and known.status == found.status and known.questions == found.questions
+    if end.goes_on:
+        end = dataclasses.replace(end, status="interrupted")
+    is_same = known is not None and known.status == end.status and known.questions == end.questions
     # A process that was killed has not stored what it spent.
-    is_same = is_same and (found.status != "interrupted" or known is None or known.spent == found.spent)
-    return row if is_same else dataclasses.replace(row, outcome=found)
+    is_same = is_same and (not end.goes_on or known is None or _spent(known) == _spent(end))
+    return row if is_same else dataclasses.replace(row, outcome=end)
+
+
+def _spent(end: RunEnd) -> tuple[Any, ...]:
+    return end.usage, end.cost_usd, end.steps, end.model_calls, end.tool_calls, round(end.seconds, 3)
 
 
 async def collect(batch: BatchJournal, store: RunStore, order: RowOrder) -> None:

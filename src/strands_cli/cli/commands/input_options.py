@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.batch.reading.input_values import WrittenValues
 from strands_cli.cli.output.messages import say
 from strands_cli.errors import Code, Finding, UsageError
+from strands_cli.planning.run_inputs import WrittenValues
 from strands_cli.planning.run_request import RunRequest
 
 if TYPE_CHECKING:

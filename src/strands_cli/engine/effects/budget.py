@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, RowKind
-from strands_cli.errors import BudgetExceeded
+from strands_cli.errors import BudgetExceeded, UsageError, suggest
 from strands_cli.events import Usage
 from strands_cli.planning.prices import PriceTable
 from strands_cli.workflow.agent_sections import AgentLimits
@@ -152,8 +152,11 @@ class Spender:
     def reached(self, name: str, limit: float, spent: float, run: str) -> BudgetExceeded:
         """Return the error of a limit that is reached."""
         if self.runs is not None:
-            fix = self.fix.replace("{limit}", name)
-            return BudgetExceeded(f"budget: {self.runs} reached {name}: {limit:g}", fix=fix)
+            error = BudgetExceeded(
+                f"budget: {self.runs} reached {name}: {limit:g}", fix=self.fix.replace("{limit}", name)
+            )
+            error.is_of_many = True
+            return error
         if self.agent is None:
             who, path = f"the workflow {self.workflow}" if self.workflow else "the run", name
         else:
@@ -245,15 +248,55 @@ class Budget:
             self.count_step()
 
     @classmethod
-    def of_many(cls, limits: Budgets, clock: Clock, runs: str, fix: str, *, earlier_s: float = 0.0) -> Budget:
+    def of_many(
+        cls, limits: Mapping[str, float], clock: Clock, runs: str, fix: str, journal: Journal | None = None
+    ) -> Budget:
         """Return a budget that many runs spend together, for `SharedRuns`.
 
         Args:
+            limits: By names of `runtime.budgets`.
             runs: What they are together, for messages: `the batch`.
             fix: How they go on after a limit; `{limit}` is its name.
-            earlier_s: How long earlier processes worked on them.
+            journal: Has the facts of the runs together, such as how long earlier processes worked on them.
         """
-        return cls(limits, clock, spender=Spender(runs=runs, fix=fix), earlier_s=earlier_s)
+        from strands_cli.workflow.sections import Budgets
+
+        earlier_s = worked_before(journal) if journal is not None else 0.0
+        section = Budgets(**limits)  # type: ignore[arg-type]  # each limit has the type of its field
+        return cls(section, clock, spender=Spender(runs=runs, fix=fix), earlier_s=earlier_s)
+
+    @staticmethod
+    def read_limits(texts: Mapping[str, str]) -> dict[str, float]:
+        """Return limits for `of_many` from their texts.
+
+        Raises:
+            UsageError: A name is not one of `runtime.budgets`, or a limit is not a number above 0.
+        """
+        from strands_cli.workflow.sections import Budgets
+
+        names = [name for name in Budgets.model_fields if name.startswith("max_")]
+        limits: dict[str, float] = {}
+        for name, text in texts.items():
+            if name not in names:
+                fix = suggest(name, names, f"there are: {', '.join(names)}")
+                raise UsageError(f"there is no budget '{name}'", fix=fix)
+            try:
+                limits[name] = float(text) if name.endswith(("cost_usd", "duration_s")) else int(text)
+            except ValueError:
+                limits[name] = 0
+            if not 0 < limits[name] < float("inf"):
+                message = f"--budget {name}={text}: that is not a number above 0"
+                raise UsageError(message, fix=f"write --budget {name}=1000")
+        return limits
+
+    def require_run(self) -> None:
+        """Check that one more of many runs may begin.
+
+        Raises:
+            BudgetExceeded: A limit is reached, or can no longer be checked.
+        """
+        for kind in _LIMITS_ON:
+            self.require(kind)
 
     def count_journal(self, journal: Journal) -> None:
         """Count what the journal of one of many runs says was spent; see `count_run`."""
@@ -285,11 +328,13 @@ class Budget:
             if spent >= limit:
                 raise self.spender.reached(name, limit, spent, self.run)
         if kind == "model" and self.limits.max_cost_usd is not None and self._unpriced:
-            raise BudgetExceeded(
+            error = BudgetExceeded(
                 f"budget: {self.spender.place}max_cost_usd cannot be checked: the cost of {self._unpriced} of "
                 f"{self.spender.runs or 'the run'}'s model calls is not known",
                 fix="give all the model's prices; where a server reports no tokens, limit max_model_calls instead",
             )
+            error.is_of_many = self.spender.runs is not None
+            raise error
 
     def warnings(self, kind: RowKind) -> list[str]:
         """Return warnings before an effect: limits of which `warn_threshold` is spent, each once."""

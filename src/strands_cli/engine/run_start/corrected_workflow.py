@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.run_start.run_facts import (
     limits_of,
     models_of,
+    raised_budgets,
     require_program,
     require_same,
     snapshot_of,
@@ -127,6 +129,24 @@ def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:
     known = {UNKNOWN_INPUT, *([ARTIFACT_EXISTS] if journal.row("artifacts") is not None else [])}
     errors = (finding for finding in plan.findings if finding.severity == "error")
     return replace(plan, findings=tuple(finding for finding in errors if finding.code not in known))
+
+
+def resumable(plan: Plan, journal: Journal, limits: Mapping[str, str] = MappingProxyType({})) -> Plan:
+    """Return the plan with which a stored run goes on, with the limits that were raised.
+
+    Args:
+        plan: The plan of its workflow, made again.
+        limits: Limits to raise now, as text.
+
+    Raises:
+        StrandsCliError: This installation can no longer run it.
+        RunRecordError: The plan differs from the one that the run began with.
+        UsageError: A limit cannot be raised as requested.
+    """
+    plan = without_own_artifacts(plan, journal)
+    require_runnable(plan)
+    require_same(plan, journal)
+    return raised_budgets(plan, journal, limits)
 
 
 def correction_of(journal: Journal, before: Plan, after: Plan) -> Correction:

@@ -32,15 +32,12 @@ if TYPE_CHECKING:
     from strands_cli.batch.batch_choices import BatchChoices
     from strands_cli.batch.batch_journal import BatchJournal, BatchRow
     from strands_cli.batch.reading.checked_rows import CheckedRows
-    from strands_cli.batch.work.batch_session import BatchSession
+    from strands_cli.batch.work.batch_session import BatchSession, OpenEngine
     from strands_cli.batch.work.batch_tally import BatchTally
-    from strands_cli.batch.work.row_engine import OpenEngine
     from strands_cli.cli.commands.batch.batch_options import BatchFlags
     from strands_cli.cli.terminal.live_view import View
     from strands_cli.engine.ports.store_port import RunStore
-    from strands_cli.planning.plan.plan_values import Plan
-    from strands_cli.planning.row_planner import RowPlanner
-    from strands_cli.planning.run_request import RunRequest
+    from strands_cli.planned_rows import PlannedRows
     from strands_cli.store_place import StorePlace
 
 # Open files of the process itself, and of one run: its journal, its lock, and connections to a model and a tool.
@@ -57,9 +54,7 @@ class BatchWork:
     """What a command asks of a batch.
 
     Attributes:
-        planned: The plan of its workflow, without the inputs of rows.
-        planner: The planner of its rows.
-        request: What the person wants of each run.
+        workflow: Its workflow.
         store: Where the runs are.
         batch: Its journal, held.
         choices: How the rows run.
@@ -68,9 +63,7 @@ class BatchWork:
         open_engine: Opens where the rows are run; None for this process.
     """
 
-    planned: Plan
-    planner: RowPlanner
-    request: RunRequest
+    workflow: PlannedRows
     store: RunStore
     batch: BatchJournal
     choices: BatchChoices
@@ -103,15 +96,15 @@ def work_on(work: BatchWork, flags: BatchFlags, known: dict[str, Any]) -> int:
     may_go_on = True
     if not work.choices.engine:
         require_open_files(work.choices.at_a_time)
-    is_watched = is_interactive() and not work.request.detach
+    is_watched = is_interactive() and not work.workflow.request.detach
     notice = EndNotice(watched=is_watched)
     draws = not flags.verbose and not (work.choices.out == "-" and sys.stdout.isatty())
     with (
         open_view(quiet=flags.quiet, verbose=not draws, progress=progress) as view,
         reserved_streams(_of_tools(view, flags), view.error_line, verbose=flags.verbose) as streams,
     ):
-        if work.planned.hooks is not None:
-            work.planned.hooks.tell, work.planned.hooks.watched = view.line, is_watched
+        if work.workflow.plan.hooks is not None:
+            work.workflow.plan.hooks.tell, work.workflow.plan.hooks.watched = view.line, is_watched
         session = _session(work, flags, view, tally, streams.stdout)
         session.listen = _listener(flags, view, progress)
         try:
@@ -193,13 +186,10 @@ def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, 
     from strands_cli.batch.work.batch_run import has_failed, is_unfinished
     from strands_cli.batch.work.batch_session import BatchSession
     from strands_cli.batch.work.result_file import ResultFile
-    from strands_cli.batch.work.rows_in_queue import queued_rows
 
     place = work.store.place
     session = BatchSession(
-        planned=work.planned,
-        planner=work.planner,
-        request=work.request,
+        workflow=work.workflow,
         store=work.store,
         batch=work.batch,
         choices=work.choices,
@@ -215,8 +205,6 @@ def _session(work: BatchWork, flags: BatchFlags, view: View, tally: BatchTally, 
         session.rows, session.source = work.rows
     if work.open_engine is not None:
         session.open_engine = work.open_engine
-    elif work.choices.engine:
-        session.open_engine = queued_rows
     return session
 
 

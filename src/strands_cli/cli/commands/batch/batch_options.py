@@ -100,7 +100,7 @@ class RowChoices:
         Raises:
             UsageError: A rate or a budget is not one, or a queue cannot have this name.
         """
-        from strands_cli.batch.batch_choices import budget_of
+        from strands_cli.engine.effects.budget import Budget
         from strands_cli.engine.effects.rates import Rate
         from strands_cli.queues.queue_words import require_queue_name
 
@@ -117,7 +117,7 @@ class RowChoices:
             "concurrency": self.concurrency,
             "rate": self.rate,
             "limits": tuple(self.limit),
-            "budget": budget_of(read_limits(self.budget)) if self.budget else None,
+            "budget": Budget.read_limits(read_limits(self.budget)) if self.budget else None,
             "fail_fast": self.fail_fast,
             "engine": self.engine,
             "queue": self.queue,

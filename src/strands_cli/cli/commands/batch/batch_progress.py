@@ -73,4 +73,4 @@ def row_line(row: BatchRow) -> str:
         return f"  {row.run_id}"
     message = (outcome.error or {}).get("message")
     reason = f": {message}" if message and outcome.status != "completed" else ""
-    return f"  {outcome.status} {row.run_id} {duration(outcome.spent.seconds)}{reason}"
+    return f"  {outcome.status} {row.run_id} {duration(outcome.seconds)}{reason}"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from strands_cli.cli.commands.batch.batch_checks import for_workers, require_runnable_choices
 from strands_cli.cli.commands.batch.batch_options import ROWS, STDIN, BatchFlags, RowChoices, RowsFormat
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
 from strands_cli.cli.output.messages import say, say_findings
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from strands_cli.batch.batch_choices import BatchChoices
     from strands_cli.batch.batch_journal import BatchJournal
     from strands_cli.batch.reading.checked_rows import CheckedRows
-    from strands_cli.batch.stored.batch_identity import PlannedBatch
     from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.planned_rows import PlannedRows
     from strands_cli.planning.run_request import RunRequest
 
 
@@ -77,30 +76,32 @@ def start(*, spec: SPEC, rows: ROWS, new: NewBatch, how: RowChoices, chosen: Cho
 
 def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     """Check a workflow with its rows, and work on them."""
-    from strands_cli import app
     from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
-    from strands_cli.batch.stored.batch_identity import plan_batch
-    from strands_cli.batch.stored.batch_opening import check_choices
+    from strands_cli.batch.stored.batch_identity import chosen_name
+    from strands_cli.batch.stored.batch_opening import require_runnable
     from strands_cli.cli.commands.running.execution import warn_of_questions
     from strands_cli.cli.commands.running.trust_command import require_trust
     from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.planned_rows import PlannedRows
+    from strands_cli.workers.submitted.queued_rows import QueuedRows
 
     new, quiet = typed.new, typed.flags.quiet
-    found = plan_batch(app.load(spec), request, new.name)
+    workflow = PlannedRows.of(spec, request)
+    name = chosen_name(workflow, new.name)
     if typed.choices.engine:
-        found = dataclasses.replace(found, planned=for_workers(found.planned, request))
-    planned = found.planned
-    require_runnable_choices(planned, [*planned.findings, *check_choices(found.rows, typed.choices)])
+        workflow = QueuedRows.require_submittable(workflow)
+    planned = workflow.plan
+    require_runnable(workflow, typed.choices)
     format_ = new.format.value if new.format is not None else None
     file = RowsFile(typed.rows, format_, new.ignored, new.skip_bad_rows)
-    with read_rows(file, found.rows, request) as read:
+    with read_rows(file, workflow) as read:
         say_findings([dataclasses.replace(one, severity="warning") for one in read.reported])
         require_trust(planned, may_ask=not request.detach)
         if not quiet:
             say_findings(planned.findings)
             warn_of_questions(planned, request)
         with contextlib.closing(store_at(planned.store)) as store:
-            return _begin(found, read, store, typed)
+            return _begin(workflow, name, read, store, typed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,37 +115,38 @@ class _Typed:
     known: dict[str, Any] = field(default_factory=lambda: {"batch": None, "status": "failed"})
 
 
-def _begin(found: PlannedBatch, read: CheckedRows, store: RunStore, typed: _Typed) -> int:
+def _begin(workflow: PlannedRows, name: str, read: CheckedRows, store: RunStore, typed: _Typed) -> int:
     """Open the journal of the batch, or make it, and work on it."""
+    from strands_cli.batch.stored.batch_identity import identified
     from strands_cli.batch.stored.batch_opening import open_batch
     from strands_cli.batch.work.result_file import ResultFile
     from strands_cli.cli.commands.batch.batch_execution import BatchWork, work_on
 
     rows, choices, quiet = typed.rows, typed.choices, typed.flags.quiet
-    found, others = _named(found, store, typed.new, quiet=quiet)
-    typed.known["batch"] = found.id
+    name, others = _named(workflow, name, store, typed.new, quiet=quiet)
+    typed.known["batch"] = batch_id = identified(workflow, name)
     is_file = rows != STDIN
     place = ResultFile(choices.out)
-    place.require_ours(found.id, force=found.request.force, rows=Path(rows) if is_file else None)
-    batch, is_new = open_batch(found, store, choices)
+    place.require_ours(batch_id, force=workflow.request.force, rows=Path(rows) if is_file else None)
+    batch, is_new = open_batch(workflow, batch_id, store, choices)
     with contextlib.closing(batch.journal):
         if not quiet:
             _announce(batch, others, read, is_new=is_new)
         source = (read, rows if is_file else "<stdin>")
-        work = BatchWork(found.planned, found.rows, found.request, store, batch, choices, source)
+        work = BatchWork(workflow, store, batch, choices, source)
         return work_on(work, typed.flags, typed.known)
 
 
-def _named(found: PlannedBatch, store: RunStore, new: NewBatch, *, quiet: bool) -> tuple[PlannedBatch, list[str]]:
-    """Return the batch with the name that it gets, and the earlier ones of that name."""
-    from strands_cli.batch.stored.batch_identity import batches_in, name_of, unused_name
+def _named(workflow: PlannedRows, name: str, store: RunStore, new: NewBatch, *, quiet: bool) -> tuple[str, list[str]]:
+    """Return the name that a batch gets, and the earlier batches of that name."""
+    from strands_cli.batch.stored.batch_identity import batches_in, identified, name_of, unused_name
 
     batches = batches_in(store)
     if new.again:
-        found = dataclasses.replace(found, name=unused_name(found.name, batches))
+        name = unused_name(name, batches)
         if not quiet:
-            say(f"a new batch; to continue it: --name {found.name}")
-    return found, [run.id for run in batches if name_of(run.id) == found.name and run.id != found.id]
+            say(f"a new batch; to continue it: --name {name}")
+    return name, [run.id for run in batches if name_of(run.id) == name and run.id != identified(workflow, name)]
 
 
 def _announce(batch: BatchJournal, others: list[str], read: CheckedRows, *, is_new: bool) -> None:

@@ -78,7 +78,7 @@ def continue_batch(
     again: bool = False,
 ) -> int:
     """Run those rows of a stored batch that have not ended, or `again` have failed."""
-    from strands_cli.batch.rows.row_decisions import decide_rows
+    from strands_cli.batch.row_decisions import decide_rows
     from strands_cli.batch.stored.batch_identity import find_batch
     from strands_cli.cli.commands.running.execution import json_on_failure
     from strands_cli.engine.stored_runs.opened_store import store_at
@@ -123,24 +123,23 @@ def _planned(
     store: RunStore, name: str, how: dict[str, Any], changes: dict[str, Any], *, quiet: bool
 ) -> Iterator[BatchWork]:
     """Open a stored batch and plan its workflow, in the directory where it was started."""
-    from strands_cli.batch.stored.batch_opening import check_choices, open_stored, plan_stored
+    from strands_cli.batch.stored.batch_opening import open_stored, require_runnable
     from strands_cli.batch.work.result_file import ResultFile
-    from strands_cli.cli.commands.batch.batch_checks import for_workers, require_runnable_choices
     from strands_cli.cli.commands.running.continuation import in_directory_of
-    from strands_cli.engine.waiting.allowed_calls import store_permissions
+    from strands_cli.planned_rows import PlannedRows
+    from strands_cli.workers.submitted.queued_rows import QueuedRows
 
     batch = open_stored(store, name)
     with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
         choices = batch.choices.changed(how)
-        planned, rows, request = plan_stored(batch, changes)
-        store_permissions(batch.journal, request)
+        workflow = PlannedRows.stored(batch.journal, changes)
         if choices.engine:
-            planned = for_workers(planned, request)
-        require_runnable_choices(planned, [*planned.findings, *check_choices(rows, choices)])
-        ResultFile(choices.out).require_ours(batch.id, force=request.force)
+            workflow = QueuedRows.require_submittable(workflow)
+        require_runnable(workflow, choices)
+        ResultFile(choices.out).require_ours(batch.id, force=workflow.request.force)
         batch.order()
         batch.put_choices(choices)
-        yield BatchWork(planned, rows, request, store, batch, choices)
+        yield BatchWork(workflow, store, batch, choices)
 
 
 @with_run_options()

@@ -1,1 +1,0 @@
-"""How the rows of a batch end, as values."""

@@ -1,0 +1,211 @@
+"""Rows that workers run: each is submitted to a queue of the store, and waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.engine.waiting.allowed_calls import store_permissions
+from strands_cli.engine.waiting.denied_calls import redo_denied
+from strands_cli.errors import ExitCode, RunRecordError, Unreachable
+from strands_cli.planned_rows import Ended, PlannedRows
+from strands_cli.queues.engine_choice import queue_at
+from strands_cli.queues.queue_port import Ticket
+from strands_cli.run_views.run_end import RunEnd, error_document, goes_on_alone
+from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
+from strands_cli.workers.submitted.submission import Submission, submittable
+from strands_cli.workers.submitted.waiting_again import wait_again
+
+if TYPE_CHECKING:
+    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.events import RunStatus
+    from strands_cli.queues.queue_port import RunQueue
+
+# How often is looked whether runs have ended; one statement, whatever their number.
+LOOK_S = 0.5
+# After how long a row that could not be submitted, since the store did not answer, is submitted again.
+AGAIN_S = 1.0
+# How many rows are submitted at the same time; the store commits them together.
+SUBMITTERS = 8
+_GOING_ON: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
+
+
+class QueuedRows:
+    """Submits rows, and waits until workers have run them; see `RowRuns`.
+
+    Attributes:
+        redactor: Hides nothing: secrets are those of the workers.
+
+    Args:
+        rows: What they are rows of.
+        store: Where the runs are.
+        queue: The queues of the store.
+        name: The queue in which they wait.
+        warn: Takes warnings.
+        budget: What they may spend together.
+    """
+
+    redactor: Redactor = HIDE_NOTHING
+
+    def __init__(
+        self,
+        rows: PlannedRows,
+        store: RunStore,
+        queue: RunQueue,
+        name: str,
+        warn: Callable[[str], None],
+        budget: Budget | None = None,
+    ) -> None:
+        self._rows, self._store, self._queue, self._name = rows, store, queue, name
+        self._warn, self._budget = warn, budget
+        self._submission = Submission(store, queue, rows.request)
+        self._submitting = asyncio.Semaphore(SUBMITTERS)
+        self._waiting: dict[str, asyncio.Event] = {}
+
+    @staticmethod
+    def require_submittable(rows: PlannedRows) -> PlannedRows:
+        """Return rows whose findings about keys and extras, which workers have of their own, are warnings.
+
+        Raises:
+            StrandsCliError: They cannot run anywhere, or their store has no queues.
+        """
+        queue_at(rows.plan.store).close()
+        return dataclasses.replace(rows, plan=submittable(rows.plan, rows.request))
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def opened(
+        cls,
+        rows: PlannedRows,
+        store: RunStore,
+        name: str,
+        warn: Callable[[str], None],
+        budget: Budget | None = None,
+    ) -> AsyncIterator[QueuedRows]:
+        """Open what lets workers run rows; secrets are theirs, so nothing is loaded here.
+
+        Raises:
+            UsageError: The runs are in a directory.
+            NotEquipped: No engine is installed.
+            RunRecordError: The store has no queues.
+        """
+        with contextlib.closing(queue_at(store.place)) as queue:
+            if not any(name in worker.queues and worker.is_alive for worker in queue.workers()):
+                warn(f"no worker works on the queue: strands worker --queue {name}")
+            queued = cls(rows, store, queue, name, warn, budget)
+            looking = asyncio.ensure_future(queued._look())
+            try:
+                yield queued
+            finally:
+                looking.cancel()
+
+    async def run(self, run_id: str, inputs: Mapping[str, Any], ended: Ended, *, again: bool = False) -> None:
+        """Submit a row, or the run that it has, and wait until that ends or waits for a person; see `RowRuns.run`."""
+        try:
+            end = await self._end(run_id, inputs, again=again)
+        except asyncio.CancelledError:
+            ended(RunEnd("interrupted", int(ExitCode.INTERRUPTED)))
+            raise
+        except Exception as error:  # noqa: BLE001 - a row that breaks, for whatever reason, must not end the others
+            document = error_document(error)
+            end = RunEnd("failed", document["exit_code"], error=document)
+        if self._budget is not None:
+            end.count_in(self._budget, run_id)
+        ended(end)
+
+    async def _end(self, run_id: str, inputs: Mapping[str, Any], *, again: bool) -> RunEnd:
+        end = await self._submitted_some_time(run_id, inputs, again=again)
+        while end is None:
+            await self._waiting.setdefault(run_id, asyncio.Event()).wait()
+            del self._waiting[run_id]
+            end = await asyncio.to_thread(self._stored_end, run_id)
+        return end
+
+    async def _submitted_some_time(self, run_id: str, inputs: Mapping[str, Any], *, again: bool) -> RunEnd | None:
+        """Submit a row, as often as the store does not answer: what ends all rows is that their own lock is lost."""
+        while True:
+            try:
+                async with self._submitting:
+                    return await asyncio.to_thread(self._submitted, run_id, inputs, again=again)
+            except Unreachable:
+                await asyncio.sleep(AGAIN_S)
+
+    def _submitted(self, run_id: str, inputs: Mapping[str, Any], *, again: bool) -> RunEnd | None:
+        """Let a row wait for a worker; return its end where it has ended already."""
+        end = self._stored_end(run_id)
+        if end is not None and not self._continues(run_id, end, again=again):
+            return end
+        if self._queue.live([run_id]):
+            return None
+        if (ticket := self._waiting_again(run_id)) is not None:
+            self._queue.put(ticket)
+            return None
+        planned = submittable(self._rows.row(inputs), self._rows.request)
+        self._submission.submit(planned, Ticket(run_id, self._name))
+        return None
+
+    def _continues(self, run_id: str, end: RunEnd, *, again: bool) -> bool:
+        """Return whether a run that ended or waits is given to a worker again."""
+        if end.status != "waiting":
+            return again and end.status == "failed"
+        with contextlib.closing(self._store.open(run_id)) as journal:
+            is_widened = store_permissions(journal, self._rows.request)
+            return goes_on_alone(journal, is_widened=is_widened, now=time.time())
+
+    def _waiting_again(self, run_id: str) -> Ticket | None:
+        """Return the ticket of a run that the row has; None if it has none yet.
+
+        Raises:
+            RunRecordError: A process works on it.
+        """
+        if not self._is_stored(run_id):
+            return None
+        with contextlib.closing(self._store.open(run_id)) as journal:
+            if journal.get("status") is None:
+                return None
+            if journal.get("ticket") is None:  # it began in a process of its own
+                facts = self._submission.facts(self._rows.plan)
+                journal.put(ticket=Ticket(run_id, self._name).as_dict(), **facts)
+            store_permissions(journal, self._rows.request)
+            asyncio.run(redo_denied(journal))
+            return wait_again(journal)
+
+    def _is_stored(self, run_id: str) -> bool:
+        try:
+            return self._store.find(run_id) == run_id
+        except Unreachable:
+            raise
+        except RunRecordError:
+            return False
+
+    def _stored_end(self, run_id: str) -> RunEnd | None:
+        """Return how far the run of a row came; None if it goes on, or there is none."""
+        try:
+            with contextlib.closing(self._store.open(run_id, hold=False)) as journal:
+                end = RunEnd.of(journal)
+        except RunRecordError:
+            return None
+        return None if end.goes_on else end
+
+    async def _look(self) -> None:
+        """Wake those who wait for runs that have ended, again and again."""
+        is_answered = True
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if not self._waiting:
+                continue
+            try:
+                going_on = set(await asyncio.to_thread(self._store.with_status, *_GOING_ON))
+            except RunRecordError as error:  # what ends all rows is that their own lock is lost
+                if is_answered:
+                    self._warn(f"which rows are done is asked again, until there is an answer: {error.message}")
+                is_answered = False
+                continue
+            is_answered = True
+            for run_id in self._waiting.keys() - going_on:
+                self._waiting[run_id].set()
