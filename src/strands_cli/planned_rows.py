@@ -144,7 +144,7 @@ class PlannedRows:
         """Return what all rows may spend together, and how long earlier processes worked on them.
 
         Args:
-            limits: By names of `runtime.budgets`; none is no limit.
+            limits: By names of `runtime.budgets`; empty for no limit.
             runs: What the rows are together, for messages: `the batch`.
             fix: How they go on after a limit; `{limit}` is its name.
             journal: Has the facts of the rows together.
