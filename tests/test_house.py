@@ -239,6 +239,8 @@ def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
                 continue
             if requirement.name == "strands-tool-kit":  # this too
                 continue
+            if (lock, requirement.name) == ("run.txt", "pytest"):  # the standard tests need it, and no command
+                continue
             assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (
                 f"{requirement}: nox -s lock"
             )

@@ -95,6 +95,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         "doctor": "strands-cli-doctor",
         "notify": "strands-cli-notify",
         "ui": "strands-cli-ui",
+        "watch": "strands-cli-dev",
     },
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),

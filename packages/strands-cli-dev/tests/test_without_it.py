@@ -34,6 +34,14 @@ def test_the_core_and_its_tools_do_not_miss_it(bare: Without, words: tuple[str, 
     assert "strands-cli-dev" not in (ran.stdout + ran.stderr).replace("_", "-")
 
 
+@pytest.mark.parametrize("words", [("watch", "run", "flow.yaml"), ("run", "flow.yaml", "--watch")], ids=" ".join)
+def test_its_commands_say_what_to_install(bare: Without, words: tuple[str, ...]) -> None:
+    ran = bare.strands(*words)
+    assert ran.returncode == 18, ran.stdout + ran.stderr
+    assert "comes with strands-cli-dev" in ran.stderr
+    assert "pip install 'strands-cli[dev]'" in ran.stderr
+
+
 def test_every_name_for_distributions_is_there(bare: Without) -> None:
     program = "import strands_cli.api as api; print(all(getattr(api, name) is not None for name in api._PUBLIC))"
     ran = bare.run("-c", program)

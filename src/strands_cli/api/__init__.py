@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.output.results import write_result as write_result
     from strands_cli.cli.process import run_to_end as run_to_end
     from strands_cli.cli.terminal_text import table as table
+    from strands_cli.cli.used_files import UsedFiles as UsedFiles
     from strands_cli.engine.journal.journal_rows import Answer as Answer
     from strands_cli.engine.journal.journal_rows import Journal as Journal
     from strands_cli.engine.journal.journal_rows import Question as Question
@@ -220,6 +221,7 @@ _PUBLIC = {
     "Unreachable": "strands_cli.errors",
     "Usage": "strands_cli.events",
     "UsageError": "strands_cli.errors",
+    "UsedFiles": "strands_cli.cli.used_files",
     "WaitingForPerson": "strands_cli.errors",
     "Where": "strands_cli.errors",
     "WorkerState": "strands_cli.queues.queue_port",

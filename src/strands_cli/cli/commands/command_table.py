@@ -52,7 +52,6 @@ SYNONYMS = {
     "cancel": "runs cancel",
     "delete": "runs delete",
     "uninstall": "plugin uninstall",
-    "watch": "run --watch",
     "version": "--version",
     # Nothing here does what they do there, and no name that looks like them either.
     "chat": "",

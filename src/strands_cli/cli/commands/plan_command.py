@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from strands_cli.cli.commands.command_options import SPEC, Chosen, with_run_options
+from strands_cli.cli.commands.watch_option import WATCH
 from strands_cli.cli.output.messages import error_document, say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.terminal.workflow_summary import about_document, about_lines
@@ -30,6 +31,7 @@ def plan(
     output: Annotated[Literal["text", "json", "mermaid"], typer.Option("--format", help="Output format.")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     chosen: Chosen,
+    _watch: WATCH = False,
 ) -> int:
     """Show what a run would do, without calling a model or importing a tool.
 

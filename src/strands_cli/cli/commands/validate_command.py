@@ -9,6 +9,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.file_check import Format, check_files
+from strands_cli.cli.commands.watch_option import WATCH
 from strands_cli.errors import UsageError
 
 
@@ -27,6 +28,7 @@ def validate(
         bool,
         typer.Option("--explain-differences", help="Print which differences from earlier versions it has."),
     ] = False,
+    _watch: WATCH = False,
 ) -> int:
     """Check workflow files and report every finding.
 

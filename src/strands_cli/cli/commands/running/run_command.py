@@ -12,6 +12,7 @@ from strands_cli.cli.commands.running.execution import (
     json_on_failure,
     print_outcome,
 )
+from strands_cli.cli.commands.watch_option import WATCH
 from strands_cli.errors import ExitCode, UsageError
 
 
@@ -21,9 +22,7 @@ def run(
     spec: Annotated[str | None, SPEC_ARGUMENT] = None,
     ask: Annotated[bool, typer.Option("--ask", help="Ask for missing inputs.")] = False,
     chosen: Chosen,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Keep running: start again after each change to the workflow or its tools.")
-    ] = False,
+    _watch: WATCH = False,
     flags: RunFlags,
 ) -> int:
     """Run a workflow.
@@ -32,7 +31,6 @@ def run(
     """
     from strands_cli import app
     from strands_cli.cli.commands.input_options import ask_for_missing
-    from strands_cli.cli.commands.running.watch import is_to_watch, watch_run
 
     known: dict[str, Any] = {"run": None, "status": "failed"}
     with json_on_failure(known if flags.as_json else None):
@@ -41,10 +39,7 @@ def run(
             raise UsageError("Missing argument 'SPEC'", fix="name a workflow file, or `-` for standard input")
         if ask and flags.log == "json":
             raise UsageError("--ask asks on stderr, where --log json writes the log", fix="give them: --var NAME=VALUE")
-        watches = watch and is_to_watch(as_json=flags.as_json, source=spec)
         request = chosen.request()
-        if watches:
-            return watch_run(spec, request, chosen.typed["values"])
         loaded = app.load(spec)
         if ask:
             request = ask_for_missing(loaded, request)

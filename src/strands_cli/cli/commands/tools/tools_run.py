@@ -14,6 +14,7 @@ import typer
 
 from strands_cli.cli.commands import completions
 from strands_cli.cli.commands.command_options import Chosen, with_run_options
+from strands_cli.cli.commands.watch_option import WATCH
 from strands_cli.cli.output.messages import say, say_findings
 from strands_cli.cli.output.results import json_text, print_json, print_response
 from strands_cli.errors import ExitCode, Finding, StrandsCliError, UsageError, Where, did_you_mean, has_errors
@@ -72,18 +73,12 @@ def run_tool(
     declared: Declared,
     chosen: Chosen,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Keep running: call it again after each change.")] = False,
+    _watch: WATCH = False,
 ) -> int:
     """Call one installed tool. The command itself is the approval: a tool that asks is called, a denied one is not.
 
     Example: strands tools run calculator --input '{"expression": "6 * 7"}'
     """
-    from strands_cli.cli.commands.running.watch import is_to_watch, watch_tool
-
-    if watch and is_to_watch(as_json=as_json):
-        if not declared.is_empty():
-            raise UsageError("--watch watches an installed tool", fix="leave out --config and --of")
-        return watch_tool(name, chosen.request().policy, typed)
     if name.endswith((".yaml", ".yml")):
         raise UsageError(f"{name} is a file, not a tool", fix=f"strands run {shlex.quote(name)}")
     try:

@@ -133,7 +133,7 @@ def test_a_changed_tool_is_refused_where_a_lock_is_asked_for(folder: Folder) -> 
     [
         (("tools", "run", "calculator", "--watch", "--json"), 2, "--json"),
         (("tools", "run", "calculatr", "--watch"), 3, "'calculator'"),
-        (("run", "-", "--watch"), 2, "--watch"),
+        (("run", "-", "--watch"), 2, "standard input"),
         (("run", "nothing.yaml", "--watch"), 2, "'nothing.yaml'"),
     ],
 )

@@ -1,0 +1,38 @@
+"""The option `--watch`: `strands run SPEC --watch` is the short form of `strands watch run SPEC`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from strands_cli.default_parts import COMMANDS, OURS, install_of
+from strands_cli.errors import NotEquipped
+
+_FLAG = "--watch"
+
+
+def _watch(context: typer.Context, wants: bool) -> None:
+    """Give the words that were typed to the command `watch` before they are looked at.
+
+    Raises:
+        NotEquipped: No distribution brings the command.
+    """
+    if not wants or context.resilient_parsing:
+        return
+    from strands_cli.parts.named_parts import part_named
+
+    if part_named(COMMANDS, "watch") is None:
+        distribution = OURS[COMMANDS]["watch"]
+        raise NotEquipped(f"`{_FLAG}` comes with {distribution}", fix=install_of(distribution))
+    words = [*sys.argv[1:]]
+    words.remove(_FLAG)
+    program: Any = context.find_root().command
+    raise typer.Exit(program.main(args=["watch", *words], prog_name="strands", standalone_mode=False))
+
+
+WATCH = Annotated[
+    bool,
+    typer.Option(_FLAG, is_eager=True, callback=_watch, help="Keep running: start again after each change."),
+]
