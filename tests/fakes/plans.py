@@ -41,7 +41,7 @@ def plan_of(
     catalog = catalog if catalog is not None else discover_catalog([])
     environ = {"OPENAI_API_KEY": "key-of-tests"} if environ is None else environ
     machine = Installation(catalog, settings, policy or Policy(), None, environ)
-    return build_plan(loaded.spec, document, machine, options or RunRequest())
+    return build_plan(loaded, machine, options or RunRequest())
 
 
 def chain_of(

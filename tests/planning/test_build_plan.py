@@ -224,7 +224,7 @@ def test_one_finding_is_reported_once() -> None:
         discover_catalog([]), Settings(Path("runs")), Policy(), None, {"OPENAI_API_KEY": "key-of-tests"}
     )
     loaded = load_spec(read_document("flow.yaml", chain_of(ONE).text)).with_findings([finding])
-    plan = plan_workflow(loaded, machine, lambda plan, loaded: [finding, finding], RunRequest())
+    plan = plan_workflow(loaded, machine, lambda spec, inputs, loaded: [finding, finding], RunRequest())
     assert plan.findings.count(finding) == 1
 
 

@@ -193,7 +193,7 @@ def _resolver(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog) -> ToolResol
     return ToolResolver(context, planned_agent, _planned_workflow)
 
 
-def _planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
+def _planned_workflow(loaded: Loaded, outer: ResolveContext, around: Surroundings) -> Plan:
     from strands_cli.planning.plan_builder import planned_workflow  # few workflows are tools of others
 
-    return planned_workflow(spec, document, outer, around)
+    return planned_workflow(loaded, outer, around)

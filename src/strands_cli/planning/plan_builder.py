@@ -26,12 +26,23 @@ from strands_cli.planning.agent_models import check_choices, check_models, with_
 from strands_cli.planning.checks.context_checks import check_context
 from strands_cli.planning.checks.environment import check_limits, check_mounts, prices_of
 from strands_cli.planning.checks.recording_checks import check_recordings, recorded_texts
-from strands_cli.planning.data_flow.data_flow_checks import checked_data_flow
+from strands_cli.planning.data_flow.data_flow_checks import check_data_flow
+from strands_cli.planning.data_flow.unnamed_secrets import with_unnamed_secrets
 from strands_cli.planning.environment_values import variables_in, with_environment
 from strands_cli.planning.machine.installation import Installation, read_installation
 from strands_cli.planning.machine.rules_in_force import check_rules, rules_of
 from strands_cli.planning.plan.places import places_of
-from strands_cli.planning.plan.plan_values import Bounds, Plan, PlannedAgent, PlannedTool, Skills, WorkflowTool
+from strands_cli.planning.plan.plan_values import (
+    Bounds,
+    Plan,
+    PlannedAgent,
+    PlannedStep,
+    PlannedTool,
+    ResolvedWorkflow,
+    Skills,
+    WorkflowTool,
+    called_by,
+)
 from strands_cli.planning.planned_agents import planned_agent, tools_for_calls, tools_of_steps
 from strands_cli.planning.planned_steps import bounds_of, planned_steps
 from strands_cli.planning.resolve.planned_skills import skill_files
@@ -47,7 +58,7 @@ from strands_cli.user_files.policy_files import load_policy
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.yaml_files.document import Document
-from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of
+from strands_cli.yaml_files.file_source import folder_of, stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog
@@ -64,38 +75,26 @@ _ERRORS: dict[int, type[StrandsCliError]] = {
 }
 
 
-def build_plan(
-    spec: WorkflowSpec,
-    document: Document,
-    machine: Installation,
-    request: RunRequest,
-    snapshot: FileSnapshot = NO_SNAPSHOT,
-    around: Surroundings | None = None,
-) -> Plan:
-    """Resolve a workflow into a plan, as `resolve_plan`."""
-    return resolve_plan(spec, document, machine, request, snapshot, around).plan
+def build_plan(loaded: Loaded, machine: Installation, request: RunRequest, around: Surroundings | None = None) -> Plan:
+    """Return the plan of a valid workflow as far as the workflow alone decides it: no lock is read, no plugin asked."""
+    resolved = resolve_workflow(loaded, machine, request, around)
+    return resolved.workflow.planned(resolved.findings)
 
 
-def resolve_plan(
-    spec: WorkflowSpec,
-    document: Document,
-    machine: Installation,
-    request: RunRequest,
-    snapshot: FileSnapshot = NO_SNAPSHOT,
-    around: Surroundings | None = None,
+def resolve_workflow(
+    loaded: Loaded, machine: Installation, request: RunRequest, around: Surroundings | None = None
 ) -> Resolved:
-    """Resolve a workflow into a plan, whose findings say what is wrong with it; `require_runnable` raises for them.
+    """Resolve a valid workflow; findings say what is wrong with it, for which `require_runnable` raises.
 
     Args:
-        document: The file it was read from, for places.
         machine: This machine; of its environment it takes the presence of keys, and what `runtime` names.
         request: What the person wants of the run.
-        snapshot: The workflow's folder and files, where a run has stored them.
         around: The workflow that this one is a tool of, and its rules; its inputs come with each call.
     """
-    environ, policy = machine.environ, machine.policy
-    variables = variables_in(spec, environ)
-    spec, unset = with_environment(spec, document, environ)
+    document, snapshot, environ, policy = loaded.document, loaded.snapshot, machine.environ, machine.policy
+    written = loaded.spec or require_valid(loaded)
+    variables = variables_in(written, environ)
+    spec, unset = with_environment(written, document, environ)
     spec, base_dir = with_runtime_of(spec, request), snapshot.folder or folder_of(document)
     around = around or Surroundings(base_dir, request, environ, snapshot, policy, policy.rules)
     rules = rules_of(spec, request, document, machine.catalog, replace(policy, rules=around.rules))
@@ -104,21 +103,29 @@ def resolve_plan(
     planner = InputPlanner(spec, document, is_tool=around.is_tool)
     inputs, of_inputs = planner.inputs(request)
     agents = resolver.composed.agents()
-    overrides, call_tools = tools_of_steps(spec, resolver)
-    plan = Plan(
-        spec=spec,
+    overrides, of_steps = tools_of_steps(spec, resolver)
+    call_tools = tools_for_calls(of_steps, agents, resolver)
+    called = called_by(agents, overrides, call_tools)
+    steps = planned_steps(spec, inputs, agents, overrides, of_steps, as_written=request.as_written)
+    rest = _digested(spec, agents, called)
+    prices, of_prices = prices_of(environ)
+    unpriced = of_prices or list(check_limits(spec, agents, prices, document, called))
+    with_secrets, unnamed = with_unnamed_secrets(spec, called, document)
+    workflow = ResolvedWorkflow(
+        spec=with_secrets,
         file=document.file,
         text=document.text,
         base_dir=base_dir,
         inputs=inputs,
         agents=agents,
-        call_tools=tools_for_calls(call_tools, agents, resolver),
+        call_tools=call_tools,
         override_tools=overrides,
-        steps=planned_steps(spec, inputs, agents, overrides, call_tools, as_written=request.as_written),
+        steps=steps,
         rules=rules,
-        bounds=Bounds(None, None, None),
-        digest="",
-        files={**recorded_texts(agents, snapshot), **skill_files(resolver.workflow_tools)},
+        bounds=_bounds(spec, steps, called, call_tools),
+        digest=digest_of_plan(inputs, rest),
+        prices=prices,
+        files=_texts(loaded, agents, called, resolver),
         policy=policy,
         hooks=machine.hooks,
         store=store_place_of(machine.settings),
@@ -129,82 +136,73 @@ def resolve_plan(
         host_is_typed=bool(request.host),
         of_others=snapshot.of_others,
     )
-    plan, rest = _with_what_tools_hold(plan)
-    plan, unpriced = _priced(plan, document, environ)
-    of_models = _model_findings(plan, document, machine, request, unset)
-    plan, of_flow = checked_data_flow(plan, document, environ, is_tool=around.is_tool)
-    checked = [*policy.findings, *unpriced, *_check_plan(plan, document, machine, request, around), *of_flow]
-    findings = [*of_inputs, *unset, *of_models, *context.findings, *checked]
-    return Resolved(replace(plan, findings=few_of_each(findings)), planner, tuple(of_inputs), rest)
+    of_models = _model_findings(workflow, document, machine, request, unset)
+    checked = [*policy.findings, *unpriced, *_check_workflow(workflow, document, machine, request, around)]
+    of_flow = check_data_flow(workflow, document, environ, unnamed, len(spec.env.secrets), is_tool=around.is_tool)
+    findings = [*of_inputs, *unset, *of_models, *context.findings, *checked, *of_flow]
+    return Resolved(workflow, few_of_each(findings), planner, tuple(of_inputs), rest)
+
+
+def _bounds(
+    spec: WorkflowSpec,
+    steps: tuple[PlannedStep, ...],
+    called: Sequence[PlannedTool],
+    call_tools: Mapping[str, PlannedTool],
+) -> Bounds:
+    calls = {step.who for step in steps if step.kind == "call"}
+    leads_on = any(tool.is_composed for tool in called)
+    return bounds_of(spec, steps, leads_on=leads_on, calls_others=len(call_tools) > len(calls))
+
+
+def _texts(
+    loaded: Loaded, agents: Mapping[str, PlannedAgent], called: Sequence[PlannedTool], resolver: ToolResolver
+) -> dict[str, str]:
+    """Return the texts of the files that a workflow is made from besides its own, by `stored_name`."""
+    inner = [file for other in workflows_in(called).values() for file in other.plan.files.items()]
+    read = {stored_name(document.file): document.text for document in loaded.files}
+    recordings, skills = recorded_texts(agents, loaded.snapshot), skill_files(resolver.workflow_tools)
+    return {**recordings, **skills, **dict(inner), **read, **loaded.packages}
 
 
 def _model_findings(
-    plan: Plan, document: Document, machine: Installation, request: RunRequest, unset: Sequence[Finding]
+    workflow: ResolvedWorkflow, document: Document, machine: Installation, request: RunRequest, unset: Sequence[Finding]
 ) -> list[Finding]:
     """Return what is wrong with the models; with an unset variable there is no setting to check.
 
     It comes before the flow of data is checked, which depends on what a distribution's provider declares.
     """
-    models = {} if unset else {name: agent.model for name, agent in plan.agents.items()}
-    return check_models(models, document, machine.environ, _providers_for(plan, machine, request), request)
+    models = {} if unset else {name: agent.model for name, agent in workflow.agents.items()}
+    return check_models(models, document, machine.environ, _providers_for(workflow, machine, request), request)
 
 
-def _providers_for(plan: Plan, machine: Installation, request: RunRequest) -> Callable[[str], Provider | None]:
+def _providers_for(
+    workflow: ResolvedWorkflow, machine: Installation, request: RunRequest
+) -> Callable[[str], Provider | None]:
     """Return what finds a provider by its name: one of a distribution is imported only for a run or its plan."""
     if not machine.imports_providers:
         return provider_by_name
-    policy = replace(plan.policy, rules=plan.rules)
-    return partial(provider_named, policy=policy, lock=NamedIn(plan.project, request.locked))
+    policy = replace(workflow.policy, rules=workflow.rules)
+    return partial(provider_named, policy=policy, lock=NamedIn(workflow.project, request.locked))
 
 
-def _with_what_tools_hold(plan: Plan) -> tuple[Plan, str]:
-    """Return a plan with its bounds, its digest, and the texts of the workflows that are its tools.
-
-    Returns:
-        The plan, and what its digest depends on besides the inputs.
-    """
-    called = plan.called()
-    rest = _digested(plan.spec, plan.agents, called)
-    parts = [file for inner in workflows_in(called).values() for file in inner.plan.files.items()]
-    plan = replace(
-        plan,
-        bounds=bounds_of(
-            plan.spec,
-            plan.steps,
-            leads_on=any(tool.is_composed for tool in called),
-            calls_others=len(plan.call_tools) > len({step.who for step in plan.steps if step.kind == "call"}),
-        ),
-        digest=digest_of_plan(plan.inputs, rest),
-        files={**plan.files, **dict(parts)},
-    )
-    return plan, rest
-
-
-def _priced(plan: Plan, document: Document, environ: Mapping[str, str]) -> tuple[Plan, list[Finding]]:
-    """Return a plan with the prices that hold here, and what is wrong with them."""
-    prices, findings = prices_of(environ)
-    findings = findings or list(check_limits(plan.spec, plan.agents, prices, document, plan.called()))
-    return replace(plan, prices=prices), findings
-
-
-def _check_plan(
-    plan: Plan, document: Document, machine: Installation, request: RunRequest, around: Surroundings
+def _check_workflow(
+    workflow: ResolvedWorkflow, document: Document, machine: Installation, request: RunRequest, around: Surroundings
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a plan that has been resolved."""
-    spec, agents, outer = plan.spec, plan.agents, around.recording
+    """Yield what is wrong with a workflow that has been resolved."""
+    spec, agents, outer = workflow.spec, workflow.agents, around.recording
     playing = {
         name: agent.recording
         for name, agent in agents.items()
         if agent.model.provider == "replay" and (outer is None or agent.recording != outer)
     }
-    if not agents and not around.is_tool and not any(agents_in(plan.called())):
+    if not agents and not around.is_tool and not any(agents_in(workflow.called())):
         yield from check_choices(request, document)
     yield from check_recordings(spec, playing, document, around.snapshot)
     yield from check_context(spec, agents, document)
     known = around.rules if around.is_tool else ()
-    own_rules = [rule for rule in plan.rules if not any(rule is one for one in known)]
-    yield from check_rules(spec, document, own_rules, list(with_parts(plan.called())), machine.catalog)
-    yield from check_mounts(spec, document, plan.project, plan.places)
+    own_rules = [rule for rule in workflow.rules if not any(rule is one for one in known)]
+    yield from check_rules(spec, document, own_rules, list(with_parts(workflow.called())), machine.catalog)
+    yield from check_mounts(spec, document, workflow.project, workflow.places)
     if around.is_tool and spec.outputs.artifacts:
         message = f"{document.file} is called as a tool, and then writes no artifacts"
         fix = "write them by the workflow that calls it"
@@ -257,10 +255,10 @@ def require_runnable(plan: Plan) -> None:
     raise kind(f"{plan.file} cannot run: {counted(count, 'problem')}", findings=plan.findings)
 
 
-def planned_workflow(spec: WorkflowSpec, document: Document, outer: ResolveContext, around: Surroundings) -> Plan:
+def planned_workflow(loaded: Loaded, outer: ResolveContext, around: Surroundings) -> Plan:
     """Return the plan of a workflow that is a tool of another."""
     machine = Installation(outer.catalog, outer.settings, around.policy, outer.hooks, around.environ)
-    return build_plan(spec, document, machine, around.options, around.snapshot, around)
+    return build_plan(loaded, machine, around.options, around)
 
 
 def _digested(spec: WorkflowSpec, agents: Mapping[str, PlannedAgent], tools: Sequence[PlannedTool]) -> str:

@@ -18,7 +18,7 @@ from strands_cli.planning.checks.environment import (
     is_read_in_templates,
     names_in_templates,
 )
-from strands_cli.planning.plan.plan_values import Plan, PlannedStep
+from strands_cli.planning.plan.plan_values import Plan, PlannedStep, ResolvedWorkflow
 from strands_cli.planning.planned_steps import planned_steps
 from strands_cli.planning.run_inputs import MISSING_INPUT, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
@@ -87,14 +87,15 @@ class InputPlanner:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A plan that was made from the start, with what its rows need.
+    """A workflow that was resolved from the start, with what its rows need.
 
     Attributes:
         of_inputs: Those of its findings that are about its inputs; they come first.
         digest_rest: See `digest_of_plan`.
     """
 
-    plan: Plan
+    workflow: ResolvedWorkflow
+    findings: tuple[Finding, ...]
     inputs: InputPlanner
     of_inputs: tuple[Finding, ...]
     digest_rest: str
@@ -106,7 +107,7 @@ class WholePlan:
 
     Attributes:
         planned: The plan.
-        resolved: The plan before findings were added to it.
+        resolved: The workflow with the findings about it alone.
         before: Findings before those about the inputs.
         faults: What is wrong with the inputs as one object.
     """
@@ -120,7 +121,7 @@ class WholePlan:
         """Return its findings as those of all rows whose steps are like its own."""
         of_inputs = {*self.faults, *self.resolved.of_inputs}
         shared = tuple(finding for finding in self.planned.findings if finding not in of_inputs)
-        is_faulty = has_errors(finding for finding in self.resolved.plan.findings if finding not in of_inputs)
+        is_faulty = has_errors(finding for finding in self.resolved.findings if finding not in of_inputs)
         return _Shape(_shape_of(self.planned.steps), shared, len(dict.fromkeys(self.before)), is_faulty)
 
 
@@ -134,7 +135,7 @@ class RowPlanner:
         first: The first plan of the workflow, with its stages.
         request: The request of that plan.
         plan_whole: Plans the workflow from the start.
-        faults: Returns what is wrong with the inputs of a plan as one object.
+        faults: Returns what is wrong with inputs as one object.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class RowPlanner:
         first: WholePlan,
         request: RunRequest,
         plan_whole: Callable[[RunRequest], WholePlan],
-        faults: Callable[[Plan], list[Finding]],
+        faults: Callable[[Mapping[str, Any]], list[Finding]],
     ) -> None:
         self.planned = first.planned
         self._inputs = first.resolved.inputs
@@ -181,8 +182,8 @@ class RowPlanner:
             if len(self._shapes) < MOST_SHAPES:
                 self._shapes.append(whole.shape())
             return whole.planned
-        if not shape.is_faulty and like.spec.schema_of_inputs is not None:
-            findings = [*self._faults(replace(like, inputs=inputs, findings=tuple(findings))), *findings]
+        if not shape.is_faulty and not has_errors(findings):
+            findings = [*self._faults(inputs), *findings]
         around = shape.findings
         in_order = tuple(dict.fromkeys((*around[: shape.place], *findings, *around[shape.place :])))
         return replace(like, inputs=inputs, steps=steps, digest=digest_of_plan(inputs, self._rest), findings=in_order)
@@ -195,8 +196,8 @@ class RowPlanner:
             values: The inputs that have types already.
         """
         inputs, findings = self._inputs.check(texts, values)
-        if self.planned.spec.schema_of_inputs is not None and not has_errors(findings):
-            findings = [*findings, *self._faults(replace(self.planned, inputs=inputs, findings=()))]
+        if not has_errors(findings):
+            findings = [*findings, *self._faults(inputs)]
         return inputs, findings
 
     def check_budgets(self, limits: Mapping[str, float]) -> Sequence[Finding]:

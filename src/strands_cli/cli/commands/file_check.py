@@ -165,7 +165,7 @@ def _uses_of(loaded: Loaded) -> tuple[Use, ...]:
     with contextlib.suppress(Denied):  # a mistake in a policy file is none of the workflow
         machine = dataclasses.replace(machine, policy=load_policy(machine.settings, folder))
     request = RunRequest(as_written=True)  # nothing is used because of a text, so that no template is rendered
-    return authority_of(build_plan(loaded.spec, loaded.document, machine, request, loaded.snapshot)).uses
+    return authority_of(build_plan(loaded, machine, request)).uses
 
 
 def _may_have_tools(spec: WorkflowSpec) -> bool:

@@ -9,24 +9,34 @@ from strands_cli.errors import Finding
 from strands_cli.planning.data_flow.exposure import check_exposure, check_networks
 from strands_cli.planning.data_flow.secret_values import check_secrets, secret_name, takers_among, unused_secret
 from strands_cli.planning.data_flow.telemetry_destination import check_telemetry
-from strands_cli.planning.data_flow.unnamed_secrets import check_unnamed, with_unnamed_secrets
+from strands_cli.planning.data_flow.unnamed_secrets import check_unnamed
 from strands_cli.yaml_files.document import Document
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.planning.plan.plan_values import PlannedTool, ResolvedWorkflow
     from strands_cli.workflow.model import WorkflowSpec
 
 
-def checked_data_flow(
-    plan: Plan, document: Document, environ: Mapping[str, str], *, is_tool: bool
-) -> tuple[Plan, list[Finding]]:
-    """Return a plan with the secrets of its tools, and what it exposes, where its spans go, and which secrets lack."""
-    written = len(plan.spec.env.secrets)
-    plan, unnamed = with_unnamed_secrets(plan, document)
+def check_data_flow(
+    workflow: ResolvedWorkflow,
+    document: Document,
+    environ: Mapping[str, str],
+    unnamed: Sequence[Finding],
+    written: int,
+    *,
+    is_tool: bool,
+) -> list[Finding]:
+    """Return what a workflow exposes, where its spans go, and which secrets it lacks.
+
+    Args:
+        unnamed: What `with_unnamed_secrets` found.
+        written: How many of the secrets the file names.
+    """
     places = [document.where(f"/env/secrets/{index}") for index in range(written)]
-    places += [one.where for one in unnamed if one.where]
-    of_spans = [] if is_tool else check_telemetry(plan.spec, document, environ)
-    return plan, [*check_exposure(plan, document), *of_spans, *unnamed, *check_secrets(plan, places, environ)]
+    places += [finding.where for finding in unnamed if finding.where]
+    of_spans = [] if is_tool else check_telemetry(workflow.spec, document, environ)
+    exposed = check_exposure(workflow, document)
+    return [*exposed, *of_spans, *unnamed, *check_secrets(workflow, places, environ)]
 
 
 def check_written_uses(

@@ -16,7 +16,7 @@ from strands_cli.planning.data_flow.injection_paths import (
     combination_of,
     legs_of,
 )
-from strands_cli.planning.plan.plan_values import Plan, PlannedStep, PlannedTool, tools_in_step
+from strands_cli.planning.plan.plan_values import PlannedStep, PlannedTool, ResolvedWorkflow, tools_in_step
 from strands_cli.planning.planned_tools.tool_config import HOSTS, listed
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
 from strands_cli.workflow.graph_paths import leading_nodes, leading_to_each
@@ -41,7 +41,7 @@ _PASSES_ON = ("evaluator_optimizer", "orchestrator_workers")
 Placed = tuple[str, PlannedTool]
 
 
-def check_exposure(plan: Plan, document: Document) -> Iterator[Finding]:
+def check_exposure(plan: ResolvedWorkflow, document: Document) -> Iterator[Finding]:
     """Yield a warning for each way in which a workflow may send private data away, and for each network it opens."""
     yield from check_networks(plan.spec, document)
     yield from check_combinations(plan, document)
@@ -111,7 +111,7 @@ def _usable(tools: Iterable[PlannedTool]) -> Iterator[PlannedTool]:
     return (tool for tool in with_parts(tools) if tool.decision.effect != "deny" and not tool.is_composed)
 
 
-def _tools_of(plan: Plan, placed: PlacedStep) -> list[PlannedTool]:
+def _tools_of(plan: ResolvedWorkflow, placed: PlacedStep) -> list[PlannedTool]:
     step = placed.step
     if isinstance(step, CallStep):
         return [plan.call_tools[step.tool]] if step.tool in plan.call_tools else []
@@ -127,7 +127,7 @@ def _sends(tool: PlannedTool) -> bool:
 class _Given:
     """The tools that bring something, of the steps whose data a step may be given."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ResolvedWorkflow) -> None:
         placed = {one.key: one for one in plan.spec.pattern.placed}
         self._keys = list(placed)
         self._bringing = {key: _usable_bringing(_tools_of(plan, one)) for key, one in placed.items()}
@@ -164,6 +164,6 @@ def _usable_bringing(tools: Iterable[PlannedTool]) -> list[PlannedTool]:
     return [tool for tool in _usable(tools) if legs_of(tool)[PRIVATE] or legs_of(tool)[STRANGERS]]
 
 
-def _remembers(plan: Plan, placed: PlacedStep) -> bool:
+def _remembers(plan: ResolvedWorkflow, placed: PlacedStep) -> bool:
     step = placed.step
     return isinstance(step, AgentStep) and step.agent in plan.agents and plan.agents[step.agent].keeps_conversation

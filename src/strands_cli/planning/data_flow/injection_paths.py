@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from strands_cli.errors import Code, Finding
-from strands_cli.planning.plan.plan_values import Plan, PlannedTool, tools_in_step
+from strands_cli.planning.plan.plan_values import PlannedTool, ResolvedWorkflow, tools_in_step
 from strands_cli.planning.planned_tools.tool_config import EVERY, HOSTS, listed
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
 from strands_cli.workflow.steps.step_models import AgentStep
@@ -22,7 +22,7 @@ STRANGERS, PRIVATE, OUT = "reads what strangers write", "reads private data", "c
 LEGS = (STRANGERS, PRIVATE, OUT)
 
 
-def check_combinations(plan: Plan, document: Document) -> Iterator[Finding]:
+def check_combinations(plan: ResolvedWorkflow, document: Document) -> Iterator[Finding]:
     """Yield a warning for each agent whose tools, taken together, let a stranger's text send private data away.
 
     A tool that does not say what it can do may do anything: it counts where others already make two of the three.

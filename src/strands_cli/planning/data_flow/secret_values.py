@@ -15,7 +15,7 @@ from strands_cli.planning.planned_tools.tool_config import secrets_in
 from strands_cli.planning.workflow_tools.tool_parts import with_parts
 
 if TYPE_CHECKING:
-    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.planning.plan.plan_values import PlannedTool, ResolvedWorkflow
     from strands_cli.providers import ModelSettings
     from strands_cli.secrets.secret_sources import SecretReference
     from strands_cli.workflow.model import WorkflowSpec
@@ -39,7 +39,7 @@ WRITTEN_SECRET = Code(
 )
 
 
-def check_secrets(plan: Plan, places: Sequence[Where], environ: Mapping[str, str]) -> Iterator[Finding]:
+def check_secrets(plan: ResolvedWorkflow, places: Sequence[Where], environ: Mapping[str, str]) -> Iterator[Finding]:
     """Yield a finding for each secret that is not there, that no one takes, or that is too short to be hidden.
 
     Runs no program, opens no keyring.
@@ -78,7 +78,7 @@ def unused_secret(secret: Secret, where: Where) -> Finding:
     return Finding(UNUSED_SECRET, message, where, fix, "warning")
 
 
-def secret_takers(plan: Plan) -> dict[str, tuple[str, ...]]:
+def secret_takers(plan: ResolvedWorkflow) -> dict[str, tuple[str, ...]]:
     """Return the tools and models of a workflow that take each secret, without those of workflows among its tools."""
     return takers_among(plan.spec, _tools_of(plan), {name: agent.model for name, agent in plan.agents.items()})
 
@@ -121,7 +121,9 @@ def _taken_by_models(spec: WorkflowSpec, models: Mapping[str, ModelSettings]) ->
 
 
 def read_secrets(
-    plan: Plan, environ: Mapping[str, str] | None = None, remote: Callable[[SecretReference], str] | None = None
+    plan: ResolvedWorkflow,
+    environ: Mapping[str, str] | None = None,
+    remote: Callable[[SecretReference], str] | None = None,
 ) -> dict[str, str]:
     """Return the value of every secret that a run takes, by the name under which tools ask for it.
 
@@ -167,7 +169,7 @@ def local_secret_values(spec: WorkflowSpec, folder: Path, environ: Mapping[str, 
                 yield read_secret(_reference(secret, folder), environ)
 
 
-def require_unwritten(plan: Plan, values: Mapping[str, str]) -> None:
+def require_unwritten(plan: ResolvedWorkflow, values: Mapping[str, str]) -> None:
     """Check that no secret is in a text that a run stores and needs unchanged to go on.
 
     Raises:
@@ -197,6 +199,6 @@ def _reference(secret: Secret, folder: Path, places: Mapping[str, str] = Mapping
     return SecretReference(secret_name(secret), secret.key, secret.source, path, folder)
 
 
-def _tools_of(plan: Plan) -> list[PlannedTool]:
+def _tools_of(plan: ResolvedWorkflow) -> list[PlannedTool]:
     tools = with_parts(plan.called(), of_others=False)
     return list({tool.identity: tool for tool in tools}.values())

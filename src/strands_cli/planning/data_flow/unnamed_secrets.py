@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.errors import Code, Finding, NotEquipped, did_you_mean
@@ -16,7 +15,7 @@ from strands_cli.workflow.steps.step_models import CallStep
 
 if TYPE_CHECKING:
     from strands_cli.errors import Severity, Where
-    from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+    from strands_cli.planning.plan.plan_values import PlannedTool
     from strands_cli.workflow.model import WorkflowSpec
     from strands_cli.yaml_files.document import Document
 
@@ -29,19 +28,20 @@ UNNAMED_SECRET = Code(
 )
 
 
-def with_unnamed_secrets(plan: Plan, document: Document) -> tuple[Plan, list[Finding]]:
-    """Return a plan that has every secret which its tools need, where a workflow need not name it, and the findings.
+def with_unnamed_secrets(
+    spec: WorkflowSpec, called: Sequence[PlannedTool], document: Document
+) -> tuple[WorkflowSpec, list[Finding]]:
+    """Return a workflow that has every secret which its tools need, where it need not name it, and the findings.
 
     Each is a variable of its name. Questions, the plan, the permission check and redaction see it as if it were named.
     """
-    tools = list(with_parts(plan.called(), of_others=False))
-    findings = list(check_unnamed(plan.spec, document, tools))
-    names = _unnamed(plan.spec, tools) if _takes_variables(plan.spec, document) else ()
+    tools = list(with_parts(called, of_others=False))
+    findings = list(check_unnamed(spec, document, tools))
+    names = _unnamed(spec, tools) if _takes_variables(spec, document) else ()
     if not names:
-        return plan, findings
-    secrets = (*plan.spec.env.secrets, *(Secret(key=name) for name in names))
-    env = plan.spec.env.model_copy(update={"secrets": secrets})
-    return replace(plan, spec=plan.spec.model_copy(update={"env": env})), findings
+        return spec, findings
+    env = spec.env.model_copy(update={"secrets": (*spec.env.secrets, *(Secret(key=name) for name in names))})
+    return spec.model_copy(update={"env": env}), findings
 
 
 def check_unnamed(

@@ -26,7 +26,7 @@ from strands_cli.workflow.parts.agent_file import is_agent_file, read_atomic
 from strands_cli.workflow.translated import translated
 from strands_cli.yaml_files.document import Document
 from strands_cli.yaml_files.document_reader import SUFFIXES, read_document
-from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of, stored_name
+from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot, folder_of
 
 # What keeps a tool that a workflow names from being known. Other findings of a plan are about running it.
 _OF_TOOLS = (BAD_TOOL_REF, UNKNOWN_TOOL, TOOL_CONFLICT, TOOL_VERSION, TOOL_BROKEN, TOOL_UNMET)
@@ -78,10 +78,7 @@ def plan_folder(
             findings += [found for found in loaded.findings if found.severity == "error"]
             continue
         # Nothing is imported here, and what may run is for policy to say when it does.
-        plan = build_plan(spec, loaded.document, _granting(machine, spec, document), RunRequest(), snapshot)
-        # As for a run: the lock covers the packages that these are of.
-        texts = {stored_name(one.file): one.text for one in loaded.files}
-        plan = replace(plan, files={**plan.files, **texts, **loaded.packages})
+        plan = build_plan(loaded, _granting(machine, spec, document), RunRequest())
         findings += [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
         plans.append(plan)
     _require_known(findings)
@@ -136,7 +133,7 @@ def _plan_agent(document: Document, machine: Installation) -> tuple[Plan | None,
     if (spec := loaded.valid) is None:
         return None, [found for found in loaded.findings if found.severity == "error"]
     granted = _granting(machine, spec, document)
-    plan = build_plan(spec, loaded.document, granted, RunRequest(), whole.snapshot)
+    plan = build_plan(loaded, granted, RunRequest())
     findings = [found for found in plan.findings if found.severity == "error" and found.code in _OF_TOOLS]
     return None if findings else plan, findings
 

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from strands_cli.parts.named_parts import Part, part_named, parts_of
 from strands_cli.parts.named_providers import provider_by_name
 from strands_cli.parts.plugin_lock import check_locked, lock_finding, lock_plugins, place_in_lock
 from strands_cli.planning.machine.packaged_lock import Packages, packages_of, unlisted_package, with_packages
-from strands_cli.planning.plan.plan_values import Plan, PlannedTool
+from strands_cli.planning.plan.plan_values import LockComparison, Plan, PlannedTool, ResolvedWorkflow
 from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTool, PythonTool
 from strands_cli.planning.planned_tools.tool_config import reached_by
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
@@ -60,7 +59,7 @@ class Used(NamedTuple):
     packages: Packages = MappingProxyType({})
 
 
-def python_path_of(plan: Plan) -> tuple[str, ...]:
+def python_path_of(plan: ResolvedWorkflow) -> tuple[str, ...]:
     """Return the folders for custom Python as seen from a plan's folder, those of the workflows in it too."""
     below = [
         os.path.relpath(part.base_dir / path, plan.base_dir)
@@ -70,18 +69,18 @@ def python_path_of(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*plan.spec.tools.python_path, *below)))
 
 
-def used_of(plan: Plan, catalog: Catalog) -> Used:
+def used_of(plan: ResolvedWorkflow, catalog: Catalog) -> Used:
     """Return what a plan uses of what is installed."""
     used = used_by(with_parts(plan.called()), python_path_of(plan))
     return used._replace(packages=packages_of(plan, catalog.seen))
 
 
-def distributions_of_parts(plans: Iterable[Plan], seen: Scan) -> list[str]:
+def distributions_of_parts(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[str]:
     """Return the distributions whose parts these plans name: patterns, secrets, template filters and formats."""
     return sorted({part.distribution for part in parts_in(plans, seen)})
 
 
-def _parts_unlike_the_lock(plan: Plan, seen: Scan, required_by: str | None) -> list[Finding]:
+def _parts_unlike_the_lock(plan: ResolvedWorkflow, seen: Scan, required_by: str | None) -> list[Finding]:
     """Return why parts that a plan names may not be imported by the lock beside its workflow."""
     first = {part.distribution: str(part) for part in reversed(parts_in([plan], seen))}
     return [
@@ -91,7 +90,7 @@ def _parts_unlike_the_lock(plan: Plan, seen: Scan, required_by: str | None) -> l
     ]
 
 
-def parts_in(plans: Iterable[Plan], seen: Scan) -> list[Part]:
+def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
     """Return the parts of distributions that these plans name.
 
     Every word after a `|` of a file counts as the name of a filter, and each `format:` and `version:` of the workflow
@@ -126,25 +125,28 @@ def used_by(tools: Iterable[PlannedTool], python_path: Sequence[str] = ()) -> Us
     return Used(tuple(records), tuple(custom), tuple(python_path))
 
 
-def with_lock(plan: Plan, catalog: Catalog, required_by: str | None = None) -> Plan:
-    """Compare a plan with the lock beside its workflow; differences become findings, and nothing runs.
+def compare_with_lock(
+    workflow: ResolvedWorkflow, known: Sequence[Finding], catalog: Catalog, required_by: str | None = None
+) -> LockComparison:
+    """Compare a workflow with the lock beside it; nothing runs.
 
     Args:
+        known: What else is wrong with the workflow.
         required_by: Who asks for a lock where none is (`--locked`, or the line of a policy file).
     """
-    used = used_of(plan, catalog)
-    findings, locked = check_used(used, plan.project, catalog, required_by, _spec_word(plan))
-    findings += _parts_unlike_the_lock(plan, catalog.seen, required_by)
-    if any(finding.code == UNKNOWN_TOOL for finding in plan.findings):
-        findings += _uninstalled(plan.project, catalog, known=findings)
-    servers = servers_in(with_parts(plan.called()))
+    used = used_of(workflow, catalog)
+    findings, locked = check_used(used, workflow.project, catalog, required_by, _spec_word(workflow))
+    findings += _parts_unlike_the_lock(workflow, catalog.seen, required_by)
+    if any(finding.code == UNKNOWN_TOOL for finding in known):
+        findings += _uninstalled(workflow.project, catalog, known=findings)
+    servers = servers_in(with_parts(workflow.called()))
     pinned: dict[str, LockedServer] = {}
     if servers and not any(finding.code.startswith("lock-") for finding in findings):
-        found, pinned = check_servers(servers, plan.project, _spec_word(plan))
+        found, pinned = check_servers(servers, workflow.project, _spec_word(workflow))
         findings += found
     if required_by and not any(finding.code.startswith("lock-") for finding in findings):
-        locked |= _vouched_workflow(plan) | _locked_python(used)
-    return replace(plan, findings=tuple(dict.fromkeys((*plan.findings, *findings))), locked=locked, pinned=pinned)
+        locked |= _vouched_workflow(workflow.planned(known)) | _locked_python(used)
+    return LockComparison(tuple(findings), locked, pinned)
 
 
 def _locked_python(used: Used) -> frozenset[str]:
@@ -309,7 +311,7 @@ def _uninstalled(folder: Path, catalog: Catalog, known: Sequence[Finding]) -> li
     ]
 
 
-def _spec_word(plan: Plan) -> str:
+def _spec_word(plan: ResolvedWorkflow) -> str:
     """Return the argument that names the folder to `strands lock`; empty for the current directory."""
     if plan.packaged:  # it is locked in the current directory, which does not name it
         return f"{shlex.quote(plan.packaged)} "
@@ -347,7 +349,7 @@ def lock_of(plans: Iterable[Plan], catalog: Catalog, hooks: Iterable[str] = ()) 
     return Lock(distributions, modules, workflows=dict(_locked_workflows(plans)))
 
 
-def _of_providers(plans: Iterable[Plan]) -> set[str]:
+def _of_providers(plans: Iterable[ResolvedWorkflow]) -> set[str]:
     """Return the distributions of the model providers that workflows name; none is imported."""
     agents = [agent for plan in plans for agent in (*plan.agents.values(), *agents_in(plan.called()))]
     found = {agent.model.provider: provider_by_name(agent.model.provider) for agent in agents}

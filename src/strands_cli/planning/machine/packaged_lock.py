@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from strands_cli.catalog.distributions.entry_points import Scan
-from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan.plan_values import ResolvedWorkflow
 from strands_cli.planning.workflow_tools.tool_parts import with_parts, workflows_in
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Packages: TypeAlias = "Mapping[str, tuple[PackagedFolder, ...]]"
 
 
-def packages_of(plan: Plan, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]:
+def packages_of(plan: ResolvedWorkflow, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]:
     """Return the distributions whose files a plan reads as workflow, agent or skill, with all folders of each."""
     sites = [os.path.realpath(site) for site in seen.listings]
     own = os.path.realpath(plan.project)
@@ -35,7 +35,7 @@ def packages_of(plan: Plan, seen: Scan) -> dict[str, tuple[PackagedFolder, ...]]
     return {name: tuple(folder for folder in folders if folder.distribution == name) for name in sorted(used)}
 
 
-def _files_of(plan: Plan) -> Iterator[str]:
+def _files_of(plan: ResolvedWorkflow) -> Iterator[str]:
     for one in (plan, *(inner.plan for inner in workflows_in(with_parts(plan.called())).values())):
         yield from one.files
         if not one.file.startswith("<"):

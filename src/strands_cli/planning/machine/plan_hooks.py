@@ -10,7 +10,7 @@ from strands_cli.texts.unicode_safety import printable
 
 if TYPE_CHECKING:
     from strands_cli.hooks.manager import Hooks
-    from strands_cli.planning.plan.plan_values import Plan
+    from strands_cli.planning.plan.plan_values import ResolvedWorkflow
     from strands_cli.yaml_files.document import Document
 
 HOOK = "strands_plan_checks"
@@ -21,7 +21,7 @@ PLAN_CHECK = Code(
 )
 
 
-def check_plan(hooks: Hooks, plan: Plan, document: Document) -> list[Finding]:
+def check_plan(hooks: Hooks, plan: ResolvedWorkflow, document: Document) -> list[Finding]:
     """Return what the plugins find in a plan, each at its place in the workflow."""
     if not hooks.implementers(HOOK):
         return []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,19 +200,28 @@ def _no_prices() -> PriceTable:
     return PriceTable({}, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything `run` needs and nothing it must look up: the value between checking and running.
+def called_by(
+    agents: Mapping[str, PlannedAgent],
+    overrides: Mapping[str, tuple[PlannedTool, ...]],
+    call_tools: Mapping[str, PlannedTool],
+) -> tuple[PlannedTool, ...]:
+    """Return every tool that an agent or a step may call."""
+    of_agents = [tool for agent in agents.values() for tool in agent.tools]
+    return (*of_agents, *(tool for group in overrides.values() for tool in group), *call_tools.values())
 
-    `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`.
-    `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
-    id, which they are compared with when they have started. `hooks` are the hook plugins that were asked, and will be;
-    without them policy alone answers. `store` is where runs are stored. `is_complete` is False where a part
-    of the workflow is left out, because it cannot be planned; a finding says why. `places` are the mounts and the files
-    of secrets without links, by the path as written: a link that is moved later leads nowhere else.
-    `variables` are the environment variables that `runtime` names. `packaged` is the name `DIST/NAME` of a workflow
-    that an installed distribution brings. `host_is_typed` says that the command line names the host of the models.
-    `of_others` says whether others wrote the workflow, as it was where it was submitted; None where it runs there.
+
+@dataclass(frozen=True)
+class ResolvedWorkflow:
+    """A workflow with its agents, steps and tools resolved on this machine, before findings and a lock are gathered.
+
+    `files` are the texts of the other files it was made from (agents, schemas, recordings), by `stored_name`. `hooks`
+    are the hook plugins that were asked, and will be; without them policy alone answers. `store` is where runs are
+    stored. `is_complete` is False where a part of the workflow is left out, because it cannot be planned; a finding
+    says why. `places` are the mounts and the files of secrets without links, by the path as written: a link that is
+    moved later leads nowhere else. `variables` are the environment variables that `runtime` names. `packaged` is the
+    name `DIST/NAME` of a workflow that an installed distribution brings. `host_is_typed` says that the command line
+    names the host of the models. `of_others` says whether others wrote the workflow, as it was where it was submitted;
+    None where it runs there.
     """
 
     spec: WorkflowSpec
@@ -227,11 +236,8 @@ class Plan:
     rules: tuple[Rule, ...]
     bounds: Bounds
     digest: str
-    findings: tuple[Finding, ...] = ()
     prices: PriceTable = field(default_factory=_no_prices)
     files: Mapping[str, str] = field(default_factory=dict)
-    locked: frozenset[str] = frozenset()
-    pinned: Mapping[str, LockedServer] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     hooks: Hooks | None = field(default=None, compare=False, repr=False)
     store: StorePlace = field(default=StorePlace(Path()), compare=False)
@@ -249,6 +255,32 @@ class Plan:
 
     def called(self) -> tuple[PlannedTool, ...]:
         """Return every tool that an agent or a step may call."""
-        agents = [tool for agent in self.agents.values() for tool in agent.tools]
-        overrides = [tool for group in self.override_tools.values() for tool in group]
-        return (*agents, *overrides, *self.call_tools.values())
+        return called_by(self.agents, self.override_tools, self.call_tools)
+
+    def planned(self, findings: Sequence[Finding], lock: LockComparison | None = None) -> Plan:
+        """Return the plan: this workflow with all findings about it, each once, and what its lock vouches for."""
+        resolved: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(ResolvedWorkflow)}
+        vouched: dict[str, Any] = {"locked": lock.locked, "pinned": lock.pinned} if lock else {}
+        return Plan(**resolved, findings=tuple(dict.fromkeys(findings)), **vouched)
+
+
+@dataclass(frozen=True)
+class Plan(ResolvedWorkflow):
+    """Everything `run` needs and nothing it must look up: the value between checking and running.
+
+    `locked` are the distributions and custom references that a lock vouches for, `pinned` what it has of MCP servers by
+    id, which they are compared with when they have started.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    locked: frozenset[str] = frozenset()
+    pinned: Mapping[str, LockedServer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LockComparison:
+    """A workflow beside its lock: differences as findings, and `locked` and `pinned` of its plan."""
+
+    findings: tuple[Finding, ...]
+    locked: frozenset[str]
+    pinned: Mapping[str, LockedServer]

@@ -39,6 +39,7 @@ from strands_cli.yaml_files.file_source import stored_name
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.workflow.loaded import Loaded
 
 TOOL_CYCLE = Code(
     "tool-cycle",
@@ -65,7 +66,7 @@ class PartPlanners:
 
     call: Callable[[str, str, str], PlannedTool | None]
     agent: Callable[[str], PlannedAgent]
-    workflow: Callable[[WorkflowSpec, Document, ResolveContext, Surroundings], Plan]
+    workflow: Callable[[Loaded, ResolveContext, Surroundings], Plan]
 
 
 @dataclass(slots=True)
@@ -191,7 +192,7 @@ class ComposedTools:
             return None
         loaded = load_spec(document, snapshot)
         context.findings += [found for found in loaded.findings if found.code != UNDECLARED_VARIABLE]
-        if (spec := loaded.valid) is None:
+        if loaded.valid is None:
             return None
         runtime = self.spec.runtime
         inside = replace(
@@ -203,12 +204,13 @@ class ComposedTools:
             recording=around.base_dir / runtime.recording if runtime.recording else around.recording,
             making=tuple(self.making),
         )
-        plan = self.planners.workflow(spec, document, context, inside)
-        named = {stored_name(one.file): one.text for one in (document, *loaded.files)} | dict(loaded.packages)
-        named |= {path: str(file)} if is_packaged else {}
+        packages = {**loaded.packages, path: str(file)} if is_packaged else loaded.packages
+        # Its own text is one of the files of the workflow around it.
+        whole = replace(loaded, files=(document, *loaded.files), packages=packages)
+        plan = self.planners.workflow(whole, context, inside)
         context.findings += plan.findings
         context.is_complete &= plan.is_complete
-        return WorkflowAsTool(replace(plan, files={**plan.files, **named}), document)
+        return WorkflowAsTool(plan, document)
 
     def _read(self, file: Path, path: str, where: Where) -> Document | None:
         """Return the file as a document that findings call by its path from here."""

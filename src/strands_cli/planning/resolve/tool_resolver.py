@@ -27,12 +27,11 @@ from strands_cli.planning.resolve.single_tool import (
 from strands_cli.planning.resolve.tool_families import family_of
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.toolref import FAMILY, ToolRef, ToolRefError
-from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.yaml_files.document import Document
 
 if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord
+    from strands_cli.workflow.loaded import Loaded
 
 SHADOWED_TOOL = Code(
     "shadowed-tool",
@@ -49,8 +48,8 @@ def _no_agent(agent_id: str, _resolver: ToolResolver) -> PlannedAgent:
     raise KeyError(agent_id)
 
 
-def _no_workflow(_spec: WorkflowSpec, document: Document, _outer: ResolveContext, _around: Surroundings) -> Plan:
-    raise KeyError(document.file)
+def _no_workflow(loaded: Loaded, _outer: ResolveContext, _around: Surroundings) -> Plan:
+    raise KeyError(loaded.document.file)
 
 
 @dataclass(slots=True)
@@ -66,7 +65,7 @@ class ToolResolver:
 
     context: ResolveContext
     plan_agent: Callable[[str, ToolResolver], PlannedAgent] = _no_agent
-    plan_workflow: Callable[[WorkflowSpec, Document, ResolveContext, Surroundings], Plan] = _no_workflow
+    plan_workflow: Callable[[Loaded, ResolveContext, Surroundings], Plan] = _no_workflow
     objects: Sequence[ToolRecord] = ()
     workflow_tools: tuple[PlannedTool, ...] = ()
     listed: tuple[PlannedTool, ...] = ()

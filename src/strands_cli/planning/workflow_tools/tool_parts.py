@@ -10,6 +10,7 @@ from strands_cli.planning.plan.plan_values import (
     Plan,
     PlannedAgent,
     PlannedTool,
+    ResolvedWorkflow,
     WorkflowAsTool,
     WorkflowTool,
 )
@@ -56,7 +57,7 @@ def agents_in(tools: Iterable[PlannedTool]) -> Iterator[PlannedAgent]:
             yield from definition.plan.agents.values()
 
 
-def all_workflows_in(plan: Plan) -> Iterator[Plan]:
+def all_workflows_in(plan: ResolvedWorkflow) -> Iterator[Plan]:
     """Yield every workflow that is a tool in a plan, also in one that is a tool itself; each file may come twice."""
     for one in workflows_in(plan.called()).values():
         yield one.plan

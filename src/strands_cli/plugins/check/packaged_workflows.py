@@ -190,7 +190,7 @@ def _check_workflow(check: FolderCheck, folder: DataFolder, name: str, document:
     check.findings += _beyond_folder(folder, document, [one.file for one in loaded.files])
     # A recording takes the place of the models, so that no key of this machine counts.
     request = RunRequest(provider="replay") if spec.runtime.recording else RunRequest()
-    plan = build_plan(spec, document, check.machine, request)
+    plan = build_plan(loaded, check.machine, request)
     of_machine = _about_the_machine()
     check.findings += [one for one in plan.findings if one.code not in of_machine and one not in loaded.findings]
     check.findings += _beyond_folder(folder, document, plan.files)

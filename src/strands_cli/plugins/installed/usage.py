@@ -41,10 +41,10 @@ def workflows_naming(name: str, folder: Path, catalog: Catalog, settings: Settin
 def _uses(path: Path, name: str, catalog: Catalog, settings: Settings) -> Uses:
     try:
         document = read_document(path)
-        spec = load_spec(document).spec if is_workflow(document) else None
-        if spec is None:
+        loaded = load_spec(document) if is_workflow(document) else None
+        if loaded is None or loaded.spec is None:
             return Uses([], [])
-        planned = build_plan(spec, document, without_policy(catalog, settings), RunRequest())
+        planned = build_plan(loaded, without_policy(catalog, settings), RunRequest())
         parts = parts_in([planned], catalog.seen)
     except StrandsCliError:
         return Uses([], [])
