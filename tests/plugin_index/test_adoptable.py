@@ -11,7 +11,6 @@ from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.cli.program import run_program
 from strands_cli.errors import Denied
 from strands_cli.hooks.hook_plugins import open_hooks
-from strands_cli.indexes.known_names import with_indexes
 from strands_cli.plugins.install.download import unpack_wheel
 from strands_cli.plugins.install.preview import propose, require_one_allowed
 from strands_cli.plugins.install.requirement import parse_install_target
@@ -71,14 +70,6 @@ def test_a_search_finds_them_with_the_command_that_adopts(site: Path, capsys: py
     assert run_program(["plugin", "search", "find_contact", "--index", str(site), "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["plugins"]
     assert (one["adopt"], [tool["name"] for tool in one["tools"]]) == (True, ["find_contact"])
-
-
-@pytest.mark.parametrize("ref", ["find_contact", "native:strands-crm/find_contact"])
-def test_a_workflow_that_names_one_is_led_to_the_adoption(ref: str, site: Path, tmp_path: Path) -> None:
-    config = tmp_path / "config.yaml"
-    config.write_text(f"version: 1\nindexes: [{site}]\n")
-    finding = with_indexes(discover_catalog([]), config).lookup(ref)
-    assert getattr(finding, "fix", None) == "strands plugin adopt strands-crm --install --tool find_contact"
 
 
 def test_the_build_says_how_many_tools_can_be_adopted(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

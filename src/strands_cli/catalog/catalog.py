@@ -16,7 +16,6 @@ from strands_cli.errors import Finding, Where
 from strands_cli.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from strands_cli.catalog.remedies import Elsewhere
     from strands_cli.toolref import ToolRef
 
 
@@ -82,13 +81,11 @@ class Catalog:
         tools: Sorted by name; a class, suite or provider is one record with `members`.
         findings: The faults of installed distributions.
         seen: The scan: directories, and the records of all distributions.
-        elsewhere: What finds, without the network, distributions that are not installed; None if nothing is to look.
     """
 
     tools: tuple[ToolRecord, ...]
     findings: tuple[Finding, ...]
     seen: Scan
-    elsewhere: Elsewhere | None = None
 
     @cached_property
     def by_name(self) -> dict[str, list[ToolRecord]]:
@@ -155,12 +152,6 @@ class Catalog:
         from strands_cli.catalog.resolution import fix_of
 
         return fix_of(record, self.seen)
-
-    def way_to_install(self, distribution: str) -> str:
-        """Return how to get a distribution that is not installed: from an index of the person's own, or none."""
-        from strands_cli.catalog.remedies import install_distribution
-
-        return install_distribution(distribution, self.elsewhere)
 
     @staticmethod
     def _sound(records: list[ToolRecord]) -> list[ToolRecord]:

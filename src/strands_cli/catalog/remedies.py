@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from functools import cache
-from typing import Protocol
 
 from strands_cli.catalog.tool_record import ToolRecord
 
 LOOK = "see what is installed: strands list-tools"
 # Any person can register a name in an index, so the word of a workflow's author is not enough.
 ELSEWHERE = f"correct the name ({LOOK}), or install what provides it from a source that you trust"
-
-
-# A distribution that is not installed, and whether its tools have to be adopted, as it declares none.
-IndexedOwner = tuple[str, bool]
-
-
-class Elsewhere(Protocol):
-    """The plugin indexes that this person uses, as far as they are known without the network."""
-
-    def distribution_with(self, tool: str) -> IndexedOwner | None:
-        """Return a distribution with a tool of this name."""
-
-    def distribution_named(self, name: str) -> IndexedOwner | None:
-        """Return the distribution of this normalised name."""
 
 
 @cache
@@ -38,28 +24,19 @@ def first_party() -> dict[str, str]:
     return found
 
 
-def install_tool(name: str, elsewhere: Elsewhere | None = None) -> str:
+def install_tool(name: str) -> str:
     """Return how to get a tool that no installed distribution provides."""
-    indexed = elsewhere.distribution_with(name) if elsewhere else None
-    if indexed:  # an index that the person has chosen
-        return _from_index(indexed, name)
     owner = first_party().get(name)
-    return f"pip install {owner}" if owner else ELSEWHERE
+    return f"pip install {owner}" if owner else _find(name)
 
 
-def install_distribution(name: str, elsewhere: Elsewhere | None = None, tool: str | None = None) -> str:
+def install_distribution(name: str) -> str:
     """Return how to get a distribution that a workflow names, for one of its tools."""
-    indexed = elsewhere.distribution_named(name) if elsewhere else None
-    if indexed:
-        return _from_index(indexed, tool)
-    return f"pip install {name}" if name in first_party().values() else ELSEWHERE
+    return f"pip install {name}" if name in first_party().values() else _find(name)
 
 
-def _from_index(owner: IndexedOwner, tool: str | None) -> str:
-    distribution, to_adopt = owner
-    if not to_adopt:
-        return f"strands plugin install {distribution}"
-    return f"strands plugin adopt {distribution} --install" + (f" --tool {tool}" if tool else "")
+def _find(name: str) -> str:
+    return f"{ELSEWHERE} (what your plugin indexes have: strands plugin search {shlex.quote(name)})"
 
 
 def adopt_again(record: ToolRecord) -> str:

@@ -12,7 +12,6 @@ from strands_cli.catalog.distributions.entry_points import Scan, normalise
 from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
 from strands_cli.catalog.remedies import (
     LOOK,
-    Elsewhere,
     adopt_again,
     first_party,
     install_distribution,
@@ -80,10 +79,6 @@ class Installed(Protocol):
     @property
     def by_name(self) -> dict[str, list[ToolRecord]]:
         """All records that claim each name."""
-
-    @property
-    def elsewhere(self) -> Elsewhere | None:
-        """What finds distributions that are not installed."""
 
     def version_of(self, distribution: str) -> str | None:
         """The version of any installed distribution."""
@@ -198,7 +193,7 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
     if owner:
         message = f"'{ref}' names a tool that '{owner}' does not provide"
         if owner not in catalog.seen.records:
-            way = install_distribution(owner, catalog.elsewhere, ref.name)
+            way = install_distribution(owner)
             return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, way)
         names = [record.name for record in catalog.tools if record.distribution == owner]
         if command := _adopt(catalog, ref.name, owner):
@@ -229,7 +224,7 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
     if owner:
         return f"did you mean 'native:{owner.name}.{ref.name}'?"
-    return install_tool(folded, catalog.elsewhere)
+    return install_tool(folded)
 
 
 def _adopt(catalog: Installed, name: str, of: str | None = None) -> str | None:

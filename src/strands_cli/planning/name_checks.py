@@ -132,11 +132,9 @@ def _artifact_findings(spec: WorkflowSpec, document: Document) -> Iterator[Findi
 
 def _tool_findings(spec: WorkflowSpec, loaded: Loaded, catalog: Catalog | None) -> Iterator[Finding]:
     from strands_cli.catalog.catalog import discover_catalog
-    from strands_cli.config import load_settings
-    from strands_cli.indexes.known_names import with_indexes
     from strands_cli.planning.planned_agents import tools_of_steps
 
-    found = catalog or with_indexes(discover_catalog(project=_folder(loaded)), load_settings().user_config)
+    found = catalog or discover_catalog(project=_folder(loaded))
     resolver = _resolver(spec, loaded, found)
     agents = resolver.composed.agents()
     overrides, calls = tools_of_steps(spec, resolver)

@@ -11,7 +11,6 @@ from strands_cli.catalog.catalog import Catalog
 from strands_cli.config import Settings, load_settings
 from strands_cli.errors import Finding
 from strands_cli.hooks.hook_values import HookContext
-from strands_cli.indexes.known_names import with_indexes
 from strands_cli.planning.machine.adopted_by_project import without_denied
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.policy.policy import Policy
@@ -86,7 +85,6 @@ class Installation:
 
 def without_policy(catalog: Catalog, settings: Settings, hooks: Hooks | None = None) -> Installation:
     """Return a machine without policy files, to look at workflows that are not run."""
-    catalog = with_indexes(catalog, settings.user_config)
     return Installation(catalog, settings, Policy(), hooks, os.environ, imports_providers=False)
 
 
@@ -120,7 +118,7 @@ def read_installation(
     hooks = hooks_in_force(policy, request, folder)
     if catalog is None:
         catalog = _tools(hooks, HookContext(file, policy.rules), folder)
-    return Installation(with_indexes(catalog, settings.user_config), settings, policy, hooks, os.environ)
+    return Installation(catalog, settings, policy, hooks, os.environ)
 
 
 def _tools(hooks: Hooks, context: HookContext, project: Path | None) -> Catalog:

@@ -209,13 +209,10 @@ def _install(named: str, indexes: list[str] | None, *, yes: bool) -> None:
 
 def _not_installed(name: str, catalog: Catalog) -> InvalidInput:
     from strands_cli.catalog.adoptable.owner_search import adoptable_distributions
-    from strands_cli.config import load_settings
-    from strands_cli.indexes.known_names import with_indexes
+    from strands_cli.catalog.remedies import install_distribution
 
     message = f"the distribution '{name}' is not installed"
-    # Any person can register a name in an index, so that only the names of the person's own indexes are proposed.
-    way = with_indexes(catalog, load_settings().user_config).way_to_install(name)
-    fix = suggest(name, adoptable_distributions(catalog.seen), way)
+    fix = suggest(name, adoptable_distributions(catalog.seen), install_distribution(name))
     return InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
 
 
