@@ -154,6 +154,26 @@ class PlannedRows:
 
         return Budget.of_many(limits, SystemClock(), runs, fix, journal)
 
+    async def last_end(self, journal: StoredJournal, *, again: bool) -> RunEnd | None:
+        """Return how the run of a row has ended; None for one that goes on now, and is made ready for that.
+
+        What a person allows for all rows is stored in it.
+
+        Args:
+            journal: That of the run, held.
+            again: Whether a run that failed goes on.
+        """
+        is_widened = store_permissions(journal, self.request)
+        end = RunEnd.of(journal)
+        if end.status == "waiting":
+            goes_on = goes_on_alone(journal, is_widened=is_widened, now=time.time())
+        else:
+            goes_on = end.goes_on or (again and end.status == "failed")
+        if not goes_on:
+            return end
+        await redo_denied(journal)
+        return None
+
     def row(self, inputs: Mapping[str, Any], request: RunRequest | None = None) -> Plan:
         """Return the plan of a row.
 
@@ -244,11 +264,9 @@ class RowRuns:
         except RunRecordError as missing:
             return await self._started(run_id, inputs, watch, missing)
         try:
-            is_widened = store_permissions(journal, self.rows.request)
-            end = RunEnd.of(journal)
-            if not end.goes_on and not _continues(end, journal, is_widened=is_widened, again=again):
+            if (end := await self.rows.last_end(journal, again=again)) is not None:
+                journal.close()
                 return end
-            await redo_denied(journal)
             request = self._request(run_id, stored_request(journal, {}))
             planned = resumable(self.rows.row(inputs, request), journal)
         except BaseException:
@@ -290,13 +308,6 @@ class RowRuns:
             return read(journal)
 
 
-def _continues(end: RunEnd, journal: StoredJournal, *, is_widened: bool, again: bool) -> bool:
-    """Return whether a run that ended or waits is continued."""
-    if end.status == "waiting":
-        return goes_on_alone(journal, is_widened=is_widened, now=time.time())
-    return again and end.status == "failed"
-
-
 class _Watch:
     """Listens to the events of one row's run.
 
@@ -332,7 +343,7 @@ class _Watch:
         if isinstance(error, BudgetExceeded) and error.is_of_many:
             return self.interrupted()
         if (event := self.finished) is None:
-            return RunEnd("failed", exit_code_of(error), error=error_document(error))
+            return RunEnd.of_error(error)
         denials = event.denials if isinstance(error, CallDenied) else ()
         end = self._spent(event.status).with_failures(event.failed_calls, event.failures, event.verdict)
         return dataclasses.replace(

@@ -99,6 +99,12 @@ class RunEnd:
         denied = list(dict.fromkeys(one.tool for one in summary.denials)) if code == ExitCode.DENIED else []
         return replace(end, exit_code=code, error={"message": reason or status, "exit_code": code}, denied=denied)
 
+    @classmethod
+    def of_error(cls, error: BaseException) -> RunEnd:
+        """Return the end of a run that an error has kept from beginning."""
+        document = error_document(error)
+        return cls("failed", document["exit_code"], error=document)
+
     def with_failures(self, failed_calls: int, failures: Iterable[Failures], verdict: Verdict | None) -> RunEnd:
         """Return the end with the calls that failed, and the verdict on the last draft."""
         judged = None if verdict is None else verdict.as_dict()

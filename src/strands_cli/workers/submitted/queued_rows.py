@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.waiting.allowed_calls import store_permissions
-from strands_cli.engine.waiting.denied_calls import redo_denied
 from strands_cli.errors import ExitCode, RunRecordError, Unreachable
 from strands_cli.planned_rows import Ended, PlannedRows
 from strands_cli.queues.engine_choice import queue_at
 from strands_cli.queues.queue_port import Ticket
-from strands_cli.run_views.run_end import RunEnd, error_document, goes_on_alone
+from strands_cli.run_views.run_end import RunEnd
 from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
 from strands_cli.workers.submitted.submission import Submission, submittable
 from strands_cli.workers.submitted.waiting_again import wait_again
@@ -112,8 +109,7 @@ class QueuedRows:
             ended(RunEnd("interrupted", int(ExitCode.INTERRUPTED)))
             raise
         except Exception as error:  # noqa: BLE001 - a row that breaks, for whatever reason, must not end the others
-            document = error_document(error)
-            end = RunEnd("failed", document["exit_code"], error=document)
+            end = RunEnd.of_error(error)
         if self._budget is not None:
             end.count_in(self._budget, run_id)
         ended(end)
@@ -138,42 +134,31 @@ class QueuedRows:
     def _submitted(self, run_id: str, inputs: Mapping[str, Any], *, again: bool) -> RunEnd | None:
         """Let a row wait for a worker; return its end where it has ended already."""
         end = self._stored_end(run_id)
-        if end is not None and not self._continues(run_id, end, again=again):
+        if end is not None and end.status != "waiting" and not (again and end.status == "failed"):
             return end
-        if self._queue.live([run_id]):
+        if end is None and self._queue.live([run_id]):
             return None
-        if (ticket := self._waiting_again(run_id)) is not None:
+        if not self._is_stored(run_id):
+            self._submit(run_id, inputs)
+            return None
+        with contextlib.closing(self._store.open(run_id)) as journal:
+            has_begun = journal.get("status") is not None
+            if has_begun:
+                if (end := asyncio.run(self._rows.last_end(journal, again=again))) is not None:
+                    return end
+                if journal.get("ticket") is None:  # it began in a process of its own
+                    facts = self._submission.facts(self._rows.plan)
+                    journal.put(ticket=Ticket(run_id, self._name).as_dict(), **facts)
+                ticket = wait_again(journal)
+        if has_begun:
             self._queue.put(ticket)
-            return None
-        planned = submittable(self._rows.row(inputs), self._rows.request)
-        self._submission.submit(planned, Ticket(run_id, self._name))
+        else:
+            self._submit(run_id, inputs)
         return None
 
-    def _continues(self, run_id: str, end: RunEnd, *, again: bool) -> bool:
-        """Return whether a run that ended or waits is given to a worker again."""
-        if end.status != "waiting":
-            return again and end.status == "failed"
-        with contextlib.closing(self._store.open(run_id)) as journal:
-            is_widened = store_permissions(journal, self._rows.request)
-            return goes_on_alone(journal, is_widened=is_widened, now=time.time())
-
-    def _waiting_again(self, run_id: str) -> Ticket | None:
-        """Return the ticket of a run that the row has; None if it has none yet.
-
-        Raises:
-            RunRecordError: A process works on it.
-        """
-        if not self._is_stored(run_id):
-            return None
-        with contextlib.closing(self._store.open(run_id)) as journal:
-            if journal.get("status") is None:
-                return None
-            if journal.get("ticket") is None:  # it began in a process of its own
-                facts = self._submission.facts(self._rows.plan)
-                journal.put(ticket=Ticket(run_id, self._name).as_dict(), **facts)
-            store_permissions(journal, self._rows.request)
-            asyncio.run(redo_denied(journal))
-            return wait_again(journal)
+    def _submit(self, run_id: str, inputs: Mapping[str, Any]) -> None:
+        planned = submittable(self._rows.row(inputs), self._rows.request)
+        self._submission.submit(planned, Ticket(run_id, self._name))
 
     def _is_stored(self, run_id: str) -> bool:
         try:
