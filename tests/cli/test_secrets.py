@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -299,3 +301,39 @@ def test_the_tool_of_an_agent_file_takes_its_variable_since_nothing_can_name_it(
         )
     assert without.code == 18
     assert "missing-secret" in without.codes
+
+
+def test_an_answer_that_waits_holds_no_secret_of_a_file_and_no_workflow_is_read(folder: Folder) -> None:
+    (folder.work / "token.txt").write_text(f"{SECRET}\n")
+    (folder.work / "token.txt").chmod(0o600)
+    secrets = {"secrets": [{"key": "TOKEN", "source": "file", "path": "token.txt"}]}
+    folder.tool("leak", LEAK, **DECLARES)
+    step: dict[str, Any] = {"tool": "leak", "input": {"text": "x"}}
+    folder.workflow([{"type": "hitl", "prompt": "Well?"}, step], env=secrets)
+    waits = folder.strands("run", "flow.yaml", "--detach")
+    assert waits.code == 19, waits.err
+    (run,) = folder.runs.iterdir()
+    (folder.work / "flow.yaml").unlink()
+    ran = folder.strands("approve", run.name, "steps.0", "--answer", f"take {SECRET}", "--no-resume")
+    assert ran.code == 0, ran.err
+    (folder.work / "token.txt").unlink()
+    assert leaks(folder, ran) == []
+
+
+def test_an_answer_that_waits_holds_no_personal_data_where_the_workflow_hides_it(folder: Folder) -> None:
+    folder.tool("sees", "return answer(tool['input']['text'])")
+    step: dict[str, Any] = {"tool": "sees", "input": {"text": "x"}}
+    guardrails = {"guardrails": {"pii_redaction": True}}
+    folder.workflow([{"type": "hitl", "prompt": "Well?"}, step], security=guardrails)
+    assert folder.strands("run", "flow.yaml", "--detach").code == 19
+    (run,) = folder.runs.iterdir()
+    ran = folder.strands("approve", run.name, "steps.0", "--answer", "ask ada@lovelace.org", "--no-resume")
+    assert ran.code == 0, ran.err
+    assert not [name for name, data in sinks(folder, ran) if b"ada@lovelace.org" in data]
+
+
+def test_the_journal_of_a_run_is_opened_without_the_readers_of_workflows() -> None:
+    words = "import sys, strands_cli.engine.stored_runs.opened; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    readers = ("strands_cli.workflow", "strands_cli.planning", "strands_cli.yaml_files", "pydantic", "yaml")
+    assert [name for name in ran.stdout.split() if name.startswith(readers)] == []

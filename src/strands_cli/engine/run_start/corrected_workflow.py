@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.run_start.run_facts import (
+    OF_MACHINE,
     limits_of,
     models_of,
     raised_budgets,
@@ -100,7 +101,7 @@ class Correction:
             "inputs": dict(plan.inputs),
             "budgets": raised,
             "corrections": [*(journal.get("corrections") or []), list(self.changed)],
-            **{name: around.get(name) for name in ("places", "variables")},
+            **{name: around.get(name) for name in OF_MACHINE},
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 import time
 from collections.abc import Container, Iterable, Mapping
@@ -223,13 +224,29 @@ def recorded_calls(rows: Iterable[Row]) -> list[tuple[str, Mapping[str, Any], st
     return [(row.key, row.output, row.detail["request"]) for row in done]
 
 
+# The facts of `surroundings_of`.
+OF_MACHINE = ("places", "variables", "secret_variables", "secret_files", "hides_personal_data")
+
+
 def surroundings_of(plan: Plan) -> dict[str, Any]:
-    """Return facts of a new run: where its paths lead, and digests of the variables of its models."""
-    facts: dict[str, Any] = {"places": _places(plan), "variables": _variables(plan)}
-    facts["secret_variables"] = [
-        one.key for part in _parts(plan) for one in part.spec.env.secrets if one.source == "env"
+    """Return facts of a new run about this machine: where its paths lead, its variables, and what hides its secrets."""
+    facts = {"places": _places(plan), "variables": _variables(plan), **_hiding(plan)}
+    return {name: value for name, value in facts.items() if value}
+
+
+def _hiding(plan: Plan) -> dict[str, Any]:
+    """Return what a journal names, in place of values, to hide secrets and personal data when it is opened again."""
+    secrets = [(part, secret) for part in _parts(plan) for secret in part.spec.env.secrets]
+    files = [
+        os.path.join(part.project, part.places.get(secret.path or "", secret.path or ""))  # noqa: PTH118 - a text
+        for part, secret in secrets
+        if secret.source == "file"
     ]
-    return {name: found for name, found in facts.items() if found}
+    return {
+        "secret_variables": [secret.key for _, secret in secrets if secret.source == "env"],
+        "secret_files": files,
+        "hides_personal_data": any(part.spec.security.guardrails.pii_redaction for part in _parts(plan)),
+    }
 
 
 def surroundings_changed(plan: Plan, journal: Journal, *, is_moved: bool = False) -> list[str]:

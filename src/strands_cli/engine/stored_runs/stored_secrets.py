@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from strands_cli.engine.journal.journal_rows import Journal
 from strands_cli.engine.ports.store_port import StoredJournal
-from strands_cli.engine.run_start.run_facts import snapshot_of
-from strands_cli.errors import StrandsCliError
-from strands_cli.planning.data_flow.secret_values import local_secret_values
 from strands_cli.secrets.process_streams import hide_in_output
-from strands_cli.secrets.redactor import HIDE_NOTHING, Redactor
-from strands_cli.workflow.loader import load_spec
-from strands_cli.yaml_files.document_reader import read_document
-from strands_cli.yaml_files.file_source import FileSnapshot
+from strands_cli.secrets.redactor import Redactor
+from strands_cli.secrets.secret_sources import SecretFault, SecretReference, read_secret
 
 
 def hide_secrets_of(journal: StoredJournal) -> None:
@@ -24,28 +21,23 @@ def hide_secrets_of(journal: StoredJournal) -> None:
     hide_in_output(journal.redactor)
 
 
-def stored_redactor(journal: StoredJournal) -> Redactor:
+def stored_redactor(journal: Journal) -> Redactor:
     """Return the redactor of a stored run's secrets that are in variables and files, and of the keys of providers.
 
-    It runs no program, and hides personal data if the workflow, or a workflow that is a tool of it, asks for that.
+    The journal names them; it runs no program and reads no workflow. It hides personal data if the workflow, or a
+    workflow that is a tool of it, asks for that.
     """
-    snapshot = snapshot_of(journal)
-    files = [(journal.get("file"), journal.get("text"), snapshot.folder or Path.cwd())]
-    files += [(file, text, Path(file).parent) for file, text in snapshot.texts.items()]
-    # Also of those that the files do not name.
-    variables = Redactor(filter(None, map(os.environ.get, journal.get("secret_variables") or ())))
-    return variables.union(Redactor.of_environment(os.environ), *(_redactor_of(*one, snapshot) for one in files))
+    values = Redactor(_values(journal), personal=bool(journal.get("hides_personal_data")))
+    return values.union(Redactor.of_environment(os.environ))
 
 
-def _redactor_of(file: str, text: Any, folder: Path, snapshot: FileSnapshot) -> Redactor:
-    """Return what hides the secrets that one file of a run names; a file that is not a workflow names none."""
-    if not isinstance(text, str) or ("secrets" not in text and "pii_redaction" not in text):
-        return HIDE_NOTHING
-    try:
-        spec = load_spec(read_document(file, text), dataclasses.replace(snapshot, folder=folder)).spec
-    except StrandsCliError:
-        return HIDE_NOTHING
-    if spec is None:
-        return HIDE_NOTHING
-    personal = spec.security.guardrails.pii_redaction
-    return Redactor(local_secret_values(spec, folder, os.environ), personal=personal)
+def _values(journal: Journal) -> Iterator[str]:
+    yield from (value for name in _texts(journal.get("secret_variables")) if (value := os.environ.get(name)))
+    for path in _texts(journal.get("secret_files")):
+        with contextlib.suppress(SecretFault):
+            yield read_secret(SecretReference(path, "", "file", path, Path()), os.environ)
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts of a list that a journal has, which may be damaged."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -157,16 +156,6 @@ def read_secrets(
     if findings:
         raise NotEquipped(f"{plan.file} cannot run: not every secret has a value", findings=findings)
     return values
-
-
-def local_secret_values(spec: WorkflowSpec, folder: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values that can be read without running a program or asking a keyring; missing ones are left out."""
-    from strands_cli.secrets.secret_sources import SecretFault, read_secret
-
-    for secret in spec.env.secrets:
-        if secret.source in ("env", "file"):
-            with contextlib.suppress(SecretFault):
-                yield read_secret(_reference(secret, folder), environ)
 
 
 def require_unwritten(plan: ResolvedWorkflow, values: Mapping[str, str]) -> None:

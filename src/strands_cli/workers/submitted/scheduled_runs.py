@@ -17,7 +17,7 @@ SCHEDULED: RunStatus = "scheduled"
 # The facts of a submitted run that are those of its plan; its id, status, time and ticket are its own.
 COPIED = (
     *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
-    *("plan_digest", "packaged", "places", "variables", "secret_variables"),
+    *("plan_digest", "packaged", "places", "variables", "secret_variables", "secret_files", "hides_personal_data"),
     *("folder", "lock", "of_others", "plan_key"),
 )
 

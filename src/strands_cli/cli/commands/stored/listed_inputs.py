@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # The journals of so many runs are opened for a list; a list of more has no inputs of the older ones.
 MOST_RUNS = 40
 _VALUE, _ALL = 40, 120
-# A workflow with one of these words may hide values, and only reading the whole of it would say which.
-_HIDING = ("secrets", "pii_redaction")
+# The journal of a run that hides values names what it hides.
+_HIDING = ("secret_variables", "secret_files", "hides_personal_data")
 
 
 def inputs_of(store: RunStore, runs: Sequence[StoredRun]) -> dict[str, str]:
@@ -35,9 +35,8 @@ def inputs_of(store: RunStore, runs: Sequence[StoredRun]) -> dict[str, str]:
 
 
 def _inputs_in(journal: StoredJournal) -> str:
-    text, inputs = journal.get("text"), journal.get("inputs")
-    hides = not isinstance(text, str) or any(word in text for word in _HIDING) or journal.get("secret_variables")
-    if hides or not isinstance(inputs, Mapping):
+    inputs = journal.get("inputs")
+    if any(journal.get(name) for name in _HIDING) or not isinstance(inputs, Mapping):
         return ""
     return shortened(", ".join(f"{name}={_shown(value)}" for name, value in inputs.items()), _ALL)
 
