@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,13 +39,16 @@ SUBJECTS = {
     "strands_cli.secrets.": "Runs and their store",
     "strands_cli.events": "Runs and their store",
     "strands_cli.cli.": "Commands",
-    "strands_cli.pages.": "Pages",
     "strands_cli.": "Tools, plugins and plans",
 }
 
 
 # The modules of the classes whose methods have a table.
-WITH_METHODS = ("strands_cli.api.installed_tools", "strands_cli.api.read_runs", "strands_cli.api.workflow_preview")
+WITH_METHODS = (
+    "strands_cli.api.installed_tools",
+    "strands_cli.run_views.opened_runs",
+    "strands_cli.api.workflow_preview",
+)
 
 
 def api_page() -> str:
@@ -75,7 +79,7 @@ def methods_of(name: str) -> str:
 
 def arguments_of(kind: type, method: str) -> str:
     """Return the arguments of a method as a call has them, in brackets, without types; empty for a property."""
-    if isinstance(getattr(kind, method), property):
+    if isinstance(getattr(kind, method), (property, cached_property)):
         return ""
     parameters = inspect.signature(getattr(kind, method)).parameters.values()
     plain = [one.replace(annotation=one.empty) for one in parameters if one.name != "self"]

@@ -18,10 +18,11 @@ FORMATS = "strands_cli.formats"
 STORES = "strands_cli.stores"
 ENGINES = "strands_cli.engines"
 PROVIDERS = "strands_cli.providers"
+EXPORTERS = "strands_cli.exporters"
 # Not a group: the keys of the user's config file that switch on a hook plugin of ours.
 CONFIG_KEYS = "config.yaml"
 # The groups whose parts a person names: through them the core imports what policy and the lock admit.
-PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, ENGINES)
+PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, ENGINES, EXPORTERS)
 
 # Name -> object reference, as in an entry point.
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -94,13 +95,14 @@ OURS: Mapping[str, Mapping[str, str]] = {
         "atomic": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",
         "notify": "strands-cli-notify",
-        "ui": "strands-cli-ui",
+        **dict.fromkeys(("runs.diff", "runs.report", "runs.search", "runs.stats", "ui"), "strands-cli-ui"),
         "watch": "strands-cli-dev",
     },
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
     PROVIDERS: {"local": "strands-cli-local"},
     CONFIG_KEYS: {"notify": "strands-cli-notify"},
+    EXPORTERS: {"report": "strands-cli-ui"},
 }
 
 
@@ -114,7 +116,7 @@ _FILTERS = """
 # A command of one of these groups has a name with a dot: `runs.list`. Other distributions add commands to them.
 _OF_GROUPS = {
     "plugin": "adopt check disable enable index install list manifest new search unadopt uninstall upgrade verify",
-    "runs": "artifacts cancel delete diff list prune report search show stats",
+    "runs": "artifacts cancel delete list prune show",
     "store": "check init migrate",
     "tools": "import list run show",
 }

@@ -75,7 +75,7 @@ def test_a_run_that_waits_is_read_and_not_changed(place: StorePlace, workflow: W
             assert run_id in str(raised.value.fix) or "steps.0" in str(raised.value.fix)
             with pytest.raises(RunRecordError):
                 opened.effect("steps.7")
-            assert SECRET not in str(opened.page().questions)
+            assert SECRET not in str(opened.questions())
         assert runs.all() == ([run], [])
 
 
@@ -86,7 +86,7 @@ def test_a_complete_run_has_its_answer_and_files_and_an_answered_question_says_s
     with Runs(place) as runs, runs.open(result.run_id) as opened:
         assert opened.response() == f"yes, {MARK}"
         assert [(one.name, one.read()) for one in opened.artifacts()] == [("said.txt", f"yes, {MARK}")]
-        assert (opened.questions(), opened.page().summary.run.status) == ([], "completed")
+        assert (opened.questions(), opened.summary().run.status) == ([], "completed")
         with pytest.raises(UsageError, match=r"steps\.0 has been answered") as raised:
             opened.require_waiting("steps.0")
         assert " RUN" not in str(raised.value.fix)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.pages.html_text import anchor_of
+from strands_cli_ui.pages.html_text import anchor_of
 from tests.browser.chromium import WIDTHS, Chromium
 from tests.browser.local_page import LocalPage, served
 from tests.browser.made_runs import folder_in, run_id, write_ordinary

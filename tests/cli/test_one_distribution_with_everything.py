@@ -36,6 +36,8 @@ vault = json:loads
 tasks = json:loads
 [strands_cli.stores]
 shelf = json:loads
+[strands_cli.exporters]
+plain = json:loads
 [strands_cli.tools]
 stamp = strands_cli_theirs
 """
@@ -114,6 +116,7 @@ PARTS = {
     "secret": Part(flow(SHOW, replayed("none.yaml"), env=VAULT), RUN, (3, "bad-value"), "vault"),
     "format": Part(TASKS, RUN, (18, "unknown-format"), "tasks"),
     "store": Part(PLAIN, (*RUN, *SHELF), (2, ""), "shelf"),
+    "exporter": Part(PLAIN, (*RUN, "--export", "plain=run.txt"), (2, ""), "plain"),
     "tool": Part(
         flow({"tool": "native:stamp", "input": {"text": "hi"}}, replayed("none.yaml"), env=SEALED),
         RUN,
@@ -203,8 +206,9 @@ def test_a_workflow_uses_them_together(yours: Folder) -> None:
     yours.write("flow.yaml", WHOLE)
     assert yours.strands("validate", "flow.yaml").code == 0
     assert yours.strands("plan", "flow.yaml", *store).code == 0
-    ran = yours.strands("run", "flow.yaml", "--quiet", *store)
+    ran = yours.strands("run", "flow.yaml", "--quiet", "--export", "plain=run.txt", *store)
     assert (ran.code, ran.out) == (0, f"POLLY SAYS HI!HI!? ({len(SEAL)})\n"), ran.err
+    assert (yours.work / "run.txt").read_text("utf-8") == f"plain: flow is completed\n{ran.out}"
     assert yours.strands("books", "--json", *store).document == {"books": 1}
     assert yours.strands("runs", "show", "last", *store).code == 0
     assert SEAL not in (yours.work / "runs.db").read_text(encoding="utf-8", errors="replace")
@@ -234,7 +238,8 @@ def test_a_denied_distribution_is_not_imported(kind: str, yours: Folder) -> None
 def test_what_changed_since_the_lock_is_not_imported(kind: str, yours: Folder) -> None:
     part = PARTS[kind]
     yours.write("flow.yaml", part.workflow)
-    locked = yours.strands("lock", "--update", NAME) if kind in ("command", "store") else yours.strands("lock")
+    is_of_a_command_line = kind in ("command", "store", "exporter")
+    locked = yours.strands("lock", *(("--update", NAME) if is_of_a_command_line else ()))
     assert locked.code == 0, locked.err
     assert used(part, yours).code == 0
     spy_on(yours)
@@ -242,7 +247,7 @@ def test_what_changed_since_the_lock_is_not_imported(kind: str, yours: Folder) -
     assert (ran.code, "lock-changed" in ran.codes) == (21, True), ran.err
     assert NAME in ran.err
     assert not was_imported(yours)
-    if kind not in ("command", "store", "tool"):
+    if not is_of_a_command_line and kind != "tool":
         assert yours.strands("lock", "--check").code == 21
         assert not was_imported(yours)
     again = yours.strands("lock", "--update", NAME)

@@ -455,7 +455,7 @@ COMMANDS = [
     ["runs", "show", "nosuch"],
     ["runs", "nosuch"],
     ["runs", "list", "--nosuch"],
-    ["runs", "diff", "a"],
+    ["runs", "artifacts", "nosuch"],
     ["workers"],
     ["queue", "list"],
     ["tools", "show", "nosuch"],

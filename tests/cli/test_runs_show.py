@@ -246,7 +246,6 @@ def test_what_a_killed_run_has_cost_and_how_long_it_took_is_not_claimed_to_be_kn
     assert facts["used"].split(", ")[-1].startswith("1 model call ")
     assert re.search(r"at least [0-9]", facts["duration"])
     assert re.search(r"at least [0-9]", folder.strands("runs", "list").out)
-    assert "cut off" in folder.strands("runs", "report", "last", "-o", "-").out
 
 
 def test_a_followed_run_that_is_deleted_is_an_error(folder: Folder, growing: SqliteJournal, wording: Wording) -> None:

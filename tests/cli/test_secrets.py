@@ -89,10 +89,7 @@ def test_no_sink_of_a_run_holds_any_form_of_a_secret(folder: Folder, view: str) 
         (run,) = folder.runs.iterdir()
         shown = folder.strands("runs", "show", run.name, "--json")
     assert ran.code == 0, ran.err
-    found = folder.strands("runs", "search", "It is")
-    assert leaks(folder, ran, shown, found) == []
-    assert MARK in found.out
-    assert folder.strands("runs", "search", SECRET).out == ""
+    assert leaks(folder, ran, shown) == []
     assert [form for form, text in FORMS.items() for body in requests if text.encode() in body] == []
     # The tool had the value, and what it did is there to read.
     assert f"It is {MARK}, or {MARK}." in ran.out
@@ -235,8 +232,7 @@ def test_a_key_of_a_provider_in_an_input_is_not_shown(folder: Folder) -> None:
     folder.workflow([{"type": "hitl", "prompt": "Well?"}], inputs={"required": {"topic": "string"}})
     folder.strands("run", "flow.yaml", "--detach", "--var", f"topic=the {SECRET}", OPENAI_API_KEY=SECRET)
     shown = folder.strands("runs", "show", "last", OPENAI_API_KEY=SECRET)
-    page = folder.strands("runs", "report", "last", "-o", "-", OPENAI_API_KEY=SECRET)
-    assert [(ran.code, f"the {MARK}" in ran.out, SECRET in ran.out) for ran in (shown, page)] == [(0, True, False)] * 2
+    assert (shown.code, f"the {MARK}" in shown.out, SECRET in shown.out) == (0, True, False)
 
 
 def test_a_tool_called_by_hand_gets_what_it_declares_from_the_environment(folder: Folder) -> None:

@@ -55,8 +55,8 @@ OF_DISTRIBUTIONS = {
     "provider": PAGE.with_name("providers.md"),
     "pattern": PAGE.with_name("patterns.md"),
     "store": PAGE.with_name("add-a-store.md"),
-    "report": PAGE.with_name("reports-and-notifications.md"),
-    "notification": PAGE.with_name("reports-and-notifications.md"),
+    "exporter": PAGE.with_name("exporters.md"),
+    "notification": PAGE.with_name("add-a-notification.md"),
 }
 ASK = """\
 version: 1
@@ -217,25 +217,19 @@ def use_store(copy: Copy) -> None:
     assert run["status"] == "completed"
 
 
-def use_report(copy: Copy) -> None:
-    copy.environment["YOURS_REPORTS"] = str(copy.root / "reports")
-    copy.strands("run", "publish.yaml", code=19)
-    copy.strands("plugin", "enable", DISTRIBUTION)
-    copy.strands("run", "publish.yaml", code=19)
-    assert not (copy.root / "reports").exists()
-    (run, unseen) = json.loads(copy.strands("runs", "list", "--json"))["runs"]
-    copy.strands("approve", run["id"], "--answer", "At noon.")
-    report = (copy.root / "reports" / f"{run['id']}.md").read_text("utf-8")
-    assert report.startswith("# publish: completed\n")
+def use_exporter(copy: Copy) -> None:
+    def exported(*words: str, code: int = 0) -> str:
+        copy.strands(*words, "--export", "markdown=run.md", code=code)
+        return (copy.root / "run.md").read_text("utf-8")
+
+    assert "\nIt asks: Put it up?\n" in exported("run", "publish.yaml", code=19)
+    report = exported("approve", "last", "--answer", "At noon.")
+    assert "# publish: completed\n" in report
     assert "\n## Answer\n\nAt noon.\n" in report
     copy.write("publish.recording.yaml", "recording: 1\nsteps: {steps.0: [{text: It rains.}, {text: Unused.}]}\n")
-    copy.strands("run", "publish.yaml", "--force", code=10)
-    (run,) = json.loads(copy.strands("runs", "list", "--json", "--status", "failed"))["runs"]
-    assert "\n## Error\n\n" in (copy.root / "reports" / f"{run['id']}.md").read_text("utf-8")
-    shutil.rmtree(copy.root / "reports")
-    copy.strands("plugin", "disable", DISTRIBUTION)
-    copy.strands("approve", unseen["id"], "--force")
-    assert not (copy.root / "reports").exists()
+    assert "\n## Reason\n\n" in exported("run", "publish.yaml", "--force", code=10)
+    copy.write("run.md", "mine")
+    assert exported("run", "publish.yaml", code=12) == "mine"
 
 
 def use_notification(copy: Copy) -> None:
@@ -274,7 +268,7 @@ USES = {
     "provider": use_provider,
     "pattern": use_pattern,
     "store": use_store,
-    "report": use_report,
+    "exporter": use_exporter,
     "notification": use_notification,
 }
 

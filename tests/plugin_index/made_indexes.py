@@ -15,7 +15,6 @@ from typing import Any
 from strands_cli.indexes.index_places import Place
 from strands_cli.indexes.search_file import search_text
 from strands_cli.indexes.site_files import FORMAT, KIND, SEARCHED, WHOLE
-from strands_cli.pages.plugin_pages import index_pages
 from strands_cli.plugins.index.site import Built, build_site
 
 Answer = tuple[int, Mapping[str, str], bytes]
@@ -23,7 +22,7 @@ Answer = tuple[int, Mapping[str, str], bytes]
 
 def built(wheelhouse: Path, site: Path) -> Built:
     """Make an index as the command does."""
-    return build_site(wheelhouse, site, index_pages)
+    return build_site(wheelhouse, site)
 
 
 def document_of(site: Path) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.distributions.wheels import tool_wheel
-from tests.pages.parsed import Parsed
+from tests.parsed_page import Parsed
 from tests.plugin_index.made_indexes import built
 
 # They make wheels, indexes or keys.

@@ -1,4 +1,4 @@
-"""Many runs are read with few queries and in little memory, and commands find in them what they find in a folder."""
+"""Many runs are read with few queries and in little memory, and have what they have in a folder."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import psycopg
 import pytest
 from store_kit import FACTS, done, opened, transactions_of, write
 
-from strands_cli.api import Row, RunRecordError, RunStore, Usage
+from strands_cli.api import EffectSummary, Row, RunRecordError, RunStore, StoredJournal, Usage
 from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.engine.stored_runs.many_journals import journals_of
-from strands_cli.run_views.search import search
-from strands_cli.run_views.stats import stats_of
 from strands_cli_postgres.runs_ahead import BYTES_AT_ONCE, RUNS_AT_ONCE
 
 pytestmark = pytest.mark.postgres
@@ -26,7 +24,6 @@ pytestmark = pytest.mark.postgres
 SECRET = "marked-secret-value"
 # What a text can be beside letters: signs that JSON escapes, half a pair, letters whose other case is another sign.
 ODD = 'a "quoted"\tword\\ at\nthe end: caf\u00e9 \u212aelvin \u0130stanbul \ud800'
-SEARCHED = ("QUOTED", 'a "q', "word\\", "CAF\u00c9", "kelvin", "istanbul", "7", SECRET, "bees hum", "large 3", "absent")
 
 
 def make(store: RunStore, run_id: str, *rows: Row, **facts: Any) -> None:
@@ -66,53 +63,59 @@ def folder(tmp_path: Path) -> FolderStore:
     return FolderStore(tmp_path / "runs")
 
 
-@pytest.mark.parametrize("by", [None, "workflow", "model", "tool", "agent", "day"])
-def test_runs_are_counted_as_in_a_folder(by: Any, address: str, folder: FolderStore) -> None:
-    with opened(address) as store:
-        for one in (store, folder):
-            for number in range(7):
-                make(one, f"run-{number}", *of_a_run(number), worked_s=float(number), started_at=float(number))
-        expected, found = (stats_of(one, one.runs()[0], by) for one in (folder, store))
-    assert expected.total.runs == 7
-    assert expected.total.worst_tool == ("look", 7, 7)
-    assert found == expected
+def facts_in(journal: StoredJournal) -> list[Any]:
+    """Read what is known of a run and of its effects, but no output of a call that succeeded."""
+    rows = [(row.key, row.kind, row.status, row.usage, row.cost, dict(row.detail)) for row in journal.rows()]
+    return [journal.get("workflow"), journal.get("inputs"), journal.get("response"), rows]
 
 
-def test_texts_are_found_as_in_a_folder(address: str, folder: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def texts_in(journal: StoredJournal) -> list[Any]:
+    """Read also what each effect answered."""
+    effects = map(EffectSummary, journal.rows())
+    return [*facts_in(journal), [(one.text, one.value, one.calls, one.error, one.tool_error) for one in effects]]
+
+
+def all_read(store: RunStore, read_one: Callable[[StoredJournal], list[Any]]) -> list[list[Any]]:
+    """Read all runs of a store."""
+    return [read_one(journal) for journal in read(store, store.runs()[0])]
+
+
+@pytest.mark.parametrize("read_one", [facts_in, texts_in])
+def test_runs_have_what_they_have_in_a_folder(
+    read_one: Callable[[StoredJournal], list[Any]], address: str, folder: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MARKED_VARIABLE", SECRET)
     given = {"inputs": {"topic": ODD, "key": SECRET}, "secret_variables": ["MARKED_VARIABLE"], "response": ODD}
     with opened(address) as store:
         for one in (store, folder):
             for number in range(7):
-                make(one, f"run-{number}", *of_a_run(number), started_at=float(number), **given)
-        for text in SEARCHED:
-            expected, found = (list(search(one, one.runs()[0], text)) for one in (folder, store))
-            assert bool(expected) == (text not in (SECRET, "absent")), text
-            assert found == expected, text
+                make(one, f"run-{number}", *of_a_run(number), started_at=float(number), worked_s=1.0, **given)
+        expected, found = all_read(folder, read_one), all_read(store, read_one)
+    assert len(expected) == 7
+    assert found == expected
 
 
-def test_a_damaged_row_is_named_as_in_a_folder(address: str, folder: FolderStore) -> None:
+def test_a_damaged_row_is_named_as_in_a_folder(address: str) -> None:
     with opened(address) as store:
         for number in range(3):
             make(store, f"run-{number}", *of_a_run(number))
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("UPDATE strands.effects SET output = '{' WHERE run = 2 AND key = 'steps.0/tool.0.look'")
             connection.execute("DELETE FROM strands.outputs WHERE run = 3")
-        found = stats_of(store, store.runs()[0])
-        problems = list(search(store, store.runs()[0], "absent"))
-    # Only a search reads the outputs of calls that succeeded.
-    assert [found.total.runs, len(found.problems), len(problems)] == [3, 1, 2]
+        effects = [list(map(EffectSummary, journal.tolerant().rows())) for journal in read(store, store.runs()[0])]
+        failed = [sum(one.tool_error is not None or one.damage is not None for one in run) for run in effects]
+        read_whole = [sum(one.text is None and one.damage is not None for one in run) for run in effects]
+    # Newest first. Why a call failed is read from its own row; the output of one that succeeded lies beside it.
+    assert (sorted(failed), sorted(read_whole)) == ([1, 1, 1], [0, 1, 1])
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda store: stats_of(store, store.runs()[0], "agent"),
-        lambda store: list(search(store, store.runs()[0], "absent")),
-    ],
-    ids=["stats", "search"],
-)
-def test_queries_grow_with_parts_and_not_with_runs(use: Callable[[RunStore], object], address: str) -> None:
+@pytest.mark.parametrize("read_one", [facts_in, texts_in])
+def test_queries_grow_with_parts_and_not_with_runs(
+    read_one: Callable[[StoredJournal], list[Any]], address: str
+) -> None:
+    def use(store: RunStore) -> None:
+        all_read(store, read_one)
+
     def add(first: int, last: int) -> None:
         with opened(address) as store:
             for number in range(first, last):
@@ -133,7 +136,7 @@ def test_large_outputs_are_read_together(address: str) -> None:
                 make(store, f"run-{number}", *of_a_run(number))
 
     def find(store: RunStore) -> None:
-        assert [hit.line[-7:] for hit in search(store, store.runs()[0], "LARGE")] != []
+        assert all("large" in str(texts) for *_, texts in all_read(store, texts_in))
 
     add(0, 5)
     few = queries_of(address, find)
@@ -165,7 +168,7 @@ def test_memory_has_a_part_of_the_runs_at_a_time(address: str) -> None:
         for number in range(8, 40):
             make(store, f"run-{number}", *(done(one, text) for one in range(4)))
         runs = store.runs()[0]
-        stats_of(store, runs)  # what is imported and connected once
+        all_read(store, facts_in)  # what is imported and connected once
         tracemalloc.start()
         try:
             rows = sum(len(row.output) == len(text) for journal in read(store, runs) for row in journal.rows())

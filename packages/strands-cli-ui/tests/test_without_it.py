@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests.cli.strands import EXAMPLES
 from tests.without import Without, without
 
+QUICKSTART = str(EXAMPLES / "quickstart.yaml")
 
-@pytest.fixture
-def bare(tmp_path: Path) -> Without:
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Without:
     """Return an environment without strands-cli-ui."""
-    return without("strands-cli-ui", tmp_path)
+    return without("strands-cli-ui", tmp_path_factory.mktemp("bare"))
 
 
-def test_its_command_says_what_to_install(bare: Without) -> None:
-    ran = bare.strands("ui", "--port", "0")
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("ui", "--port", "0"), "ui"),
+        (("runs", "diff", "a", "b"), "runs diff"),
+        (("runs", "report", "last"), "runs report"),
+        (("runs", "search", "bees"), "runs search"),
+        (("runs", "stats"), "runs stats"),
+        (("run", QUICKSTART, "--report", "run.html"), "--report"),
+        (("run", QUICKSTART, "--export", "report=run.html"), "--report"),
+    ],
+)
+def test_what_it_brings_says_what_to_install(words: tuple[str, ...], named: str, bare: Without) -> None:
+    ran = bare.strands(*words)
     assert ran.returncode == 18, ran.stdout + ran.stderr
-    assert "`ui` comes with strands-cli-ui" in ran.stderr
+    assert f"`{named}` comes with strands-cli-ui" in ran.stderr
     assert "pip install 'strands-cli[ui]'" in ran.stderr
+    assert not (bare.work / "run.html").exists()
 
 
 def test_nothing_else_misses_it(bare: Without) -> None:
-    shown = bare.strands("--help")
-    assert shown.returncode == 0, shown.stderr
-    assert "strands-cli-ui" not in shown.stdout
-    assert bare.strands("plugin", "list").returncode == 0
+    for words in (("--help",), ("runs", "--help"), ("plugin", "list"), ("runs", "list"), ("list-supported",)):
+        shown = bare.strands(*words)
+        assert (shown.returncode, "strands-cli-ui" in shown.stdout) == (0, False), (words, shown.stdout + shown.stderr)
+    assert bare.strands("run", QUICKSTART, "--quiet").returncode == 0
+    assert bare.strands("runs", "show", "last").returncode == 0
     assert "No module named 'strands_cli_ui'" in bare.run("-c", "import strands_cli_ui").stderr

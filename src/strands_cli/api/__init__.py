@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from strands_cli.api.choice_types import RunChoices as RunChoices
     from strands_cli.api.choice_types import StoredRunChoices as StoredRunChoices
     from strands_cli.api.installed_tools import InstalledTools as InstalledTools
-    from strands_cli.api.read_runs import OpenedRun as OpenedRun
-    from strands_cli.api.read_runs import Runs as Runs
     from strands_cli.api.text_checks import check_text as check_text
     from strands_cli.api.workflow_preview import WorkflowPreview as WorkflowPreview
     from strands_cli.api.workflows import Workflow as Workflow
@@ -31,16 +29,20 @@ if TYPE_CHECKING:
     from strands_cli.catalog.definitions.definition_check import TOOL_NAME as TOOL_NAME
     from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
+    from strands_cli.cli.commands.ages import age_in_seconds as age_in_seconds
     from strands_cli.cli.commands.command_options import AGENT as AGENT
     from strands_cli.cli.commands.command_options import Chosen as Chosen
     from strands_cli.cli.commands.command_options import RunFlags as RunFlags
+    from strands_cli.cli.commands.command_options import run_argument as run_argument
     from strands_cli.cli.commands.command_options import with_run_options as with_run_options
     from strands_cli.cli.commands.file_check import check_agent_files as check_agent_files
     from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
     from strands_cli.cli.commands.running.execution import json_on_failure as json_on_failure
     from strands_cli.cli.commands.running.execution import run_in_terminal as run_in_terminal
+    from strands_cli.cli.commands.running.exports import Exporter as Exporter
     from strands_cli.cli.commands.running.trust_command import require_trust_of_agent as require_trust_of_agent
+    from strands_cli.cli.output.export_file import ExportFile as ExportFile
     from strands_cli.cli.output.messages import say as say
     from strands_cli.cli.output.messages import say_findings as say_findings
     from strands_cli.cli.output.results import OutputClosed as OutputClosed
@@ -66,8 +68,10 @@ if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import StoredRun as StoredRun
     from strands_cli.engine.ports.store_port import StoreOpener as StoreOpener
     from strands_cli.engine.stored_runs.described import named_run as named_run
+    from strands_cli.engine.stored_runs.effect_summary import EffectSummary as EffectSummary
     from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
     from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
+    from strands_cli.engine.stored_runs.summary import RunSummary as RunSummary
     from strands_cli.errors import Code as Code
     from strands_cli.errors import ExitCode as ExitCode
     from strands_cli.errors import Finding as Finding
@@ -86,20 +90,6 @@ if TYPE_CHECKING:
     from strands_cli.events import Usage as Usage
     from strands_cli.hooks.hook_values import Check as Check
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
-    from strands_cli.pages.comparison import comparison_body as comparison_body
-    from strands_cli.pages.effect_parts import effect_html as effect_html
-    from strands_cli.pages.html_text import anchor_of as anchor_of
-    from strands_cli.pages.html_text import badge as badge
-    from strands_cli.pages.html_text import escape as escape
-    from strands_cli.pages.html_text import isolated as isolated
-    from strands_cli.pages.html_text import moment as moment
-    from strands_cli.pages.html_text import preformatted as preformatted
-    from strands_cli.pages.page_frame import content_policy as content_policy
-    from strands_cli.pages.page_frame import document as document
-    from strands_cli.pages.picture_sections import pattern_picture as pattern_picture
-    from strands_cli.pages.run_page import RunPage as RunPage
-    from strands_cli.pages.run_parts import run_body as run_body
-    from strands_cli.pages.safe_markdown import markdown_html as markdown_html
     from strands_cli.planning.plan.plan_values import Plan as Plan
     from strands_cli.planning.run_request import RunRequest as RunRequest
     from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
@@ -116,8 +106,10 @@ if TYPE_CHECKING:
     from strands_cli.queues.queue_port import Ticket as Ticket
     from strands_cli.queues.queue_port import WorkerState as WorkerState
     from strands_cli.run_views.fetched_artifacts import StoredArtifact as StoredArtifact
-    from strands_cli.run_views.pictures.pattern_graph import pattern_graph_of as pattern_graph_of
+    from strands_cli.run_views.opened_runs import OpenedRun as OpenedRun
+    from strands_cli.run_views.opened_runs import Runs as Runs
     from strands_cli.run_views.tree import Branch as Branch
+    from strands_cli.run_views.whole_effect import WholeEffect as WholeEffect
     from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
     from strands_cli.secrets.redactor import HIDE_NOTHING as HIDE_NOTHING
     from strands_cli.secrets.redactor import Redactor as Redactor
@@ -128,6 +120,7 @@ if TYPE_CHECKING:
     from strands_cli.texts.phrases import duration as duration
     from strands_cli.texts.phrases import shortened as shortened
     from strands_cli.texts.unicode_safety import hidden_characters as hidden_characters
+    from strands_cli.texts.unicode_safety import printable as printable
     from strands_cli.texts.unicode_safety import texts_of as texts_of
     from strands_cli.tools.schema.schemas import first_problem as first_problem
     from strands_cli.tools.schema.schemas import schema_fault as schema_fault
@@ -158,9 +151,12 @@ _PUBLIC = {
     "Code": "strands_cli.errors",
     "ConfigPart": "strands_cli.user_files.user_config",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
+    "EffectSummary": "strands_cli.engine.stored_runs.effect_summary",
     "Engine": "strands_cli.queues.queue_port",
     "Event": "strands_cli.events",
     "ExitCode": "strands_cli.errors",
+    "ExportFile": "strands_cli.cli.output.export_file",
+    "Exporter": "strands_cli.cli.commands.running.exports",
     "Finding": "strands_cli.errors",
     "FormatModel": "strands_cli.workflow.base_model",
     "FormatProblem": "strands_cli.workflow.translated",
@@ -176,7 +172,7 @@ _PUBLIC = {
     "MEMBER_NAME": "strands_cli.catalog.definitions.definition_check",
     "MachineChecks": "strands_cli.machine_checks.core_checks",
     "NotEquipped": "strands_cli.errors",
-    "OpenedRun": "strands_cli.api.read_runs",
+    "OpenedRun": "strands_cli.run_views.opened_runs",
     "OutputClosed": "strands_cli.cli.output.results",
     "PatternModel": "strands_cli.workflow.pattern_model",
     "PlacedStep": "strands_cli.workflow.placed_steps",
@@ -192,14 +188,14 @@ _PUBLIC = {
     "RowKind": "strands_cli.engine.journal.journal_rows",
     "RunChoices": "strands_cli.api.choice_types",
     "RunFlags": "strands_cli.cli.commands.command_options",
-    "RunPage": "strands_cli.pages.run_page",
     "RunQueue": "strands_cli.queues.queue_port",
     "RunRecordError": "strands_cli.errors",
     "RunRequest": "strands_cli.planning.run_request",
     "RunResult": "strands_cli.engine.plan_execution",
     "RunStatus": "strands_cli.events",
     "RunStore": "strands_cli.engine.ports.store_port",
-    "Runs": "strands_cli.api.read_runs",
+    "RunSummary": "strands_cli.engine.stored_runs.summary",
+    "Runs": "strands_cli.run_views.opened_runs",
     "SUFFIXES": "strands_cli.yaml_files.document_reader",
     "Schedule": "strands_cli.queues.queue_port",
     "Station": "strands_cli.queues.queue_port",
@@ -224,48 +220,38 @@ _PUBLIC = {
     "UsedFiles": "strands_cli.cli.used_files",
     "WaitingForPerson": "strands_cli.errors",
     "Where": "strands_cli.errors",
+    "WholeEffect": "strands_cli.run_views.whole_effect",
     "WorkerState": "strands_cli.queues.queue_port",
     "Workflow": "strands_cli.api.workflows",
     "WorkflowPreview": "strands_cli.api.workflow_preview",
-    "anchor_of": "strands_cli.pages.html_text",
-    "badge": "strands_cli.pages.html_text",
+    "age_in_seconds": "strands_cli.cli.commands.ages",
     "build_manifests": "strands_cli.plugins.check.build_manifest",
     "check_agent_files": "strands_cli.cli.commands.file_check",
     "check_atomic": "strands_cli.agent_files.agent_checks",
     "check_text": "strands_cli.api.text_checks",
-    "comparison_body": "strands_cli.pages.comparison",
-    "content_policy": "strands_cli.pages.page_frame",
     "counted": "strands_cli.texts.phrases",
-    "document": "strands_cli.pages.page_frame",
     "duration": "strands_cli.texts.phrases",
-    "effect_html": "strands_cli.pages.effect_parts",
-    "escape": "strands_cli.pages.html_text",
     "find_atomic": "strands_cli.workflow.parts.agent_file",
     "first_problem": "strands_cli.tools.schema.schemas",
     "hidden_characters": "strands_cli.texts.unicode_safety",
-    "isolated": "strands_cli.pages.html_text",
     "journals_of": "strands_cli.engine.stored_runs.many_journals",
     "json_object": "strands_cli.texts.canonical_json",
     "json_on_failure": "strands_cli.cli.commands.running.execution",
     "json_text": "strands_cli.engine.journal.row_texts",
     "load_agent": "strands_cli.agent_files.agent_checks",
     "load_plugin": "strands_cli.agents.single_plugin.loaded_plugin",
-    "markdown_html": "strands_cli.pages.safe_markdown",
-    "moment": "strands_cli.pages.html_text",
     "named_run": "strands_cli.engine.stored_runs.described",
     "open_atomic": "strands_cli.workflow.parts.agent_file",
     "parse_manifest": "strands_cli.catalog.definitions.manifest",
-    "pattern_graph_of": "strands_cli.run_views.pictures.pattern_graph",
-    "pattern_picture": "strands_cli.pages.picture_sections",
     "plan_atomic": "strands_cli.agent_files.agent_plans",
-    "preformatted": "strands_cli.pages.html_text",
     "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",
+    "printable": "strands_cli.texts.unicode_safety",
     "replay_model": "strands_cli.agents.model.replayed_turns",
     "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",
     "row_of": "strands_cli.engine.journal.stored_columns",
     "run": "strands_cli.app",
-    "run_body": "strands_cli.pages.run_parts",
+    "run_argument": "strands_cli.cli.commands.command_options",
     "run_in_terminal": "strands_cli.cli.commands.running.execution",
     "run_to_answer": "strands_cli.agents.single_plugin.loaded_plugin",
     "run_to_end": "strands_cli.cli.process",

@@ -18,6 +18,7 @@ from strands_cli.default_parts import (
     CORE,
     DEFAULTS,
     ENGINES,
+    EXPORTERS,
     FILTERS,
     FORMATS,
     HOOKS,
@@ -56,6 +57,7 @@ KINDS = {
     STORES: Kind("the store of addresses `{}:`", "opens `{}:` stores"),
     ENGINES: Kind("the engine for queues of `{}:`", "runs the queues of `{}:` stores"),
     PROVIDERS: Kind("the model provider `{}`", "adds the provider `{}`"),
+    EXPORTERS: Kind("the exporter `{}`", "writes runs with `--export {}=FILE`"),
 }
 
 PART_TAKEN = Code(

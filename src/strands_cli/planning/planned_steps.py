@@ -62,7 +62,7 @@ def planned_steps(
     planned: list[PlannedStep] = []
     for placed in spec.pattern.placed:
         step = placed.step
-        kind, who, template = _describe(placed, agents)
+        (kind, who), template = placed.actor, _template(placed, agents)
         text, rendered = _as_text(template), False
         if not as_written:
             text, rendered = _rendered(templates, template, inputs, getattr(step, "vars", {}))
@@ -84,15 +84,16 @@ def _known(templates: Templates, value: Any, inputs: Mapping[str, Any]) -> Any:
         return None
 
 
-def _describe(placed: PlacedStep, agents: Mapping[str, PlannedAgent]) -> tuple[str, str, Any]:
+def _template(placed: PlacedStep, agents: Mapping[str, PlannedAgent]) -> Any:
+    """Return the question, the input of the tool, or the message to the agent, as it is written."""
     step = placed.step
     if isinstance(step, GateStep):
-        return "gate", "person", step.prompt
+        return step.prompt
     if isinstance(step, CallStep):
-        return "call", step.tool, dict(step.input)
+        return dict(step.input)
     if step.input is not None:
-        return "agent", step.agent, step.input
-    return "agent", step.agent, "{{ last_response }}" if placed.follows else agents[step.agent].prompt
+        return step.input
+    return "{{ last_response }}" if placed.follows else agents[step.agent].prompt
 
 
 def _rendered(

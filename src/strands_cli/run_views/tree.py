@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.effect_summary import EffectKind, EffectStatus, EffectSummary
 from strands_cli.engine.stored_runs.summary import RunSummary
 from strands_cli.events import RunStatus, Usage
-from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +26,8 @@ class Branch:
     """
 
     key: str
-    kind: BranchKind
-    status: BranchStatus
+    kind: EffectKind
+    status: EffectStatus
     who: str
     effect: EffectSummary | None
     usage: Usage
@@ -120,9 +119,9 @@ def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatu
     costs = [child.cost for child in children] + [row.cost if row and is_paid else 0.0]
     return Branch(
         key=one.key,
-        kind=kind_of(one.effect) if one.effect else "group",
-        status=status_of(one.effect, status) if one.effect else _status_of_group(children),
-        who=who_of(one.effect) if one.effect else "",
+        kind=one.effect.kind if one.effect else "group",
+        status=one.effect.status_in(status) if one.effect else _status_of_group(children),
+        who=one.effect.who if one.effect else "",
         effect=one.effect,
         usage=sum((child.usage for child in children), row.usage if row else Usage()),
         cost=None if None in costs else sum(cast("list[float]", costs)),
@@ -130,6 +129,6 @@ def _with_children(one: _Growing, children: tuple[Branch, ...], status: RunStatu
     )
 
 
-def _status_of_group(children: tuple[Branch, ...]) -> BranchStatus:
+def _status_of_group(children: tuple[Branch, ...]) -> EffectStatus:
     found = [child.status for child in children]
     return next((one for one in ("running", "waiting", "failed", "stopped") if one in found), "done")

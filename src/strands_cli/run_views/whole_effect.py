@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strands_cli.engine.effects.budget import REUSED
@@ -11,11 +11,11 @@ from strands_cli.engine.journal.answers import stored_question
 from strands_cli.engine.journal.journal_rows import Row, in_order_of_request
 from strands_cli.engine.ports.store_port import StoredJournal
 from strands_cli.engine.stored_runs.described import run_status
-from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.effect_summary import EffectKind, EffectStatus, EffectSummary
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import Usage
 from strands_cli.run_views.open_questions import command
-from strands_cli.run_views.row_facts import BranchKind, BranchStatus, kind_of, status_of, who_of
+from strands_cli.secrets.redactor import Redactor
 from strands_cli.texts.phrases import first_of, with_fix
 
 # The most keys among which a mistyped one is looked for.
@@ -77,8 +77,8 @@ class WholeEffect:
     """
 
     key: str
-    kind: BranchKind
-    status: BranchStatus
+    kind: EffectKind
+    status: EffectStatus
     who: str
     attempt: int
     started_at: float
@@ -114,6 +114,12 @@ class WholeEffect:
         """How long it took; None while it is not done."""
         return None if self.ended_at is None else max(0.0, self.ended_at - self.started_at)
 
+    def redacted(self, redactor: Redactor) -> WholeEffect:
+        """Return it without secrets."""
+        calls = tuple(redactor.record(call) for call in self.calls)
+        question = redactor.record(self.question) if self.question else None
+        return replace(redactor.record(self), calls=calls, question=question)
+
 
 def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
     """Return one effect of a run; of a damaged row what can be read.
@@ -132,9 +138,9 @@ def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
     facts = {"step": _step, "model": _model, "tool": _tool, "human": _human}.get(row.kind, _other)(effect, journal)
     return WholeEffect(
         key=key,
-        kind=kind_of(effect),
-        status=status_of(effect, run_status(journal)),
-        who=who_of(effect),
+        kind=effect.kind,
+        status=effect.status_in(run_status(journal)),
+        who=effect.who,
         attempt=row.attempt,
         started_at=row.started_at,
         ended_at=row.ended_at,

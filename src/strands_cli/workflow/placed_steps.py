@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from strands_cli.events import StepKind
 from strands_cli.quick_dataclass import dataclass
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep, Step
 from strands_cli.workflow.template_scope import ANY, BESIDE, STEP, Items, Scope, Text, answered_by
@@ -53,6 +54,13 @@ class PlacedStep:
     fields: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     only_words: bool = False
+
+    @property
+    def actor(self) -> tuple[StepKind, str]:
+        """Return the kind of the step, and its agent, its tool or `person`."""
+        if isinstance(self.step, AgentStep):
+            return "agent", self.step.agent
+        return ("call", self.step.tool) if isinstance(self.step, CallStep) else ("gate", "person")
 
     def at(self, name: str) -> str:
         """Return the JSON pointer of a field of the step."""

@@ -8,13 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.api import RunRecordError, StrandsCliError, preformatted
+from strands_cli.api import RunRecordError, StrandsCliError
 from strands_cli_ui.folder_views.tool_pages import show_tool, show_tools
 from strands_cli_ui.folder_views.workflow_pages import show_workflow, show_workflows
 from strands_cli_ui.folder_views.workflow_start import show_started, start, trust
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.live.event_stream import EventStream
+from strands_cli_ui.pages.html_text import preformatted
 from strands_cli_ui.views.inbox import show_inbox
 from strands_cli_ui.views.one_run import show_effect, show_keys, show_response, show_run
 from strands_cli_ui.views.run_actions import answer, cancel, resume

@@ -24,10 +24,19 @@ SPEC_ARGUMENT = typer.Argument(
     autocompletion=completions.workflow_files,
 )
 SPEC = Annotated[str, SPEC_ARGUMENT]
-RUN = Annotated[
-    str,
-    typer.Argument(metavar="RUN", help="The run's id, the start of it, or `last`.", autocompletion=completions.runs),
-]
+
+
+def run_argument(name: str, text: str = "The run's id, the start of it, or `last`.") -> Any:
+    """Return what Typer reads for an argument that names a stored run; a shell completes it.
+
+    Args:
+        name: How the help calls it, such as `RUN`.
+        text: Its line in the help.
+    """
+    return typer.Argument(metavar=name, help=text, autocompletion=completions.runs)
+
+
+RUN = Annotated[str, run_argument("RUN")]
 # The argument of a command that takes a file with one agent.
 AGENT = Annotated[
     Path,
@@ -88,9 +97,18 @@ class RunFlags(ShownFlags):
     ] = None
     as_json: AS_JSON = False
     trace: Annotated[bool, typer.Option("--trace", help="Write the run's trace beside the artifacts.")] = False
+    export: Annotated[
+        list[str],
+        typer.Option(
+            "--export",
+            metavar="NAME=FILE",
+            help="Write the run when it ends, with an installed exporter.",
+            autocompletion=completions.exporters,
+        ),
+    ] = dataclasses.field(default_factory=list)
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Write the run as an HTML page when it ends."),
+        typer.Option("--report", metavar="FILE", help="An HTML page, as --export report=FILE; of strands-cli-ui."),
     ] = None
     log: LOG = Log.TEXT
     verbose: VERBOSE = False
@@ -104,16 +122,30 @@ class RunFlags(ShownFlags):
         """
         if self.as_json and self.events == "-":
             raise UsageError("--json and --events - both want stdout", fix="write the events to a file")
-        if self.report in ("-", ""):
-            fix = "name a file, or after the run: strands runs report last -o -"
-            raise UsageError("--report writes a file: stdout has the answer", fix=fix)
+        for name, path in self.exported():
+            if str(path) == "-":
+                fix = f"name a file: --export {name}=FILE"
+                raise UsageError("an export is a file: stdout has the answer", fix=fix)
+
+    def exported(self) -> list[tuple[str, Path]]:
+        """Return the name of the exporter and the file of each export.
+
+        Raises:
+            UsageError: One has no name or no file.
+        """
+        found = []
+        for written in [*self.export, *([f"report={self.report}"] if self.report is not None else [])]:
+            name, _, file = written.partition("=")
+            if not name or not file:
+                raise UsageError(f"'{written}' is not an export", fix="write --export NAME=FILE")
+            found.append((name, Path(file)))
+        return found
 
     def placed(self) -> RunFlags:
         """Return the flags with paths that do not depend on the working directory."""
-        events, report = (
-            path if path in (None, "-") else str(Path(path).absolute()) for path in (self.events, self.report)
-        )
-        return dataclasses.replace(self, events=events, report=report)
+        events = self.events if self.events in (None, "-") else str(Path(self.events).absolute())
+        export = [f"{name}={path.absolute()}" for name, path in self.exported()]
+        return dataclasses.replace(self, events=events, export=export, report=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,15 @@ def providers(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
 
 
 @completer
+def exporters(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the installed exporters, each with the `=` that its file follows."""
+    from strands_cli.default_parts import EXPORTERS
+    from strands_cli.parts.named_parts import names_in
+
+    yield from (f"{name}=" for name in names_in(EXPORTERS))
+
+
+@completer
 def patterns(_incomplete: str, _typed: Mapping[str, Any]) -> Iterator[str]:
     """Yield the patterns, also those of installed distributions."""
     from strands_cli.workflow.patterns.pattern_models import PATTERNS

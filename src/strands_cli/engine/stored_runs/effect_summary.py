@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from strands_cli.engine.denials import may_have_failed
 from strands_cli.engine.effects.budget import REUSED
@@ -13,8 +13,14 @@ from strands_cli.engine.journal.artifact_rows import keeps_texts, written_of
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.recording_writer import turn_of
 from strands_cli.engine.step_results import CallFailure, failure_of, json_of, text_of
+from strands_cli.events import RunStatus
+
+EffectKind = Literal["step", "model", "tool", "gate", "question", "notes", "artifacts", "row", "group"]
+EffectStatus = Literal["done", "reused", "failed", "running", "waiting", "stopped"]
 
 Value = TypeVar("Value")
+# The status of an effect that has begun and is not done, by that of its run; in other runs no process works on it.
+_UNFINISHED: Mapping[RunStatus, EffectStatus] = {"running": "running", "waiting": "waiting"}
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,32 @@ class EffectSummary:
     """
 
     row: Row
+
+    @property
+    def kind(self) -> EffectKind:
+        """The kind of its row; a `human` row is a `gate`, which is a step, or a `question`."""
+        if self.row.kind == "human":
+            return "gate" if self.row.is_step else "question"
+        return self.row.kind
+
+    @property
+    def who(self) -> str:
+        """The agent of a step or a model turn, the name of a tool, or `person`; empty for others."""
+        row = self.row
+        if row.kind == "human":
+            return "person"
+        if row.kind == "tool":
+            return row.key.rpartition("/tool.")[2].partition(".")[2] or row.key.rpartition("/")[2]
+        agent = row.detail.get("agent") or self.agent
+        return agent if isinstance(agent, str) else ""
+
+    def status_in(self, run: RunStatus) -> EffectStatus:
+        """Return the status of the effect in a run of this status."""
+        if self.status == "started" or (self.status == "waiting" and run not in ("running", "waiting")):
+            return _UNFINISHED.get(run, "stopped")
+        if self.tool_error is not None or self.damage:
+            return "failed"
+        return cast(EffectStatus, self.status)
 
     @property
     def damage(self) -> str | None:

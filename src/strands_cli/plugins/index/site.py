@@ -6,7 +6,7 @@ import glob
 import json
 import secrets
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from strands_cli.errors import Code, Finding, UsageError, Where
 from strands_cli.indexes.search_file import GROUPS, search_text
 from strands_cli.indexes.site_files import FORMAT, KIND, MAX_BYTES, SEARCHED, WHEELS, WHOLE
+from strands_cli.plugins.index.index_pages import index_pages
 from strands_cli.plugins.index.release_entry import check_phrase, describe_wheel, is_plugin
 from strands_cli.plugins.index.simple_pages import simple_pages
 from strands_cli.plugins.index.stated_publisher import state_publisher
@@ -36,7 +37,6 @@ MAX_WHEELS = 20_000
 _DIVIDE = "divide the wheels between two folders, and make an index of each"
 SIMPLE = "simple"
 _NOT_SAME = "its tools, workflows, agents or skills are not those of {}, which has the same version"
-Pages = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Built:
     findings: tuple[Finding, ...]
 
 
-def build_site(wheelhouse: Path, site: Path, pages: Pages) -> Built:
+def build_site(wheelhouse: Path, site: Path) -> Built:
     """Make an index of the wheels in a folder; the same wheels make the same bytes.
 
     An index that was there is replaced as a whole when the new one is complete.
@@ -55,7 +55,6 @@ def build_site(wheelhouse: Path, site: Path, pages: Pages) -> Built:
     Args:
         wheelhouse: The folder; folders in it are not read.
         site: The folder to make, which is absent, empty or an index.
-        pages: Makes the pages for people from the document: their paths in the site and their texts.
 
     Raises:
         UsageError: A folder is not right, or the index would be larger than what is read of one.
@@ -65,7 +64,7 @@ def build_site(wheelhouse: Path, site: Path, pages: Pages) -> Built:
     try:
         (made / WHEELS).mkdir(parents=True)
         document, findings = _collected(wheelhouse, made)
-        _write_texts(made, document, pages)
+        _write_texts(made, document)
         _replace(site, made)
     except OSError as error:
         message = f"the index cannot be written to {site}: {error.strerror or error}"
@@ -195,7 +194,7 @@ class _Reversed:
         return hash(self.value)
 
 
-def _write_texts(made: Path, document: Mapping[str, Any], pages: Pages) -> None:
+def _write_texts(made: Path, document: Mapping[str, Any]) -> None:
     whole = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     texts = {WHOLE: whole, SEARCHED: search_text(search_lines(document["releases"]))}
     for name, text in texts.items():
@@ -203,7 +202,7 @@ def _write_texts(made: Path, document: Mapping[str, Any], pages: Pages) -> None:
             message = f"{name} would be larger than {MAX_BYTES:,} bytes, which is the most that is read of an index"
             raise UsageError(message, fix=_DIVIDE)
     texts |= {f"{SIMPLE}/{path}": text for path, text in simple_pages(document).items()}
-    texts |= dict(pages(document))
+    texts |= index_pages(document)
     for name, text in texts.items():
         target = made / name
         target.parent.mkdir(parents=True, exist_ok=True)

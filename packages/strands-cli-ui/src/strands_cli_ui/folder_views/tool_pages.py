@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from strands_cli.api import InstalledTools, StrandsCliError, counted, escape, isolated, preformatted, shortened
+from strands_cli.api import InstalledTools, StrandsCliError, counted, shortened
 from strands_cli_ui.frame.ui_forms import section, table
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.html_text import escape, isolated, preformatted
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -7,21 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.api import (
-    Finding,
-    StrandsCliError,
-    counted,
-    escape,
-    isolated,
-    pattern_graph_of,
-    pattern_picture,
-    preformatted,
-    shortened,
-)
+from strands_cli.api import Finding, StrandsCliError, counted, shortened
 from strands_cli_ui.folder_views.seen_workflow import seen_workflow, titles_of, workflow_names
 from strands_cli_ui.frame.ui_forms import form, option, section, table
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.html_text import escape, isolated, preformatted
+from strands_cli_ui.pictures.pattern_graph import pattern_graph_of
+from strands_cli_ui.pictures.svg_pattern import svg_pattern
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -80,7 +73,7 @@ def _findings(findings: Iterable[Finding]) -> str:
 
 def _pattern(seen: WorkflowPreview) -> str:
     """Return the picture of its steps and of what leads from one to the next."""
-    drawn = pattern_picture(pattern_graph_of(seen.plan.spec, None))
+    drawn = svg_pattern(pattern_graph_of(seen.plan.spec.pattern))
     return section("Pattern", drawn) if drawn else ""
 
 

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from strands_cli.api import escape, isolated
+from strands_cli_ui.pages.html_text import escape, isolated
 
 
 def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | None = None) -> str:

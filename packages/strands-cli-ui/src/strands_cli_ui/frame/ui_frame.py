@@ -38,7 +38,7 @@ def page_response(
     """
     from starlette.responses import HTMLResponse
 
-    from strands_cli.api import content_policy, document
+    from strands_cli_ui.pages.page_frame import content_policy, document
 
     links = "".join(_link(*link, title, under or title) for link in LINKS.items()) if is_admitted else ""
     code = script() if is_admitted else ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from strands_cli.api import escape, preformatted
 from strands_cli_ui.frame.ui_frame import page_response
+from strands_cli_ui.pages.html_text import escape, preformatted
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.api import RunRecordError, StrandsCliError, counted, escape, isolated, moment
+from strands_cli.api import RunRecordError, StrandsCliError, counted
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.html_text import escape, isolated, moment
+from strands_cli_ui.pages.run_page import run_page_of
 from strands_cli_ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def _questions_of(opened: OpenedRun | RunRecordError, run: StoredRun, request: A
         return ""
     try:
         with opened:
-            page = opened.page()
+            page = run_page_of(opened, most_whole=0, has_pictures=False)
     except StrandsCliError:
         return ""
     forms = question_forms(page, request)

@@ -9,17 +9,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from strands_cli.api import effect_html, escape, markdown_html, run_body
 from strands_cli_ui.frame.ui_forms import form
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.effect_parts import effect_html
+from strands_cli_ui.pages.html_text import escape
+from strands_cli_ui.pages.run_page import run_page_of
+from strands_cli_ui.pages.run_parts import run_body
+from strands_cli_ui.pages.safe_markdown import markdown_html
 from strands_cli_ui.views.latest_effects import short_tree
 from strands_cli_ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from strands_cli.api import RunPage
+    from strands_cli_ui.pages.run_page import RunPage
 
 # The most effects that the page lists; the first load stays under 100 kB.
 EFFECTS = 24
@@ -57,7 +61,7 @@ def _page(ui: Ui, request: Any) -> RunPage:
 
         def read() -> RunPage:
             with runs.open(run) as opened:
-                return opened.page()
+                return run_page_of(opened, most_whole=0)
 
         found: RunPage = ui.known.get(run, runs.state(run), read)
         return found

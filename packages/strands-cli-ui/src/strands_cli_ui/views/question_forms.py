@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.api import anchor_of, escape, isolated, preformatted
 from strands_cli_ui.frame.ui_forms import choice, form, section
+from strands_cli_ui.pages.html_text import anchor_of, escape, isolated, preformatted
 
 if TYPE_CHECKING:
-    from strands_cli.api import RunPage
+    from strands_cli_ui.pages.run_page import RunPage
 
 
 def question_forms(page: RunPage, request: Any) -> str:

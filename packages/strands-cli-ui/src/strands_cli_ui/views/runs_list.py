@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import quote, urlencode
 
-from strands_cli.api import Runs, RunStatus, badge, counted, duration, escape, moment
+from strands_cli.api import Runs, RunStatus, counted, duration
 from strands_cli_ui.frame.ui_forms import option
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.html_text import badge, escape, moment
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.api import UsageError, comparison_body
+from strands_cli.api import UsageError
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
+from strands_cli_ui.pages.comparison import comparison
 
 if TYPE_CHECKING:
     from starlette.responses import Response
-
-    from strands_cli.api import RunPage
 
 
 def show_comparison(ui: Ui, request: Any) -> Response:
@@ -19,10 +18,7 @@ def show_comparison(ui: Ui, request: Any) -> Response:
     names = [name.strip() for name in request.query_params.getlist("run") if name.strip()]
     if len(names) != 2:
         raise UsageError(f"{len(names)} runs are marked", fix="mark two runs in the list")
-    before, after = sorted((_page_of(ui, name) for name in names), key=lambda page: page.summary.run.started_at)
-    return page_response("Two runs", comparison_body(before, after))
-
-
-def _page_of(ui: Ui, name: str) -> RunPage:
-    with ui.opened() as runs, runs.open(name) as run:
-        return run.page()
+    with ui.opened() as runs:
+        first, second = sorted(names, key=lambda name: runs.get(name).started_at)
+        with runs.open(first) as before, runs.open(second) as after:
+            return page_response("Two runs", comparison(before, after)[1])

@@ -26,10 +26,9 @@ def build(
 
     Example: strands plugin index build wheels -o site
     """
-    from strands_cli.pages.plugin_pages import index_pages
     from strands_cli.plugins.index.site import build_site, summary_lines
 
-    built = build_site(wheelhouse.absolute(), site.absolute(), index_pages)
+    built = build_site(wheelhouse.absolute(), site.absolute())
     if as_json:
         print_json(
             {

@@ -1,4 +1,4 @@
-"""Execute a planned run in the terminal: signals, streams, the view, the person, and the report at its end."""
+"""Execute a planned run in the terminal: signals, streams, the view, the person, and the exports at its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from strands_cli.cli.commands.end_notice import EndNotice
-from strands_cli.cli.commands.running.report_file import leave_report, require_report_of_run
+from strands_cli.cli.commands.running.exports import leave_exports, planned_exports
 from strands_cli.cli.commands.running.trust_command import require_trust
 from strands_cli.cli.output.messages import error_document, say, say_findings
 from strands_cli.cli.output.results import print_json, print_response
@@ -100,7 +100,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
     from strands_cli.planning.plan_builder import require_runnable
 
     require_runnable(planned)
-    require_report_of_run(planned, request, flags)
+    exports = planned_exports(planned, request, flags)
     is_new = known["run"] is None
     if is_new:  # what a stored run starts and opens was allowed when it began
         require_trust(planned, may_ask=not request.detach)
@@ -139,7 +139,7 @@ def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: Ru
             repeat_failed_calls(view, quiet=flags.quiet)
             for one in trace:
                 leave_trace(one, request, flags)
-            leave_report(flags, view.run_id, planned, request)
+            leave_exports(exports, view.run_id, planned.store, quiet=flags.quiet)
             view.unpause()  # unread output of tools arrives when their streams are closed
 
 

@@ -17,12 +17,8 @@ from strands_cli.cli.commands.plugin_commands import OpenGroup
 from strands_cli.cli.commands.run_lines.report import run_document, run_lines
 from strands_cli.cli.commands.run_lines.tree_lines import result_columns
 from strands_cli.cli.commands.stored.artifacts import fetch_artifacts
-from strands_cli.cli.commands.stored.diff import diff_runs
 from strands_cli.cli.commands.stored.listed_inputs import inputs_of
-from strands_cli.cli.commands.stored.report import report_run
-from strands_cli.cli.commands.stored.search import search_runs
 from strands_cli.cli.commands.stored.show import show_run
-from strands_cli.cli.commands.stored.stats import show_stats
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
@@ -242,10 +238,7 @@ def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], 
     return chosen, {run.id for run in without_rows(runs)}, problems
 
 
-ABOUT = (
-    "Look at stored runs, compare, count and search them; fetch their files; report, cancel and delete them.\n\n"
-    "Example: strands runs list --status waiting"
-)
+ABOUT = "Look at stored runs, fetch their files, cancel and delete them.\n\nExample: strands runs list --status waiting"
 VERBS: dict[str, Callable[..., Any]] = {
     "list": list_runs,
     "show": show_run,
@@ -253,12 +246,4 @@ VERBS: dict[str, Callable[..., Any]] = {
     "delete": delete_runs,
     "prune": prune_runs,
 }
-# `sessions` has none of them.
-_NEWER: dict[str, Callable[..., Any]] = {
-    "diff": diff_runs,
-    "stats": show_stats,
-    "search": search_runs,
-    "report": report_run,
-    "artifacts": fetch_artifacts,
-}
-runs_app = group(ABOUT, {**VERBS, **_NEWER}, cls=OpenGroup)
+runs_app = group(ABOUT, {**VERBS, "artifacts": fetch_artifacts}, cls=OpenGroup)

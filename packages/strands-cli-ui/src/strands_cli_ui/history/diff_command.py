@@ -1,0 +1,102 @@
+"""The command `runs diff`: two stored runs compared, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strands_cli.api import (
+    DEFAULT_STORE,
+    ExitCode,
+    Runs,
+    StoreOptions,
+    print_json,
+    print_result,
+    run_argument,
+    with_run_options,
+)
+from strands_cli_ui.history.command_parts import iso_time
+from strands_cli_ui.history.diff_lines import diff_lines
+
+if TYPE_CHECKING:
+    from strands_cli.api import EffectSummary
+    from strands_cli_ui.history.diff import Change, Pair, RunDiff, RunSide
+
+
+@with_run_options()
+def diff_runs(
+    before: Annotated[str, run_argument("BEFORE")],
+    after: Annotated[str, run_argument("AFTER")],
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if they differ.")] = False,
+    where: StoreOptions = DEFAULT_STORE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, with whole texts.")] = False,
+) -> int:
+    """Compare two runs: where they part, and what they were given, asked, called, answered and spent.
+
+    Times, durations, costs and the ids of runs are shown, and are no difference.
+
+    Example: strands runs diff 20261121-033012-a1b2c3 last
+    """
+    from strands_cli_ui.history.diff import diff_of
+
+    # Outputs are read from the journals while they are compared.
+    with Runs(where.place) as runs, runs.open(before) as first, runs.open(after) as second:
+        found = diff_of(first.summary(), second.summary())
+        if as_json:
+            print_json(diff_document(found))
+        else:
+            print_result("\n".join(diff_lines(found)))
+    return ExitCode.OK if found.same or not exit_code else ExitCode.NO
+
+
+def diff_document(found: RunDiff) -> dict[str, Any]:
+    """Return a comparison as JSON."""
+    return {
+        "same": found.same,
+        "before": _side_document(found.before),
+        "after": _side_document(found.after),
+        "first": found.first.key if found.first else None,
+        "changes": [_change_document(change) for change in found.of_run],
+        "effects": [_pair_document(pair) for pair in found.changed],
+        "same_effects": len(found.pairs) - len(found.changed),
+    }
+
+
+def _side_document(side: RunSide) -> dict[str, Any]:
+    return {
+        "run": side.id,
+        "workflow": side.workflow,
+        "status": side.status,
+        "started_at": iso_time(side.started_at),
+        "effects": side.effects,
+        "model_calls": side.model_calls,
+        "tool_calls": side.tool_calls,
+        "usage": {"input_tokens": side.usage.input_tokens, "output_tokens": side.usage.output_tokens},
+        "cost_usd": side.cost,
+        "seconds": side.seconds,
+    }
+
+
+def _change_document(change: Change) -> dict[str, Any]:
+    named = {"name": change.key} if change.what == "input" else {}
+    return {"what": change.what, **named, "before": change.before, "after": change.after}
+
+
+def _pair_document(pair: Pair) -> dict[str, Any]:
+    return {
+        "key": pair.key,
+        "kind": pair.kind,
+        "changes": [_change_document(change) for change in pair.changes],
+        "before": _spent_document(pair.before),
+        "after": _spent_document(pair.after),
+    }
+
+
+def _spent_document(effect: EffectSummary | None) -> dict[str, Any] | None:
+    """Return what an effect cost; None in the run that does not have it."""
+    if effect is None:
+        return None
+    row = effect.row
+    seconds = None if row.ended_at is None else max(0.0, row.ended_at - row.started_at)
+    return {"status": effect.status, "tokens": row.usage.total_tokens, "cost_usd": row.cost, "seconds": seconds}

@@ -1,0 +1,86 @@
+"""What a reader of a run must not miss: warnings, and the decisions on tool calls with their rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from strands_cli.api import Branch, counted
+from strands_cli_ui.pages.html_text import anchor_of, table
+from strands_cli_ui.pages.run_page import RunPage
+
+# More places are counted and not named.
+MOST_PLACES = 20
+
+
+def warnings(page: RunPage) -> str:
+    """Return what is wrong in a run that may be complete all the same, as a list; empty where nothing is."""
+    lines = "".join(f"<li>{line}</li>" for line in _warnings(page))
+    return f"<ul>{lines}</ul>" if lines else ""
+
+
+def _warnings(page: RunPage) -> Iterator[str]:
+    branches = [branch for top in page.branches for branch in top.walk() if branch.effect is not None]
+    damaged = [branch for branch in branches if _is_damaged(page, branch)]
+    if damaged:
+        yield f"{counted(len(damaged), 'row')} of the journal can be read only in part: {_places(page, damaged)}"
+    retried = [branch for branch in branches if branch.effect is not None and branch.effect.row.detail.get("failures")]
+    if retried:
+        yield f"{counted(len(retried), 'model turn')} failed before an attempt succeeded: {_places(page, retried)}"
+    yield from _failed_calls(page, branches)
+    if page.summary.verdict is not None and not page.summary.verdict.accepted:
+        yield f"The last draft is {page.text(page.summary.verdict)}."
+    changed = [branch for branch in branches if branch.effect is not None and "called_with" in branch.effect.row.detail]
+    if changed:
+        yield f"{counted(len(changed), 'call')} got other arguments than the model wrote: {_places(page, changed)}"
+    if page.summary.spent.model_calls and page.summary.spent.cost is None:
+        yield "The cost of a model call is not known, so the cost of the run is not either."
+    for bar in page.pictures.budgets if page.pictures else ():
+        if bar.share >= bar.warn_at:
+            yield f"{page.text(bar.name)}: {bar.share * 100:.0f} % of the limit are used."
+
+
+def _failed_calls(page: RunPage, branches: list[Branch]) -> Iterator[str]:
+    """Yield each reason for which calls failed or were denied, with the calls."""
+    found: dict[tuple[str, str], list[Branch]] = {}
+    for branch in branches:
+        if branch.effect is not None and branch.effect.tool_error is not None:
+            found.setdefault((branch.who, str(branch.effect.tool_error)), []).append(branch)
+    for (tool, reason), failed in list(found.items())[:MOST_PLACES]:
+        reasons = f"<bdi>{page.text(tool)}</bdi>, <bdi>{page.text(reason)}</bdi>"
+        yield f"{counted(len(failed), 'tool call')} failed: {reasons}: {_places(page, failed)}"
+    if len(found) > MOST_PLACES:
+        yield f"Tool calls failed for {len(found) - MOST_PLACES:,} more reasons."
+
+
+def _is_damaged(page: RunPage, branch: Branch) -> bool:
+    # What a row answered is read only for its whole effect.
+    whole = page.whole.get(branch.key)
+    return isinstance(whole, str) or bool((branch.effect and branch.effect.damage) or (whole and whole.damage))
+
+
+def _places(page: RunPage, branches: list[Branch]) -> str:
+    links = [f'<a href="#{anchor_of(one.key)}"><code>{page.text(one.key)}</code></a>' for one in branches[:MOST_PLACES]]
+    more = f" and {len(branches) - MOST_PLACES:,} more" if len(branches) > MOST_PLACES else ""
+    return ", ".join(links) + more
+
+
+def decisions(page: RunPage) -> str:
+    """Return how often each rule has allowed or denied the calls of each tool, as a table; empty without calls."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for top in page.branches:
+        for branch in top.walk():
+            if branch.decision is not None:
+                found[branch.who, branch.decision, branch.rule or ""] += 1
+    rows = "".join(
+        f"<tr><td><bdi>{page.text(tool)}</bdi></td><td>{page.text(decision)}</td>"
+        f'<td class="number">{count:,}</td><td><bdi>{page.text(rule)}</bdi></td></tr>'
+        for (tool, decision, rule), count in sorted(found.items(), key=_denied_first)
+    )
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Tool", "Decision", "Calls", "Rule"))
+    return table("Decisions", f"<tr>{heads}</tr>", rows) if rows else ""
+
+
+def _denied_first(found: tuple[tuple[str, str, str], int]) -> tuple[bool, str, str]:
+    tool, decision, _ = found[0]
+    return decision != "deny", tool, decision

@@ -1,0 +1,117 @@
+"""Parts of the SVG pictures: their frame, texts that are escaped and cut, links to effects."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from strands_cli_ui.pages.html_text import anchor_of, escape
+
+# Characters that HTML allows, but no XML: the pictures are also read as files of their own.
+_NOT_IN_XML = re.compile("[\ufffe\uffff\U0001fffe\U0001ffff]")
+# The words of states and kinds in pictures; they are also the names of classes.
+STATES = ("done", "failed", "waiting", "running", "stopped", "reused", "skipped", "not-begun")
+
+
+def label(text: str, limit: int) -> str:
+    """Return a text of at most so many columns on one line, escaped; an ellipsis is for the rest."""
+    line = " ".join(text.split()) if any(char in text for char in "\n\t\r") else text
+    kept, columns = [], 0
+    for char in line:
+        # A character of East Asia or a picture is as wide as two others.
+        columns += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if columns > limit:
+            kept.append("…")
+            break
+        kept.append(char)
+    return shown("".join(kept))
+
+
+def shown(text: str) -> str:
+    """Return a text for SVG or an attribute, with what is hidden made visible."""
+    return _NOT_IN_XML.sub("\ufffd", escape(text))
+
+
+def title(text: str) -> str:
+    """Return the element that shows a text where the pointer is."""
+    return f"<title>{label(text, 300)}</title>"
+
+
+def number(value: float) -> str:
+    """Return a length in pixels, without digits that no eye sees."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def linked(key: str | None, name: str, inner: str) -> str:
+    """Return a part of a picture, which has a name, as a link to an effect of the page; without a key as a group."""
+    if key is None:
+        return f"<g>{title(name)}{inner}</g>"
+    return f'<a href="#{anchor_of(key)}" aria-label="{label(name, 300)}">{title(name)}{inner}</a>'
+
+
+def picture(
+    kind: str, size: tuple[float, float], name: str, about: str, parts: Iterable[str], *, has_links: bool
+) -> str:
+    """Return a picture in a frame that scrolls where the page is narrower.
+
+    A picture with links is a group: the children of an image are hidden from people who do not see it.
+
+    Args:
+        kind: The class of the frame, with `picture`.
+        size: Width and height in pixels.
+        name: What it shows, in a few words.
+        about: What it shows, in sentences.
+    """
+    width, height = (number(length) for length in size)
+    name, about = label(name, 100), label(about, 3000)
+    role = "group" if has_links else "img"
+    return (
+        f'<div class="picture {kind}" tabindex="0" role="region" aria-label="{name}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="{role}" aria-label="{name}. {about}"'
+        f' viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+        f"<title>{name}</title><desc>{about}</desc>{''.join(parts)}</svg></div>"
+    )
+
+
+def text_at(x: float, y: float, text: str, classes: str = "", limit: int = 40) -> str:
+    """Return a text at a place; `end` and `middle` among the classes say which part of it is there."""
+    names = f' class="{classes}"' if classes else ""
+    return f'<text x="{number(x)}" y="{number(y)}"{names}>{label(text, limit)}</text>'
+
+
+def legend(x: float, y: float, meanings: Mapping[str, str]) -> str:
+    """Return a line that has a small bar of each class beside what it means."""
+    parts = []
+    for classes, words in meanings.items():
+        parts += [rectangle(x, y - 9, 14, 9, classes), text_at(x + 19, y, words, "soft")]
+        x += 40 + 7 * len(words)
+    return "".join(parts)
+
+
+def rectangle(x: float, y: float, width: float, height: float, classes: str, radius: float = 2) -> str:
+    """Return a rectangle, at least one pixel wide."""
+    return (
+        f'<rect x="{number(x)}" y="{number(y)}" width="{number(max(1.0, width))}" height="{number(height)}"'
+        f' rx="{number(radius)}" class="{classes}"/>'
+    )
+
+
+def line(points: Iterable[tuple[float, float]], classes: str) -> str:
+    """Return straight lines from point to point."""
+    places = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+    return f'<polyline points="{places}" class="{classes}"/>'
+
+
+def time_span(seconds: float) -> str:
+    """Return a length of time in its two largest units: `340 ms`, `2.1 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`."""
+    if seconds < 0.9995:
+        return "0 s" if not seconds else f"{seconds * 1000:.0f} ms" if seconds >= 0.0005 else "under 1 ms"
+    if seconds < 60:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    whole = round(seconds)
+    for unit, name, part, part_name in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            rest = whole % unit // part
+            return f"{whole // unit} {name}" + (f" {rest} {part_name}" if rest else "")
+    return f"{whole} s"

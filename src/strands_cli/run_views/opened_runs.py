@@ -1,0 +1,231 @@
+"""The runs of one place, to look at them: lists, trees, effects, files and questions. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from strands_cli.engine.journal.batch_ids import without_rows
+from strands_cli.engine.stored_runs.effect_summary import EffectSummary
+from strands_cli.engine.stored_runs.many_journals import journals_of
+from strands_cli.engine.stored_runs.opened_store import store_at
+from strands_cli.engine.stored_runs.stored_secrets import stored_redactor
+from strands_cli.engine.stored_runs.summary import summary_of
+from strands_cli.errors import RunRecordError, StrandsCliError, UsageError
+from strands_cli.run_views.open_questions import answer_commands, command, questions_of, with_run
+from strands_cli.run_views.tree import tree_of
+
+if TYPE_CHECKING:
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun
+    from strands_cli.engine.stored_runs.summary import RunSummary
+    from strands_cli.run_views.fetched_artifacts import StoredArtifact
+    from strands_cli.run_views.tree import Branch
+    from strands_cli.run_views.whole_effect import WholeEffect
+    from strands_cli.secrets.redactor import Redactor
+    from strands_cli.store_place import StorePlace
+    from strands_cli.workflow.model import WorkflowSpec
+
+
+class Runs:
+    """The runs of one place, to look at them; a context manager that closes the store.
+
+    Every method raises `RunRecordError` where the store cannot be reached or refuses.
+
+    Args:
+        place: Where they are stored; a directory need not exist.
+
+    Raises:
+        UsageError: No store has addresses of this form, or its address names a secret that has no value.
+        NotEquipped: What opens the store is not installed.
+        RunRecordError: It cannot be reached or used.
+    """
+
+    def __init__(self, place: StorePlace) -> None:
+        self.store: RunStore = store_at(place)
+        # A store may look through all its runs for the meaning of a name.
+        self._found: set[str] = set()
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Release what the store holds open."""
+        self.store.close()
+
+    def all(self) -> tuple[list[StoredRun], list[str]]:
+        """Return all runs, the newest first, and the problems of journals that cannot be read."""
+        runs, problems = self.store.runs()
+        self._found.update(run.id for run in runs)
+        return runs, problems
+
+    @staticmethod
+    def without_rows(runs: Iterable[StoredRun]) -> list[StoredRun]:
+        """Return runs without those that are rows of a batch among them."""
+        return without_rows(runs)
+
+    def find(self, name: str) -> str:
+        """Return the id of a run, by its id, the start of its id, or `last`.
+
+        Raises:
+            RunRecordError: No run has this name, or several have it.
+        """
+        if name not in self._found:
+            self._found.add(name := self.store.find(name))
+        return name
+
+    def get(self, name: str) -> StoredRun:
+        """Return the run with a name, as a list has it."""
+        return self.store.read(self.find(name))
+
+    def state(self, run_id: str | None = None) -> object:
+        """Return a value that differs when a run, or without an id the list of runs, has changed."""
+        return self.store.state(run_id)
+
+    def open(self, name: str) -> OpenedRun:
+        """Open the run with a name, also while a process works on it."""
+        return OpenedRun(self.store.open(self.find(name), hold=False))
+
+    def open_each(self, run_ids: Iterable[str]) -> Iterator[OpenedRun | RunRecordError]:
+        """Yield each of many runs, or why it cannot be opened; close one before the next is asked for.
+
+        A store that is asked over a network is asked once for many.
+        """
+        for journal in journals_of(self.store, run_ids):
+            yield journal if isinstance(journal, RunRecordError) else OpenedRun(journal)
+
+
+class OpenedRun:
+    """One stored run, to look at it; a context manager that closes it.
+
+    What its methods return has no secrets of the run, but for `summary` and `spec`. A damaged row has what can be read
+    of it.
+
+    Args:
+        journal: Its journal, which `journal` also returns, for what has no method here; its texts are as stored.
+    """
+
+    def __init__(self, journal: StoredJournal) -> None:
+        self.journal = journal
+        self.id = journal.run_id
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Release the journal."""
+        self.journal.close()
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """What hides the secrets of the run, as far as this machine knows them."""
+        return stored_redactor(self.journal.tolerant())
+
+    def summary(self) -> RunSummary:
+        """Return what it did, used and spent, and all its effects; its name, its answer and its keys are as stored.
+
+        Raises:
+            RunRecordError: The facts of the run, or all of its rows, cannot be read.
+        """
+        return summary_of(self.journal)
+
+    def response(self) -> str:
+        """Return the answer of a run that is complete; empty of another."""
+        return self.redactor.text(str(self.journal.get("response") or ""))
+
+    def tree(self, summary: RunSummary | None = None) -> tuple[Branch, ...]:
+        """Return its effects as trees: steps, with their model turns, tool calls and questions below them.
+
+        Args:
+            summary: That of the run, where the caller has it, so that its rows are not read again.
+        """
+        return tree_of(summary or self.summary())
+
+    def effects(self) -> Iterator[EffectSummary]:
+        """Yield its effects in the order in which they first started, one row in memory at a time."""
+        yield from map(EffectSummary, self.journal.tolerant().rows())
+
+    def spec(self) -> WorkflowSpec | None:
+        """Return its workflow as it is written; None where it has none, or one that this version does not read."""
+        from strands_cli.engine.run_start.run_facts import snapshot_of
+        from strands_cli.workflow.loader import load_spec
+        from strands_cli.yaml_files.document_reader import read_document
+
+        file, text = self.journal.get("file"), self.journal.get("text")
+        if not isinstance(file, str) or not isinstance(text, str):
+            return None
+        try:
+            return load_spec(read_document(file, text), snapshot_of(self.journal)).spec
+        except StrandsCliError:
+            return None
+
+    def effect_keys(self, below: str = "") -> Sequence[str]:
+        """Return the keys of its effects, or of those below one, in the order in which they first started."""
+        return [row.key for row in self.journal.rows(below=below)]
+
+    def has_effect(self, key: str) -> bool:
+        """Return whether there is an effect with exactly this key; a place with effects below it need not be one."""
+        return self.journal.row(key) is not None
+
+    def effect(self, key: str) -> WholeEffect:
+        """Return what one effect read, called and answered.
+
+        Raises:
+            RunRecordError: The run has no such effect.
+        """
+        from strands_cli.run_views.whole_effect import effect_of
+
+        return effect_of(self.journal, key).redacted(self.redactor)
+
+    def artifacts(self) -> Sequence[StoredArtifact]:
+        """Return the files that it has written.
+
+        Raises:
+            UsageError: It is a batch.
+            ArtifactError: It is not complete.
+        """
+        from strands_cli.run_views.fetched_artifacts import artifacts_of
+
+        return artifacts_of(self.journal).files
+
+    def questions(self) -> Sequence[Mapping[str, Any]]:
+        """Return what waits for a person: `key`, `kind` and `prompt`, and what else is known of each."""
+        questions: Sequence[Mapping[str, Any]] = self.redactor.json(questions_of(self.journal))
+        return questions
+
+    def answer_commands(self) -> list[str]:
+        """Return the command lines that answer what waits, two for each question."""
+        return [self.redactor.text(line) for line in answer_commands(self.journal)]
+
+    def command(self, verb: str, *words: str) -> str:
+        """Return a command line for a shell, with the option that names the store of the run where one is needed."""
+        return command(verb, *words, store=self.journal.place)
+
+    def require_waiting(self, key: str) -> None:
+        """Check that a question waits for its answer.
+
+        Raises:
+            UsageError: None has this key, or it has been answered, with the answer.
+        """
+        from strands_cli.engine.waiting.questions import chosen_question
+
+        try:
+            chosen_question(self.journal, key)
+        except UsageError as error:
+            error.fix = with_run(error.fix, self.id, self.journal.place)
+            raise
