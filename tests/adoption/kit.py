@@ -14,7 +14,7 @@ from strands_cli.catalog.catalog import Catalog, join_records
 from strands_cli.catalog.distributions.module_files import find_package
 from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.catalog.from_source import read_source, reader_of
-from strands_cli.catalog.source.module_tools import tools_of_module
+from strands_cli.catalog.source.source_reader import tools_of_module
 from tests.distributions import make_distribution
 
 FILE = "strands-adopted.json"
@@ -68,7 +68,7 @@ def adopt(file: Path, site: Path, tools: Mapping[str, str], name: str = "acme-to
         module, _, attribute = entry.partition(":")
         package = find_package(module.partition(".")[0], seen.listings)
         assert package is not None, module
-        listed = [one.tool for one in tools_of_module(module, reader_of(package)) if one.entry == entry]
+        listed = [one for one in tools_of_module(module, reader_of(package)) if one.entry == entry]
         found = listed[0] if listed else read_source(module, attribute or None, package)
         definition = {**definition_of(found), **changed}
         adopted[own] = AdoptedTool(own, entry, found.name or own, definition)

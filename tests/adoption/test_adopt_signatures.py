@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
+from strands_cli.catalog.source.source_reader import tools_of_module
+from strands_cli.catalog.source.source_tool import SourceTool
 
 HEAD = """
 import datetime
@@ -97,7 +98,7 @@ DOCS = (
 )
 
 
-def _read(source: str, name: str = "made_here") -> list[ModuleTool]:
+def _read(source: str, name: str = "made_here") -> list[SourceTool]:
     raw = source.encode()
     return tools_of_module(name, lambda module: (f"{name}.py", raw) if module == name else None)
 
@@ -117,11 +118,11 @@ def _load(source: str, folder: Path, name: str) -> object:
     return module
 
 
-def _same(found: ModuleTool, loaded: object) -> None:
+def _same(found: SourceTool, loaded: object) -> None:
     spec = getattr(loaded, found.attribute or "").tool_spec
-    assert found.tool.name == spec["name"]
-    assert found.tool.description == spec["description"]
-    assert found.tool.input_schema == spec["inputSchema"]["json"]
+    assert found.name == spec["name"]
+    assert found.description == spec["description"]
+    assert found.input_schema == spec["inputSchema"]["json"]
     assert found.unknown == ()
 
 
@@ -193,9 +194,9 @@ def test_what_only_loading_shows_is_unknown_with_its_reason(function: str, reaso
 def test_a_default_that_is_code_is_left_out_and_named() -> None:
     (found,) = _read(f"{HEAD}import os\n@tool\ndef made(a: int = LIMIT + 1, b: str = os.sep): 'Do.'")
     assert found.computed == ("a", "b")
-    assert found.tool.input_schema is not None
-    assert "default" not in found.tool.input_schema["properties"]["a"]
-    assert "required" not in found.tool.input_schema
+    assert found.input_schema is not None
+    assert "default" not in found.input_schema["properties"]["a"]
+    assert "required" not in found.input_schema
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_a_default_that_is_called_is_left_out_unless_it_may_be_pydantics(default
 
 def test_of_two_definitions_of_one_name_the_later_one_is_the_tool() -> None:
     (found,) = _read(f"{HEAD}@tool\ndef made(a: int): 'First.'\n@tool\ndef made(b: int): 'Second.'")
-    assert (found.tool.description, found.unknown) == ("Second.", ())
+    assert (found.description, found.unknown) == ("Second.", ())
 
 
 def test_another_librarys_tool_is_not_one() -> None:

@@ -134,7 +134,7 @@ def test_reading_ends_after_a_time_with_what_was_found_and_the_modules_that_are_
     assert (none.tools, finding.code, finding.severity) == ((), "too-much-to-adopt", "warning")
     assert ("large.m0" in finding.message, (finding.fix or "").endswith("--tool NAME")) == (True, True)
     named = find_adoptable("large", seen, named=["hello_7", "large.m3:hello_3"], seconds=0)
-    assert [one.tool.name for one in named.tools] == ["hello_3", "hello_7"]
+    assert [one.name for one in named.tools] == ["hello_3", "hello_7"]
     assert [one.code for one in named.findings] == ["too-much-to-adopt"]
 
 

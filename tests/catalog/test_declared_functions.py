@@ -114,8 +114,8 @@ def test_a_declared_tool_is_known_as_well_as_an_adopted_one(site: Path, source: 
     package = find_package("declared", {str(site): frozenset({"declared"})})
     assert package is not None
     (adopted,) = tools_in("declared.tools", package)
-    assert (adopted.unknown, adopted.tool.name) == ((), record.name)
-    assert (adopted.tool.description, adopted.tool.input_schema) == (record.description, record.input_schema)
+    assert (adopted.unknown, adopted.name) == ((), record.name)
+    assert (adopted.description, adopted.input_schema) == (record.description, record.input_schema)
 
 
 def test_the_methods_of_a_class_and_the_tools_of_a_suite_are_known_too(site: Path) -> None:

@@ -74,7 +74,9 @@ def test_a_decorated_function_gives_its_name_and_the_description_the_sdk_makes(t
         sys.path.remove(str(tmp_path))
         del sys.modules["decorated_foo_module"]
     assert (told.name, told.description) == (real["name"], real["description"])
-    assert (told.kind, told.line, told.input_schema) == ("function", 5, None)
+    assert (told.kind, told.line, told.complete) == ("function", 5, False)
+    assert told.input_schema == real["inputSchema"]["json"]
+    assert told.literal.input_schema is None, "the signature is not a manifest's schema"
 
 
 @pytest.mark.parametrize(

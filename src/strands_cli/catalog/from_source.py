@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.catalog.distributions.module_files import Package, find_package, module_file, read_file
 from strands_cli.catalog.entry_faults import fault_in_source, other_name, unreadable
-from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, ReadModule, SourceError
-from strands_cli.catalog.source.source_reader import read_tool
+from strands_cli.catalog.source.source_reader import read_tool, tools_of_module
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.source.spec_words import catalogue_of
 from strands_cli.catalog.tool_record import ToolRecord, summarise
@@ -60,11 +59,11 @@ def read_source(module: str, attribute: str | None, package: Package) -> SourceT
     Raises:
         SourceError: The source is not Python.
     """
-    return read_tool(module, attribute, reader_of(package), with_inputs=True)
+    return read_tool(module, attribute, reader_of(package))
 
 
-def tools_in(module: str, package: Package) -> list[ModuleTool]:
-    """Return the tools that a module defines, each with the input of its signature.
+def tools_in(module: str, package: Package) -> list[SourceTool]:
+    """Return the tools that a module defines.
 
     Raises:
         SourceError: The source is not Python.

@@ -287,13 +287,13 @@ def _described_legacy(ref: ToolRef, bare: ToolRecord, package: Package) -> ToolR
     from strands_cli.catalog.source.source_module import SourceError
 
     try:
-        single = [found for found in tools_in(bare.module, package) if found.tool.kind not in MANY]
-        listed = {found.tool.name: found for found in single if not found.unknown}
+        single = [found for found in tools_in(bare.module, package) if found.kind not in MANY]
+        listed = {found.name: found for found in single if not found.unknown}
         if (found := listed.get(ref.name)) is not None:
             # The only tool of a module is the module's, as in earlier releases: locks have the entry.
             of_module = len(single) == 1
             named = bare if of_module else replace(bare, entry=found.entry, attribute=found.attribute)
-            return filled(named, found.tool)
+            return filled(named, found)
         whole = read_source(bare.module, ref.attribute, package)
     except SourceError as error:
         return Finding(TOOL_BROKEN, f"'{ref}' is installed but cannot be used: {error}", None, _UPGRADE_LEGACY)

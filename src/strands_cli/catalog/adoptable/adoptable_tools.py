@@ -10,8 +10,9 @@ from strands_cli.catalog.adoptable.python_files import MAX_MODULES, PythonFile, 
 from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.catalog.distributions.module_files import find_package, module_file, read_file
 from strands_cli.catalog.entry_faults import UNREADABLE_SOURCE
-from strands_cli.catalog.source.module_tools import ModuleTool, tools_of_module
 from strands_cli.catalog.source.source_module import MAX_SOURCE_BYTES, SourceError
+from strands_cli.catalog.source.source_reader import tools_of_module
+from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
 
@@ -49,7 +50,7 @@ class AdoptableTools:
     version: str | None
     site: str
     files: tuple[PythonFile, ...]
-    tools: tuple[ModuleTool, ...]
+    tools: tuple[SourceTool, ...]
     findings: tuple[Finding, ...]
 
 
@@ -75,7 +76,7 @@ def find_adoptable(
     if len(files) > MAX_MODULES:
         message = f"'{distribution}' has more than {MAX_MODULES:,} modules; the others are not looked through"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, severity="warning"))
-    tools: list[ModuleTool] = []
+    tools: list[SourceTool] = []
     fix = f"name the tools that you need: strands plugin adopt {distribution} --tool NAME"
     words: Collection[str] = (only,) if only else ()
     said, ends = time.monotonic(), time.monotonic() + seconds
@@ -100,7 +101,7 @@ def find_adoptable(
     if len(tools) > MAX_TOOLS:
         message = f"'{distribution}' has more than {MAX_TOOLS:,} tools; those after {kept[-1].entry} are left out"
         findings.append(Finding(TOO_MUCH_TO_ADOPT, message, None, fix, "warning"))
-        kept += [one for one in tools[MAX_TOOLS:] if {one.entry, one.attribute, one.tool.name} & set(named)][:MAX_TOOLS]
+        kept += [one for one in tools[MAX_TOOLS:] if {one.entry, one.attribute, one.name} & set(named)][:MAX_TOOLS]
     findings += _twins(kept, distribution)
     site = seen.records[distribution][0][0]
     return AdoptableTools(
@@ -110,7 +111,7 @@ def find_adoptable(
 
 def _tools_in(
     file: PythonFile, distribution: str, seen: Scan, words: Collection[str], findings: list[Finding]
-) -> Sequence[ModuleTool]:
+) -> Sequence[SourceTool]:
     try:
         raw = read_file(file.path, MAX_SOURCE_BYTES)
     except OSError as error:
@@ -145,11 +146,11 @@ def _may_have_tools(raw: bytes) -> bool:
     return b"TOOL_SPEC" in raw or (b"strands" in raw and (b"tool" in raw or b"Tool" in raw))
 
 
-def _twins(tools: Iterable[ModuleTool], distribution: str) -> Iterator[Finding]:
-    named: dict[str, list[ModuleTool]] = {}
+def _twins(tools: Iterable[SourceTool], distribution: str) -> Iterator[Finding]:
+    named: dict[str, list[SourceTool]] = {}
     for found in tools:
-        if found.tool.name:
-            named.setdefault(found.tool.name, []).append(found)
+        if found.name:
+            named.setdefault(found.name, []).append(found)
     for name, twins in named.items():
         if len(twins) > 1:
             entries = ", ".join(one.entry for one in twins[:5]) + (", ..." if len(twins) > 5 else "")

@@ -27,8 +27,8 @@ def find_owner(name: str, seen: Scan, of: str | None = None) -> tuple[str, str] 
     candidates = [one for one in adoptable_distributions(seen) if of in (None, one)]
     for distribution in candidates[:MAX_DISTRIBUTIONS]:
         for found in find_adoptable(distribution, seen, _word(name)).tools:
-            if found.tool.name and not found.needs and _same(found.tool.name, name):
-                return distribution, found.tool.name
+            if found.name and not found.needs and _same(found.name, name):
+                return distribution, found.name
     return None
 
 

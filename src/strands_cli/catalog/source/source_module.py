@@ -1,22 +1,18 @@
-"""One parsed module: what its names are bound to, and the tools that its statements define."""
+"""One parsed module: the statements and values that its names are bound to."""
 
 from __future__ import annotations
 
 import ast
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from strands_cli.catalog.source.docstrings import description_of, docstring_of
-from strands_cli.catalog.source.fixed_names import is_bound_once, is_fixed
-from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
-from strands_cli.catalog.source.spec_words import meaningless_words, with_metadata
+from strands_cli.catalog.source.docstrings import docstring_of
 from strands_cli.catalog.source.static_values import Function
-from strands_cli.metadata import HINTS
 
 MAX_SOURCE_BYTES = 2_000_000
+_SDK = "strands"
 
 
 class SourceError(Exception):
@@ -29,8 +25,6 @@ class SourceError(Exception):
 
 # Returns a module's file and source by its dotted name, or None.
 ReadModule = Callable[[str], "tuple[str, bytes] | None"]
-# Returns a tool of a module with the input of its function.
-WithInput = Callable[["SourceModule", SourceTool, Function, ast.expr], SourceTool]
 
 
 def open_module(module: str, read_module: ReadModule) -> SourceModule | None:
@@ -62,14 +56,12 @@ class SourceModule:
     def __init__(self, module: str, file: str, tree: ast.Module) -> None:
         self.module = module
         self.file = file
-        # Makes the input of a function's parameters part of its tool, where that is wanted.
-        self.with_input: WithInput | None = None
         self.tree = tree
         self.doc = docstring_of(tree).split("\n\n")[0].replace("\n", " ") or None
         self.tool_names = {"tool"} | {
             alias.asname or alias.name
             for node in tree.body
-            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "strands"
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == _SDK
             for alias in node.names
             if alias.name == "tool"
         }
@@ -94,7 +86,7 @@ class SourceModule:
         """The statements at top level that bind each name, in order."""
         found: dict[str, list[ast.stmt]] = {}
         for node in self.tree.body:
-            for name in dict.fromkeys(_bound_names(node)):
+            for name in dict.fromkeys(bound_names(node)):
                 found.setdefault(name, []).append(node)
         return found
 
@@ -131,115 +123,20 @@ class SourceModule:
         parents = parts[: len(parts) - node.level + is_package]
         return ".".join([*parents, *([node.module] if node.module else [])]) or None, original
 
-    def decorated(self, node: Function) -> SourceTool | None:
-        """Return the tool that `@tool` makes of a function; None without that decorator."""
-        decorator = self.tool_decorator(node)
-        return None if decorator is None else self.from_function(node, decorator)
+    def tool_decorator(self, node: Function, *, of_sdk: bool) -> ast.expr | None:
+        """Return the `@tool` of a function, called or not.
 
-    def tool_decorator(self, node: Function) -> ast.expr | None:
-        """Return the `@tool` of a function, called or not."""
-        for decorator in node.decorator_list:
-            if decorator_name(decorator) in self.tool_names:
-                return decorator
-        return None
+        Args:
+            of_sdk: Whether it must be the SDK's: other libraries have a `@tool` too.
+        """
+        decorator = next((one for one in node.decorator_list if decorator_name(one) in self.tool_names), None)
+        return None if decorator is None or (of_sdk and _root(decorator) not in self._from_sdk) else decorator
 
-    def from_function(self, node: Function, decorator: ast.expr) -> SourceTool:
-        """Read a function with this `@tool`."""
-        keywords = {**_keywords(decorator), **self._named_texts(decorator)}
-        # A keyword that is not literal makes its field unknown; an absent one has the SDK's default.
-        name = keywords.get("name", node.name)
-        description = keywords.get("description", description_of(node) or node.name)
-        known = all(decorator_name(one) in {*self.tool_names, "tool_metadata"} for one in node.decorator_list)
-        spec = {"name": name, "description": description, "inputSchema": keywords.get("inputSchema"), **_metadata(node)}
-        certain = known and _has_literal_metadata(node)
-        tool = replace(from_tool_spec(spec, "function"), certain=certain, file=self.file, line=node.lineno)
-        return self.with_input(self, tool, node, decorator) if self.with_input else tool
-
-    def _named_texts(self, decorator: ast.expr) -> dict[str, str]:
-        """Return the keywords whose value is the name of a text that never changes."""
-        named = {
-            keyword.arg: self.value(keyword.value.id)
-            for keyword in (decorator.keywords if isinstance(decorator, ast.Call) else ())
-            if keyword.arg and isinstance(keyword.value, ast.Name) and is_bound_once(self.tree, keyword.value.id)
-        }
-        found = {key: node.value for key, node in named.items() if isinstance(node, ast.Constant)}
-        return {key: value for key, value in found.items() if isinstance(value, str)}
-
-
-def from_spec(node: ast.expr, source: SourceModule, variable: str) -> SourceTool:
-    """Read the tool of a `TOOL_SPEC`, or of an element of `TOOL_SPECS`; one that is computed has no name."""
-    spec = literal(node)
-    last = source.module.rpartition(".")[2]
-    if not isinstance(spec, dict):
-        return SourceTool(kind="module", file=source.file, line=(source.function(last) or node).lineno)
-    names = (str(spec.get("name")), last)
-    functions = [name for name in names if source.definition(name)]
-    function = source.function(functions[0]) if functions else None
-    return replace(
-        from_tool_spec(with_metadata(spec, _metadata(function)) if function else spec, "module"),
-        meaningless=tuple(meaningless_words(spec)),
-        certain=is_fixed(source.tree, variable) and function is not None and _has_literal_metadata(function),
-        file=source.file,
-        line=(function or node).lineno,
-    )
-
-
-def from_class(node: ast.ClassDef, source: SourceModule) -> SourceTool:
-    """Read a class: one with `@tool` methods, an `AgentTool` or a `ToolProvider`."""
-    found = SourceTool(file=source.file, line=node.lineno, description=description_of(node), members=None)
-    methods = [
-        source.from_function(part, decorator)
-        for part in node.body
-        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))
-        and (decorator := source.tool_decorator(part)) is not None
-    ]
-    if methods:
-        # Bases and decorators may add other tools, so only a class without them is certain.
-        certain = not node.decorator_list and all(getattr(base, "id", "") == "object" for base in node.bases)
-        return replace(found, kind="class", members=tuple(methods), certain=certain)
-    bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
-    if "AgentTool" in bases:
-        declared = from_tool_spec({**_own_spec(node, source), **_metadata(node)}, "agent_tool")
-        description = declared.description or found.description
-        # An instance may answer otherwise, so its manifest is made by loading it.
-        return replace(declared, file=found.file, line=found.line, description=description, certain=False)
-    return replace(found, kind="provider") if "ToolProvider" in bases else found
-
-
-def _own_spec(node: ast.ClassDef, source: SourceModule) -> dict[str, Any]:
-    """Return what an `AgentTool` states literally in `tool_spec`, under the name that it states in `tool_name`."""
-    spec, name = (literal(_stated(node, word, source)) for word in ("tool_spec", "tool_name"))
-    return {**spec, "name": name} if isinstance(spec, dict) else {}
-
-
-def _stated(node: ast.ClassDef, word: str, source: SourceModule) -> ast.expr | None:
-    """Return the value of an attribute of a class, or what its property of that name only returns."""
-    value: ast.expr | None = None
-    for part in node.body:
-        if isinstance(part, ast.FunctionDef) and part.name == word:
-            body = [one for one in part.body if not isinstance(one, ast.Expr)]
-            value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
-        elif word in _bound_names(part):
-            value = part.value if isinstance(part, (ast.Assign, ast.AnnAssign)) else None
-    if isinstance(value, ast.Name):
-        return source.value(value.id) if is_fixed(source.tree, value.id) else None
-    return value
-
-
-def _metadata(node: Function | ast.ClassDef) -> dict[str, Any]:
-    """Return what `@tool_metadata` says, as a part of a tool spec."""
-    fields: dict[str, Any] = {}
-    for decorator in reversed(node.decorator_list):  # the outer one, which is written first, takes precedence
-        if decorator_name(decorator) == "tool_metadata":
-            fields.update({key: value for key, value in _keywords(decorator).items() if value is not None})
-    annotations = {hint: fields.pop(key) for key, hint in {**HINTS, "title": "title"}.items() if key in fields}
-    return {"annotations": annotations, "strands_cli": fields}
-
-
-def _has_literal_metadata(node: Function) -> bool:
-    metadata = [one for one in node.decorator_list if decorator_name(one) == "tool_metadata"]
-    keywords = [keyword for one in metadata if isinstance(one, ast.Call) for keyword in one.keywords]
-    return all(keyword.arg and literal(keyword.value) is not None for keyword in keywords)
+    @cached_property
+    def _from_sdk(self) -> set[str]:
+        """The names that the module's imports give to parts of the SDK."""
+        aliases = [alias for node in ast.walk(self.tree) for alias in _imported_from_sdk(node)]
+        return {alias.asname or alias.name.partition(".")[0] for alias in aliases}
 
 
 def decorator_name(decorator: ast.expr) -> str | None:
@@ -248,13 +145,24 @@ def decorator_name(decorator: ast.expr) -> str | None:
     return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
 
 
-def _keywords(decorator: ast.expr) -> dict[str, Any]:
-    if not isinstance(decorator, ast.Call):
-        return {}
-    return {keyword.arg: literal(keyword.value) for keyword in decorator.keywords if keyword.arg}
+def _root(decorator: ast.expr) -> str | None:
+    """Return the first part of a decorator's name."""
+    root = decorator.func if isinstance(decorator, ast.Call) else decorator
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return root.id if isinstance(root, ast.Name) else None
 
 
-def _bound_names(node: ast.stmt) -> Iterable[str]:
+def _imported_from_sdk(node: ast.AST) -> list[ast.alias]:
+    if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == _SDK:
+        return node.names
+    if isinstance(node, ast.Import):
+        return [alias for alias in node.names if alias.name.partition(".")[0] == _SDK]
+    return []
+
+
+def bound_names(node: ast.stmt) -> Iterable[str]:
+    """Return the names that a definition, an assignment or an import binds."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return (node.name,)
     if isinstance(node, ast.Assign):

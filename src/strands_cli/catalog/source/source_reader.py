@@ -1,22 +1,16 @@
-"""Read a tool's definition from the syntax tree of its source, executing and guessing nothing."""
+"""Read the definitions of tools from the syntax tree of their source, executing and guessing nothing."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 
+from strands_cli.catalog.source.defined_tools import DefinedTools, required_arguments
 from strands_cli.catalog.source.docstrings import description_of
 from strands_cli.catalog.source.fixed_names import is_bound_once, is_plain_suite
-from strands_cli.catalog.source.source_module import (
-    ReadModule,
-    SourceModule,
-    from_class,
-    from_spec,
-    literal,
-    open_module,
-)
+from strands_cli.catalog.source.module_names import ModuleNames
+from strands_cli.catalog.source.source_module import ReadModule, SourceModule, literal, open_module
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.source.static_values import (
     UNKNOWN,
@@ -29,16 +23,15 @@ from strands_cli.catalog.source.static_values import (
 )
 
 MAX_HOPS = 5
-OpenNamed = Callable[[str], "SourceModule | None"]
+OpenNamed = Callable[[str], "DefinedTools | None"]
 
 
-def read_tool(module: str, attribute: str | None, read_module: ReadModule, *, with_inputs: bool = False) -> SourceTool:
+def read_tool(module: str, attribute: str | None, read_module: ReadModule) -> SourceTool:
     """Read one object reference from source.
 
     Args:
         attribute: As in the entry point; None for the whole module.
         read_module: Returns a module's source; for a name without source the result is unknown, not an error.
-        with_inputs: Whether a function's parameters are read too, where its `@tool` has no input schema.
 
     Returns:
         The definition; a name that is imported from the same package is followed through a few modules.
@@ -46,7 +39,11 @@ def read_tool(module: str, attribute: str | None, read_module: ReadModule, *, wi
     Raises:
         SourceError: A module's source is not Python.
     """
-    open_named = partial(_opened, read_module=read_module, with_inputs=with_inputs)
+
+    def open_named(name: str) -> DefinedTools | None:
+        source = open_module(name, read_module)
+        return DefinedTools(ModuleNames(source, read_module)) if source is not None else None
+
     if attribute is None:
         return _read_module_tool(module, open_named)
     if "." in attribute:
@@ -54,47 +51,49 @@ def read_tool(module: str, attribute: str | None, read_module: ReadModule, *, wi
     return _follow(module, attribute, open_named, MAX_HOPS)
 
 
-def _opened(module: str, read_module: ReadModule, *, with_inputs: bool) -> SourceModule | None:
+def tools_of_module(module: str, read_module: ReadModule) -> list[SourceTool]:
+    """Return the tools that a module itself defines, in the order of their lines, each with its object reference.
+
+    Raises:
+        SourceError: The source is not Python, or too large.
+    """
     source = open_module(module, read_module)
-    if source is not None and with_inputs:
-        from strands_cli.catalog.source.function_input import with_input
-        from strands_cli.catalog.source.module_names import ModuleNames
-
-        names = ModuleNames(source, read_module)
-
-        def add_input(_source: SourceModule, tool: SourceTool, node: Function, decorator: ast.expr) -> SourceTool:
-            found, unknown, _ = with_input(tool, node, decorator, names)
-            return tool if unknown else found
-
-        source.with_input = add_input
-    return source
+    if source is None:
+        return []
+    listed = _Listed(DefinedTools(ModuleNames(source, read_module), of_sdk=True))
+    found = sorted(listed.tools(), key=lambda one: (one.line or 0, one.entry))
+    # Of two definitions of one name in a module the later one stays.
+    last = {one.entry: one for one in found}
+    return [one for one in found if last[one.entry] is one]
 
 
 def _read_module_tool(module: str, open_named: OpenNamed) -> SourceTool:
-    source = open_named(module)
-    if source is None:
+    tools = open_named(module)
+    if tools is None:
         return SourceTool(members=None)
+    source = tools.source
     spec_node = source.value("TOOL_SPEC")
     if spec_node is not None:
-        return from_spec(spec_node, source, "TOOL_SPEC")
+        return tools.of_spec(spec_node, "TOOL_SPEC")
     if source.definition("TOOL_SPECS") is not None:
-        return _from_specs(source)
-    tools = _tools(source, open_named)
+        return _from_specs(tools)
+    found = _tools(tools, open_named)
     certain = is_plain_suite(source.tree)
-    if tools and len(tools) == 1:
-        return replace(tools[0], certain=tools[0].certain and certain)
-    if tools and all(tool.name is not None for tool in tools):
-        found = SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(tools))
-        return replace(found, certain=certain)
+    if found and len(found) == 1:
+        return replace(found[0], certain=found[0].certain and certain)
+    if found and all(tool.name is not None for tool in found):
+        suite = SourceTool(kind="suite", file=source.file, line=1, description=source.doc, members=tuple(found))
+        return replace(suite, certain=certain)
     return SourceTool(file=source.file, line=1, members=None)
 
 
-def _tools(source: SourceModule, open_named: OpenNamed) -> list[SourceTool] | None:
+def _tools(tools: DefinedTools, open_named: OpenNamed) -> list[SourceTool] | None:
     """Return the tools that loading finds in this module, or None if the source does not show them.
 
     These are the tools that `__all__` names, also imported ones; without `__all__`, those defined here.
     """
-    bindings = Bindings(source.tree.body, source.decorated)
+    source = tools.source
+    bindings = Bindings(source.tree.body, tools.of_function)
     names: list[str] | None = list(bindings.names)
     chosen = "__all__" in bindings.names
     if chosen:
@@ -127,31 +126,33 @@ def _imported_tool(
     return found if found.kind == "function" else UNKNOWN
 
 
-def _from_specs(source: SourceModule) -> SourceTool:
+def _from_specs(tools: DefinedTools) -> SourceTool:
     """Read `TOOL_SPECS`; if a member has no literal name, all members are unknown."""
+    source = tools.source
     node = source.value("TOOL_SPECS")
     listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
-    members = tuple(from_spec(one, source, "TOOL_SPECS") for one in listed)
+    members = tuple(tools.of_spec(one, "TOOL_SPECS") for one in listed)
     if node is None or not members or any(member.name is None for member in members):
         return SourceTool(file=source.file, line=1, members=None)
     return SourceTool(kind="suite", file=source.file, line=node.lineno, members=members)
 
 
 def _follow(module: str, attribute: str, open_named: OpenNamed, hops: int) -> SourceTool:
-    source = open_named(module)
-    if source is None:
+    tools = open_named(module)
+    if tools is None:
         return SourceTool(members=None)
+    source = tools.source
     node = source.definition(attribute)
     if isinstance(node, ast.ClassDef):
-        return from_class(node, source)
+        return tools.of_class(node)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        decorator = source.tool_decorator(node)
-        if decorator is not None:
-            return source.from_function(node, decorator)
+        tool = tools.of_function(node)
+        if tool is not None:
+            return tool
         spec_node = source.value("TOOL_SPEC")
         spec = literal(spec_node)
         if spec_node is not None and isinstance(spec, dict) and spec.get("name") == attribute:
-            return from_spec(spec_node, source, "TOOL_SPEC")
+            return tools.of_spec(spec_node, "TOOL_SPEC")
         doc = description_of(node)
         return SourceTool(kind="provider", file=source.file, line=node.lineno, description=doc, members=None)
     if isinstance(node, ast.ImportFrom) and hops:
@@ -161,8 +162,108 @@ def _follow(module: str, attribute: str, open_named: OpenNamed, hops: int) -> So
     made = node.value if isinstance(node, ast.Assign) else None
     maker = source.definition(made.func.id) if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) else None
     if isinstance(maker, ast.ClassDef) and is_bound_once(source.tree, attribute):
-        found = from_class(maker, source)
+        found = tools.of_class(maker)
         if found.kind == "agent_tool":
             return found
     line = getattr(node, "lineno", None)
     return SourceTool(file=source.file, line=line, members=None)
+
+
+class _Listed:
+    """Lists the tools of one module, and why the source does not show the definition of some."""
+
+    def __init__(self, defined: DefinedTools) -> None:
+        self._defined = defined
+        self._source = defined.source
+        self._bound = Bindings(self._source.tree.body, lambda node: defined.decorator(node) and node).names
+
+    def tools(self) -> Iterator[SourceTool]:
+        """Yield the tools of specs, then those of functions and classes."""
+        specified = list(self._specified())
+        yield from specified
+        taken = {found.name for found in specified}
+        for node in _top_level(self._source.tree.body):
+            if isinstance(node, ast.ClassDef):
+                yield from self._of_class(node)
+            elif (tool := self._defined.of_function(node)) is not None:
+                if node.name not in taken:
+                    yield self._as_bound(tool, node)
+            elif provider := self._of_provider(node):
+                yield provider
+
+    def _as_bound(self, tool: SourceTool, node: Function) -> SourceTool:
+        if self._bound.get(node.name) is node:
+            return tool
+        return replace(
+            tool, unknown=(*tool.unknown, f"'{node.name}' may be bound to something else when the module runs")
+        )
+
+    def _of_class(self, node: ast.ClassDef) -> Iterator[SourceTool]:
+        found = self._defined.of_class(node)
+        if found.kind == "class":
+            yield replace(found, name=node.name)
+        elif found.kind == "agent_tool" and None not in (found.name, found.description, found.input_schema):
+            yield found
+        elif found.kind == "agent_tool":
+            unknown = ("an AgentTool states its name and its input only after loading",)
+            yield replace(found, name=node.name, unknown=unknown)
+        elif found.kind == "provider":
+            yield replace(found, name=node.name, unknown=("its tools are known only after loading",))
+
+    def _specified(self) -> Iterator[SourceTool]:
+        """Yield the tools of `TOOL_SPEC` and `TOOL_SPECS`."""
+        node = self._source.value("TOOL_SPEC")
+        if node is not None:
+            yield self._of_spec(node, "TOOL_SPEC")
+        listed = self._source.value("TOOL_SPECS")
+        if listed is None:
+            return
+        for one in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else [listed]:
+            tool = self._of_spec(one, "TOOL_SPECS")
+            yield replace(tool, attribute=tool.name)
+
+    def _of_spec(self, node: ast.expr, variable: str) -> SourceTool:
+        # Code may still change the spec: what loading finds is compared with what was read.
+        tool = self._defined.of_spec(node, variable)
+        if None in (tool.name, tool.description, tool.input_schema):
+            return replace(tool, unknown=("its tool spec is code",))
+        names = (tool.name or "", self._source.module.rpartition(".")[2])
+        if any(self._source.function(one) is not None for one in names):
+            return tool
+        return replace(tool, unknown=("its module may not have a function of the name in the spec",))
+
+    def _of_provider(self, node: Function) -> SourceTool | None:
+        """Return a function that makes tools: it has `@tool` functions inside, and needs no arguments."""
+        inner = [
+            part
+            for part in ast.walk(node)
+            if part is not node
+            and isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and self._defined.decorator(part) is not None
+        ]
+        if not inner or node.name.startswith("_"):
+            return None
+        listed = ", ".join(part.name for part in inner[:5]) + (", ..." if len(inner) > 5 else "")
+        return SourceTool(
+            node.name,
+            "provider",
+            self._source.file,
+            node.lineno,
+            members=None,
+            module=self._source.module,
+            attribute=node.name,
+            unknown=(f"it makes its tools ({listed}) when it is called",),
+            needs=required_arguments(node.args),
+        )
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Yield the functions and classes of a module, also those inside `if` and `try`."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            inner = [*node.body, *getattr(node, "orelse", ()), *getattr(node, "finalbody", ())]
+            yield from _top_level(inner)
+            for handler in getattr(node, "handlers", ()):
+                yield from _top_level(handler.body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from strands_cli.catalog.source.spec_words import CATALOGUE, TOOL_WORD, meaningless_words, normal_spec
@@ -24,6 +24,12 @@ class SourceTool:
         members: As in `ToolRecord`.
         catalogue: The fields that a list of tools shows: `family`, `requires`, `deprecated` and others.
         meaningless: The words that have no effect, each with what to write instead.
+        module: The module that defines it.
+        attribute: The name in the module that loads it; None where the module itself is the tool.
+        unknown: Why its definition is known only after loading, a phrase for each reason; empty if the source shows it.
+        is_inferred: Whether its input schema is that of its signature, and not written out.
+        computed: The parameters whose default is code.
+        needs: The arguments that its class or function needs, so that a workflow cannot make it.
     """
 
     name: str | None = None
@@ -39,11 +45,28 @@ class SourceTool:
     certain: bool = True
     catalogue: Mapping[str, Any] = field(default_factory=dict)
     meaningless: tuple[tuple[str, str | None], ...] = ()
+    module: str = ""
+    attribute: str | None = None
+    unknown: tuple[str, ...] = ()
+    is_inferred: bool = False
+    computed: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> str:
+        """The object reference, as an entry point has it."""
+        return f"{self.module}:{self.attribute}" if self.attribute else self.module
+
+    @property
+    def literal(self) -> SourceTool:
+        """The tool without input schemas that are only inferred from signatures."""
+        members = None if self.members is None else tuple(member.literal for member in self.members)
+        return replace(self, input_schema=None if self.is_inferred else self.input_schema, members=members)
 
     @property
     def complete(self) -> bool:
-        """Return whether the source shows everything that a model needs: it is literal and nothing changes it."""
-        if not self.certain:
+        """Whether the source shows everything that a model needs: it is literal and nothing changes it."""
+        if not self.certain or self.is_inferred:
             return False
         if self.kind in ("class", "suite", "provider"):
             return bool(self.members) and all(member.complete for member in self.members or ())

@@ -13,7 +13,6 @@ from strands_cli.catalog.adopted.adopted_file import AdoptedFile
 from strands_cli.catalog.adopted.adopted_modules import definition_of
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.catalog.definitions.definition_check import MANY, TOOL_NAME
-from strands_cli.catalog.source.module_tools import ModuleTool
 from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.tool_record import ToolRecord
 from strands_cli.errors import Finding
@@ -126,10 +125,10 @@ def survey(
     return Survey(found, tuple(candidates), found.findings)
 
 
-def _candidate(one: ModuleTool, loaded: SourceTool | str | None, names: _Names, distribution: str) -> Candidate:
-    tool = loaded if isinstance(loaded, SourceTool) else one.tool
+def _candidate(one: SourceTool, loaded: SourceTool | str | None, names: _Names, distribution: str) -> Candidate:
+    tool = one
     if isinstance(loaded, SourceTool):
-        tool = replace(tool, name=tool.name or one.tool.name, file=one.tool.file, line=one.tool.line)
+        tool = replace(loaded, name=loaded.name or one.name, file=one.file, line=one.line)
     called = tool.name or one.attribute or one.module.rpartition(".")[2]
     bare = Candidate(names.give(called, one), called, one.entry, tool, imported=isinstance(loaded, SourceTool))
     if one.needs:
@@ -168,7 +167,7 @@ def _loaded(
     wanted: dict[str, list[str | None]] = {}
     ends = time.monotonic() + limits.total
     for one in found.tools:
-        is_named = not named or {one.entry, one.attribute, one.tool.name} & set(named)
+        is_named = not named or {one.entry, one.attribute, one.name} & set(named)
         if one.unknown and not one.needs and is_named:
             wanted.setdefault(one.module, []).append(one.attribute)
     loaded: dict[str, SourceTool | str] = {}
@@ -198,7 +197,7 @@ class _Names:
         self.taken = others | installed | set(self.kept.values())
         self.prefix = word_of(found.distribution.removeprefix("strands-").removesuffix("-strands"))
 
-    def give(self, called: str, one: ModuleTool) -> str:
+    def give(self, called: str, one: SourceTool) -> str:
         """Return the name, which no other tool gets."""
         if one.entry in self.kept:
             return self.kept[one.entry]

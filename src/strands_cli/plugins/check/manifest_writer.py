@@ -140,13 +140,8 @@ def manifest_file(package: Package, module: str) -> Path:
     return Path(manifest_directory(package, module) or "") / FILE_NAME
 
 
-def read_entry(
-    project: PluginProject, package: Package, module: str, attribute: str | None, *, with_inputs: bool = False
-) -> SourceTool:
+def read_entry(project: PluginProject, package: Package, module: str, attribute: str | None) -> SourceTool:
     """Read an entry point's source.
-
-    Args:
-        with_inputs: Whether a function's parameters are read too.
 
     Raises:
         InvalidInput: It is not Python, or it surely names no tool.
@@ -159,7 +154,7 @@ def read_entry(
     try:
         fault = fault_in_source(module, attribute, read_module)
         if fault is None:
-            return read_tool(module, attribute, read_module, with_inputs=with_inputs)
+            return read_tool(module, attribute, read_module)
     except SourceError as error:
         fault = unreadable(module, error, module_file(package, module) or str(project.directory))
     raise InvalidInput("the plugin's manifest cannot be made", findings=[fault])
