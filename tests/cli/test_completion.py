@@ -116,6 +116,7 @@ def test_tab_completes_a_part_of_a_word(shell: Terminal) -> None:
         ("list-tools --mcp", "", ["gate.yaml", "servers.json"]),
         ("batch run gate.yaml", "", ["rows.csv"]),
         ("batch status", "", []),
+        ("run gate.yaml --export", "rep", ["report="]),
     ],
 )
 def test_each_argument_is_completed_with_what_it_takes(

@@ -94,7 +94,7 @@ def leave_exports(exports: Sequence[Export], run_id: str | None, place: StorePla
                 size = file.write(_content(export, run))
         except StrandsCliError as error:
             say(one_line(f"warning: the {file.noun} is not written: {error.message}"))
-        except Exception as error:  # noqa: BLE001 - the exporter's own; the run has ended, and its result counts
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - of the exporter; the run has ended, and its result counts
             reason = f"{export.part} of {export.part.distribution} failed: {type(error).__name__}: {error}"
             say(one_line(f"warning: the {file.noun} is not written: {reason}"))
         else:
