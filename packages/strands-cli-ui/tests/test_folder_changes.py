@@ -13,7 +13,7 @@ from strands_cli.api import RunRecordError
 from strands_cli.engine.folder_lock import hold_run
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.folder_store import FolderStore
-from strands_cli_ui.runs_changes import RunsChanges
+from strands_cli_ui.live.change_hub import RunsChanges
 
 
 def settled(changes: RunsChanges) -> None:

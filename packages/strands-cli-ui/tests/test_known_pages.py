@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from strands_cli_ui.frame.known_pages import KnownPages
+from strands_cli_ui.frame.ui_state import KnownPages
 
 
 def test_a_page_is_made_once_for_a_state_and_again_for_the_next() -> None:

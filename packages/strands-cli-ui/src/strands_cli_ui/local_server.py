@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from strands_cli_ui.children.child_commands import Children
 from strands_cli_ui.frame.ui_state import Ui
-from strands_cli_ui.live.change_hub import ChangeHub, Changes
-from strands_cli_ui.runs_changes import RunsChanges
+from strands_cli_ui.live.change_hub import ChangeHub, Changes, RunsChanges
 from strands_cli_ui.security.admission import Admission
 from strands_cli_ui.security.request_guard import RequestGuard
 from strands_cli_ui.ui_options import UiOptions

@@ -19,8 +19,7 @@ from strands_cli_ui.pages.html_text import preformatted
 from strands_cli_ui.views.inbox import show_inbox
 from strands_cli_ui.views.one_run import show_effect, show_keys, show_response, show_run
 from strands_cli_ui.views.run_actions import answer, cancel, resume
-from strands_cli_ui.views.runs_list import show_runs
-from strands_cli_ui.views.two_runs import show_comparison
+from strands_cli_ui.views.runs_list import show_comparison, show_runs
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from strands_cli.api import InstalledTools, StrandsCliError, counted, shortened
-from strands_cli_ui.frame.ui_forms import section, table
+from strands_cli_ui.frame.ui_forms import section, text_table
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
-from strands_cli_ui.pages.html_text import escape, isolated, preformatted
+from strands_cli_ui.pages.html_text import escape, isolated, preformatted, table
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -33,13 +33,10 @@ def show_tools(ui: Ui, request: Any) -> Response:
         f'value="{escape(text)}"></label> <button>Show</button></form>'
     )
     rows = "".join(_row(one, tools) for one in chosen[:PER_PAGE])
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Tool", "Status", "From", "Its calls", "What it does"))
-    listed = (
-        '<div class="wide" role="region" tabindex="0" aria-label="Tools"><table class="stack tools"><thead><tr>'
-        f"{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    heads = ("Tool", "Status", "From", "Its calls", "What it does")
+    listed = table("Tools", heads, rows, classes="stack tools") if rows else "<p>No tool fits.</p>"
     more = f"<p>{counted(len(chosen) - PER_PAGE, 'tool')} not shown.</p>" if len(chosen) > PER_PAGE else ""
-    body = f"<h1>Tools</h1>{_warning(tools)}{search}{listed if rows else '<p>No tool fits.</p>'}{more}"
+    body = f"<h1>Tools</h1>{_warning(tools)}{search}{listed}{more}"
     return page_response("Tools", body + (section("Findings", f"<ul>{findings}</ul>") if findings else ""))
 
 
@@ -54,7 +51,9 @@ def show_tool(ui: Ui, request: Any) -> Response:
         f"<p>{isolated(record.description or '')}</p>",
         section("Policy", _policy(record, tools)),
         section("Lock", _lock(record, tools)),
-        section("Source", table("Source", ("What", "Value"), [(key, _text(value)) for key, value in source.items()])),
+        section(
+            "Source", text_table("Source", ("What", "Value"), [(key, _text(value)) for key, value in source.items()])
+        ),
         section("Manifest", preformatted(json.dumps(claims, ensure_ascii=False, indent=2, default=str))),
     ]
     return page_response(record.ref_name, "".join(parts), under="Tools")
@@ -97,7 +96,7 @@ def _policy(record: ToolRecord, tools: InstalledTools) -> str:
         parts += [
             f"<p>To load it: {isolated(f'{one.load.effect}: {one.load.rule}')}</p>",
             f"<p>To call it: {isolated(f'{one.call.effect}: {one.call.rule}')}</p>",
-            table("Rules", ("Effect", "Rule", "From"), rules),
+            text_table("Rules", ("Effect", "Rule", "From"), rules),
             f"<ul>{changes}</ul>" if changes else "",
             f"<p>{isolated(one.note)}</p>" if one.note else "",
         ]

@@ -7,10 +7,18 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strands_cli.api import Finding, StrandsCliError, counted, shortened
-from strands_cli_ui.folder_views.seen_workflow import seen_workflow, titles_of, workflow_names
-from strands_cli_ui.frame.ui_forms import form, option, section, table
-from strands_cli_ui.frame.ui_frame import page_response
+from strands_cli.api import (
+    SUFFIXES,
+    Finding,
+    RunRecordError,
+    StrandsCliError,
+    UsageError,
+    WorkflowPreview,
+    counted,
+    shortened,
+)
+from strands_cli_ui.frame.ui_forms import form, option, section, text_table
+from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
 from strands_cli_ui.pages.html_text import escape, isolated, preformatted
 from strands_cli_ui.pictures.pattern_graph import pattern_graph_of
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from strands_cli.api import InputSpec, WorkflowPreview
+
 
 _OVERWRITE = '<p><label><input type="checkbox" name="force" value="yes"> Overwrite artifacts that exist</label></p>'
 # The most characters of one text in a table.
@@ -105,9 +114,9 @@ def _plan(seen: WorkflowPreview) -> str:
     )
     return section(
         "Plan",
-        f"{table('Steps', ('Step', 'Kind', 'Who', 'Input', 'Decision'), steps)}"
-        f"{table('Agents', ('Agent', 'Model', 'Tools'), agents)}"
-        f"{table('Tools', ('Tool', 'Reference', 'Its calls'), tools)}<p>{escape(limits)}</p>",
+        f"{text_table('Steps', ('Step', 'Kind', 'Who', 'Input', 'Decision'), steps)}"
+        f"{text_table('Agents', ('Agent', 'Model', 'Tools'), agents)}"
+        f"{text_table('Tools', ('Tool', 'Reference', 'Its calls'), tools)}<p>{escape(limits)}</p>",
     )
 
 
@@ -186,3 +195,42 @@ def inputs_of(spec: Mapping[str, InputSpec], fields: Mapping[str, list[str]]) ->
         except ValueError as error:
             faults.append(f"the input '{name}' does not fit: {error}")
     return values, faults
+
+
+# The most files of a folder that are looked at.
+FILES = 300
+
+
+def workflow_names(ui: Ui) -> list[str]:
+    """Return the files of the folder that may be workflows, by their names; one that is not UTF-8 has no address."""
+    try:
+        found = [
+            path
+            for path in ui.folder.iterdir()
+            if path.suffix in SUFFIXES and has_address(path.name) and path.is_file()
+        ]
+    except OSError as error:
+        raise UsageError(
+            f"{ui.folder} cannot be read: {error.strerror or error}", fix="start the page again"
+        ) from error
+    return sorted(path.name for path in found)[:FILES]
+
+
+def titles_of(ui: Ui, file: str) -> tuple[str, str] | None:
+    """Return the name and the description of a workflow; None for a recording, or an agent, which lie beside them."""
+    try:
+        return WorkflowPreview.titles(ui.folder / file)
+    except StrandsCliError:  # one with a mistake in it is shown with its findings
+        return None if file.endswith((".json", ".recording.yaml")) else ("", "")
+
+
+def seen_workflow(ui: Ui, name: str) -> WorkflowPreview:
+    """Plan a workflow of the folder, without importing a plugin; a person allows or starts exactly this.
+
+    Raises:
+        RunRecordError: The folder has no such file.
+        StrandsCliError: It is not a valid workflow.
+    """
+    if name not in workflow_names(ui):
+        raise RunRecordError(f"there is no workflow {name} in {ui.folder}", fix="see the list of workflows")
+    return WorkflowPreview.of(ui.folder / name, ui.place, folder=ui.folder)

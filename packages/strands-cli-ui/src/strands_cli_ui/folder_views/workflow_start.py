@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.api import RunRecordError, StrandsCliError
-from strands_cli_ui.folder_views.seen_workflow import seen_workflow
-from strands_cli_ui.folder_views.workflow_pages import inputs_of, refusal
-from strands_cli_ui.frame.ui_frame import page_response
-from strands_cli_ui.frame.ui_outcomes import failure, go_to
+from strands_cli_ui.folder_views.workflow_pages import inputs_of, refusal, seen_workflow
+from strands_cli_ui.frame.ui_frame import failure, go_to, page_response
 from strands_cli_ui.frame.ui_state import Ui, store_words
 from strands_cli_ui.security.request_guard import form_of
 

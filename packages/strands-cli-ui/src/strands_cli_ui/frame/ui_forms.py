@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from strands_cli_ui.pages.html_text import escape, isolated
+from strands_cli_ui.pages.html_text import escape, isolated, table
 
 
 def form(request: Any, action: str, inner: str, *, hidden: Mapping[str, str] | None = None) -> str:
@@ -41,16 +41,10 @@ def section(title: str, inside: str) -> str:
     return f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(title)}</h2>{inside}</section>'
 
 
-def table(name: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def text_table(name: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Return texts as a table; empty without rows."""
     lines = "".join(f"<tr>{''.join(f'<td>{isolated(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    if not lines:
-        return ""
-    head = "".join(f'<th scope="col">{title}</th>' for title in heads)
-    return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{name}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
+    return table(name, heads, lines) if lines else ""
 
 
 def _exact(value: str) -> str:

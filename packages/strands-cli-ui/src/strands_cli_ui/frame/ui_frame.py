@@ -1,13 +1,20 @@
-"""The frame of each page of `strands ui`, and the policy that lets it reach only this server."""
+"""The frame of each page of `strands ui` with its policy, and the pages that follow a form."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from strands_cli_ui.pages.html_text import escape, preformatted
+from strands_cli_ui.pages.page_frame import content_policy, document
 
 if TYPE_CHECKING:
     from starlette.responses import Response
+
+    from strands_cli_ui.children.child_commands import Child
+
 
 _OWN = "connect-src 'self'; form-action 'self'; frame-ancestors 'none'"
 LINKS = {"/": "Runs", "/inbox": "Inbox", "/workflows": "Workflows", "/tools": "Tools"}
@@ -38,8 +45,6 @@ def page_response(
     """
     from starlette.responses import HTMLResponse
 
-    from strands_cli_ui.pages.page_frame import content_policy, document
-
     links = "".join(_link(*link, title, under or title) for link in LINKS.items()) if is_admitted else ""
     code = script() if is_admitted else ""
     whole = document(f"{title} - strands", body, navigation=links, script=code, has_policy=False)
@@ -49,3 +54,19 @@ def page_response(
 def _link(place: str, name: str, title: str, under: str) -> str:
     current = f' aria-current="{"page" if name == title else "true"}"' if name == under else ""
     return f'<a href="{place}"{current}>{name}</a> '
+
+
+def failure(run: str, child: Child) -> Response:
+    """Return a page with what a command line wrote that failed; where it still works, the page says so."""
+    links = f'<p><a href="/runs/{quote(run)}">The run</a> <a href="/inbox">Inbox</a></p>' if run else ""
+    what = "It was not done" if child.code is not None else "It is not done yet"
+    stderr = child.stderr.strip() or f"exit code {child.code}"
+    body = f'<h1>{what}</h1><div class="error">{preformatted(stderr)}</div>{links}'
+    return page_response(what, f"{body}<p><code>strands {escape(child.words[0])}</code></p>", 409)
+
+
+def go_to(place: str) -> Response:
+    """Return what lets the browser load another page."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(place, 303)

@@ -1,9 +1,9 @@
-"""What the pages of one process share: the folder, the runs, those who watch, and the children."""
+"""Values that the pages of one process share: the folder, the runs as they were read, the polls and the children."""
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +11,45 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.api import Runs, StorePlace
 from strands_cli_ui.children.child_commands import Children
-from strands_cli_ui.frame.known_pages import KnownPages
 from strands_cli_ui.live.change_hub import ChangeHub
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     View = Callable[["Ui", Any], Response]
+
+
+# How many runs are kept; what is read of one of 2,000 rows takes some megabytes.
+MOST = 8
+
+
+class KnownPages:
+    """Keeps what was made of the journals of a few runs, with the state of each journal then."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[object, Any]] = OrderedDict()
+        self._making: dict[str, threading.Lock] = {}
+
+    def get(self, run: str, state: object, make: Callable[[], Any]) -> Any:
+        """Return what `make` returned for a run in this state; of many who ask at once, one makes it.
+
+        Args:
+            state: It differs when the run has changed, and is older than what `make` reads.
+        """
+        with self._lock:
+            making = self._making.setdefault(run, threading.Lock())
+        with making:
+            with self._lock:
+                known, page = self._kept.get(run, (None, None))
+            if known is None or known != state:
+                page = make()
+            with self._lock:
+                self._kept[run] = state, page
+                self._kept.move_to_end(run)
+                while len(self._kept) > MOST:
+                    self._making.pop(self._kept.popitem(last=False)[0], None)
+        return page
 
 
 def store_words(place: StorePlace) -> list[str]:

@@ -1,4 +1,4 @@
-"""Notices changes of runs for all tabs together: one poll for each run that somebody looks at, none for others."""
+"""Notices changes of runs for all tabs together: one poll for each run that a person looks at, none for others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from strands_cli.api import StrandsCliError
+from strands_cli.api import RunStore, StrandsCliError
 
 # The most streams of events of one process; each takes a connection of a browser.
 STREAMS = 64
@@ -99,3 +99,25 @@ class ChangeHub:
     def _tell(self, topic: str) -> None:
         for event in self._waiting.get(topic, ()):
             event.set()
+
+
+class RunsChanges:
+    """Looks at one run of a store, or at every run as the list of runs shows it.
+
+    Args:
+        run: The id of a run; empty for the list.
+    """
+
+    def __init__(self, store: RunStore, run: str) -> None:
+        self._store, self._run = store, run or None
+        self._seen: object = None
+
+    def changed(self) -> bool:
+        """Return whether the run has changed, or a run came, went, or has another status; true for the first call.
+
+        Raises:
+            RunRecordError: The run does not exist any more, or the store cannot be read.
+        """
+        found = self._store.state(self._run)
+        has_changed, self._seen = found != self._seen, found
+        return has_changed

@@ -64,10 +64,7 @@ def _totals(diff: RunDiff) -> str:
         f'<tr><th scope="row">{name}</th>{"".join(f"<td>{of(side)}</td>" for side in sides)}</tr>'
         for name, of in _FACTS.items()
     )
-    heads = '<tr><th scope="col">Run</th>' + "".join(
-        f'<th scope="col"><code>{escape(side.id)}</code></th>' for side in sides
-    )
-    return table("Totals", f"{heads}</tr>", rows)
+    return table("Totals", ["Run", *(f"<code>{escape(side.id)}</code>" for side in sides)], rows)
 
 
 _FACTS: dict[str, Callable[[RunSide], str]] = {

@@ -77,9 +77,18 @@ def badge(status: str) -> str:
     return f'<span class="badge {escape(status)}">{escape(status)}</span>'
 
 
-def table(name: str, heads: str, rows: str) -> str:
-    """Return a table of rows that are HTML already; one that is too wide is scrolled by itself."""
+def table(name: str, heads: Iterable[str], rows: str, *, classes: str = "") -> str:
+    """Return a table; one that is too wide is scrolled by itself.
+
+    Args:
+        name: Its name for people who do not see it, as text.
+        heads: The HTML of the heading of each column.
+        rows: The HTML of its rows.
+        classes: The names of its classes.
+    """
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    kind = f' class="{classes}"' if classes else ""
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(name)}"><table><thead>{heads}</thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(name)}"><table{kind}><thead><tr>{head}</tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>"
     )

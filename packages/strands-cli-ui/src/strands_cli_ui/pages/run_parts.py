@@ -133,8 +133,7 @@ def _artifacts(page: RunPage) -> str:
         f"<td><code>{escape(one['digest'])}</code></td></tr>"
         for one in page.summary.artifacts
     )
-    heads = '<tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">Digest</th></tr>'
-    return table("Artifacts", heads, rows) if rows else ""
+    return table("Artifacts", ("File", "Size", "Digest"), rows) if rows else ""
 
 
 def _json(value: Any) -> str:

@@ -77,8 +77,7 @@ def decisions(page: RunPage) -> str:
         f'<td class="number">{count:,}</td><td><bdi>{page.text(rule)}</bdi></td></tr>'
         for (tool, decision, rule), count in sorted(found.items(), key=_denied_first)
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Tool", "Decision", "Calls", "Rule"))
-    return table("Decisions", f"<tr>{heads}</tr>", rows) if rows else ""
+    return table("Decisions", ("Tool", "Decision", "Calls", "Rule"), rows) if rows else ""
 
 
 def _denied_first(found: tuple[tuple[str, str, str], int]) -> tuple[bool, str, str]:

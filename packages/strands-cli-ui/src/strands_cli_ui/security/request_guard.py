@@ -21,7 +21,6 @@ from strands_cli_ui.security.refusals import (
     admitted_response,
     refusal_response,
 )
-from strands_cli_ui.security.security_headers import HEADERS, NO_CONTENT
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -202,3 +201,16 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return send_with
+
+
+# What every response has. `no-referrer` keeps addresses, and with them the token, from other hosts.
+HEADERS = {
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+NO_CONTENT = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from strands_cli.api import Branch
 from strands_cli_ui.frame.ui_forms import form
 from strands_cli_ui.frame.ui_frame import page_response
 from strands_cli_ui.frame.ui_state import Ui
@@ -17,13 +19,13 @@ from strands_cli_ui.pages.html_text import escape
 from strands_cli_ui.pages.run_page import run_page_of
 from strands_cli_ui.pages.run_parts import run_body
 from strands_cli_ui.pages.safe_markdown import markdown_html
-from strands_cli_ui.views.latest_effects import short_tree
 from strands_cli_ui.views.question_forms import question_forms
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from strands_cli_ui.pages.run_page import RunPage
+
 
 # The most effects that the page lists; the first load stays under 100 kB.
 EFFECTS = 24
@@ -143,3 +145,26 @@ def _actions(page: RunPage, request: Any) -> str:
     )
     again = f'<a href="{place}">Load again</a>'
     return f'<div class="actions">{"".join(made)}{compared}{again}</div>'
+
+
+def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:
+    """Return trees of about so many effects: the last ones at the top, then level by level what is below.
+
+    What is left out below an effect is listed where that effect is opened.
+    """
+    tops = list(branches[-most:])
+    left = most - len(tops)
+    kept: dict[str, tuple[Branch, ...]] = {}
+    waiting = deque(reversed(tops))
+    while waiting:
+        branch = waiting.popleft()
+        # A group has no page of its own, so a part of it is better than nothing.
+        fits = len(branch.children) <= left or branch.effect is None
+        kept[branch.key] = branch.children[-max(left, 1) :] if fits else ()
+        left = max(0, left - len(kept[branch.key]))
+        waiting += reversed(kept[branch.key])
+    return tuple(_with(branch, kept) for branch in tops)
+
+
+def _with(branch: Branch, kept: dict[str, tuple[Branch, ...]]) -> Branch:
+    return dataclasses.replace(branch, children=tuple(_with(child, kept) for child in kept.get(branch.key, ())))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from strands_cli.api import ExitCode, UsageError
-from strands_cli_ui.frame.ui_outcomes import failure, go_to
+from strands_cli_ui.frame.ui_frame import failure, go_to
 from strands_cli_ui.frame.ui_state import Ui, store_words
 from strands_cli_ui.security.request_guard import form_of
 

@@ -1,4 +1,4 @@
-"""The page of all runs: the newest first, filtered, in pages, live."""
+"""The page of all runs: the newest first, filtered, in pages, live; and the page that compares two of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import quote, urlencode
 
-from strands_cli.api import Runs, RunStatus, counted, duration
+from strands_cli.api import Runs, RunStatus, UsageError, counted, duration
 from strands_cli_ui.frame.ui_forms import option
 from strands_cli_ui.frame.ui_frame import has_address, page_response
 from strands_cli_ui.frame.ui_state import Ui
-from strands_cli_ui.pages.html_text import badge, escape, moment
+from strands_cli_ui.pages.comparison import comparison
+from strands_cli_ui.pages.html_text import badge, escape, moment, table
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from strands_cli.api import StoredRun
+
 
 PER_PAGE = 50
 
@@ -92,13 +94,9 @@ def _options(values: Sequence[str], chosen: str) -> str:
 
 def _table(runs: Sequence[StoredRun]) -> str:
     """Return the runs, each with a box to compare it with another."""
-    heads = "".join(
-        f'<th scope="col">{name}</th>' for name in ("Compare", "Run", "Workflow", "Status", "Started", "Worked")
-    )
-    rows = "".join(map(_row, runs))
+    heads = ("Compare", "Run", "Workflow", "Status", "Started", "Worked")
     return (
-        '<form method="get" action="/compare"><div class="wide" role="region" tabindex="0" aria-label="Runs">'
-        f'<table class="runs"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<form method="get" action="/compare">{table("Runs", heads, "".join(map(_row, runs)), classes="runs")}'
         "<p><button>Compare the two that are marked</button></p></form>"
     )
 
@@ -128,3 +126,14 @@ def _paging(asked: Any, number: int, last: int) -> str:
 
 def _number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else 1
+
+
+def show_comparison(ui: Ui, request: Any) -> Response:
+    """Return the comparison of the two runs that were marked, the earlier one first."""
+    names = [name.strip() for name in request.query_params.getlist("run") if name.strip()]
+    if len(names) != 2:
+        raise UsageError(f"{len(names)} runs are marked", fix="mark two runs in the list")
+    with ui.opened() as runs:
+        first, second = sorted(names, key=lambda name: runs.get(name).started_at)
+        with runs.open(first) as before, runs.open(second) as after:
+            return page_response("Two runs", comparison(before, after)[1])

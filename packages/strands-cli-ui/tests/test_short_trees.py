@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strands_cli.api import Branch, Usage
-from strands_cli_ui.views.latest_effects import short_tree
+from strands_cli_ui.views.one_run import short_tree
 
 
 def _group(key: str, *children: Branch) -> Branch:
