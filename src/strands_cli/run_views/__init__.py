@@ -1,1 +1,1 @@
-"""What people see of stored runs, as values: a tree of effects, and what is derived from it."""
+"""Stored runs as values for people: a tree of effects, one effect, files, questions and their commands."""

@@ -1,4 +1,4 @@
-"""The files of a stored run: what it has written and where, and their texts from the store or from this machine."""
+"""The files that a stored run has written, and their texts from the store or from this machine."""
 
 from __future__ import annotations
 

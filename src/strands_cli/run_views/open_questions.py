@@ -1,4 +1,4 @@
-"""What a stored run waits for, and the commands that answer it or continue the run."""
+"""The questions of a stored run, and the commands that answer them or continue the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITHOUT_RUN = re.compile(r"\bstrands (resume|rerun|approve|reject|runs show) RU
 
 
 def answer_commands(journal: StoredJournal) -> list[str]:
-    """Return the commands that answer what a run waits for, two for each question."""
+    """Return the commands that answer the questions of a run, two for each."""
     from strands_cli.engine.waiting.cut_off_calls import open_decisions
     from strands_cli.engine.waiting.questions import open_questions, ways_to_answer
 
@@ -26,7 +26,7 @@ def answer_commands(journal: StoredJournal) -> list[str]:
 
 
 def questions_of(journal: Journal) -> list[dict[str, Any]]:
-    """Return what waits for a person, as JSON."""
+    """Return the questions that wait for a person, as JSON."""
     from strands_cli.engine.waiting.cut_off_calls import open_decisions
     from strands_cli.engine.waiting.questions import natural_answer, open_questions
     from strands_cli.engine.waiting.sendable_questions import prompt_of

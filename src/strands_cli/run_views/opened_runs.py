@@ -38,7 +38,7 @@ class Runs:
 
     Raises:
         UsageError: No store has addresses of this form, or its address names a secret that has no value.
-        NotEquipped: What opens the store is not installed.
+        NotEquipped: The distribution that opens the store is not installed.
         RunRecordError: It cannot be reached or used.
     """
 
@@ -58,7 +58,7 @@ class Runs:
         self.close()
 
     def close(self) -> None:
-        """Release what the store holds open."""
+        """Release the store."""
         self.store.close()
 
     def all(self) -> tuple[list[StoredRun], list[str]]:
@@ -106,11 +106,11 @@ class Runs:
 class OpenedRun:
     """One stored run, to look at it; a context manager that closes it.
 
-    What its methods return has no secrets of the run, but for `summary` and `spec`. A damaged row has what can be read
-    of it.
+    Its methods return values without the secrets of the run, except for `summary` and `spec`. Of a damaged row they
+    have the readable part.
 
     Args:
-        journal: Its journal, which `journal` also returns, for what has no method here; its texts are as stored.
+        journal: Its journal, which `journal` also returns, for facts that have no method here; its texts are as stored.
     """
 
     def __init__(self, journal: StoredJournal) -> None:
@@ -133,11 +133,11 @@ class OpenedRun:
 
     @cached_property
     def redactor(self) -> Redactor:
-        """What hides the secrets of the run, as far as this machine knows them."""
+        """The redactor of the secrets of the run, as far as this machine knows them."""
         return stored_redactor(self.journal.tolerant())
 
     def summary(self) -> RunSummary:
-        """Return what it did, used and spent, and all its effects; its name, its answer and its keys are as stored.
+        """Return its facts, its costs and all its effects; its name, its answer and its keys are as stored.
 
         Raises:
             RunRecordError: The facts of the run, or all of its rows, cannot be read.
@@ -183,7 +183,7 @@ class OpenedRun:
         return self.journal.row(key) is not None
 
     def effect(self, key: str) -> WholeEffect:
-        """Return what one effect read, called and answered.
+        """Return the texts, the calls and the costs of one effect.
 
         Raises:
             RunRecordError: The run has no such effect.
@@ -204,12 +204,12 @@ class OpenedRun:
         return artifacts_of(self.journal).files
 
     def questions(self) -> Sequence[Mapping[str, Any]]:
-        """Return what waits for a person: `key`, `kind` and `prompt`, and what else is known of each."""
+        """Return the questions that wait for a person: `key`, `kind` and `prompt`, and further facts of each."""
         questions: Sequence[Mapping[str, Any]] = self.redactor.json(questions_of(self.journal))
         return questions
 
     def answer_commands(self) -> list[str]:
-        """Return the command lines that answer what waits, two for each question."""
+        """Return the command lines that answer its questions, two for each."""
         return [self.redactor.text(line) for line in answer_commands(self.journal)]
 
     def command(self, verb: str, *words: str) -> str:

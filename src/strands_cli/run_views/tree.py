@@ -20,8 +20,8 @@ class Branch:
         kind: `gate` is a step that waits for a person, `question` the approval of a call or the question of a tool,
             `group` a place that has effects below it and no row of its own.
         who: The agent of a step or a model turn, the name of a tool, or `person`; empty for others.
-        effect: Its row, and what it answered; None for a group.
-        usage: The tokens of it and of everything below it, without what is reused from another run.
+        effect: Its row with its answer; None for a group.
+        usage: The tokens of it and of everything below it, without effects that are reused from another run.
         cost: In US dollars, likewise; None where one of them is not known.
     """
 

@@ -36,7 +36,7 @@ class Asked:
 
     Attributes:
         prompt: The question.
-        context: What is shown with it.
+        context: The text that is shown with it.
         answer: The answer; None while it waits.
         by: Who answered.
         reason: Why a person rejected.
@@ -52,27 +52,27 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeEffect:
-    """One effect; what it does not have is None or empty.
+    """One effect; a part that it lacks is None or empty.
 
     Attributes:
         who: The agent of a step or a model turn, the name of a tool, or `person`.
         model: The model that answered; of a step those of its turns, joined.
-        usage: The tokens; of a step the sum of what is below it, without what is reused from another run.
+        usage: The tokens; of a step the sum of the effects below it, without those that are reused from another run.
         cost: In US dollars, likewise; None where one of them is not known.
-        request: The end of what a model was asked; of a step that of its first turn.
+        request: The end of a model's request; of a step that of its first turn.
         answer: The text of a model turn, the response of a step.
         value: The answer of a step as JSON.
         calls: The tools that a model called.
         arguments: Of a tool call, as they were written; cut where `arguments_cut` says so.
-        called_with: What the tool got, where that differs.
+        called_with: The arguments that the tool got, where they differ.
         result: The text of a tool's result.
         result_json: Its JSON; of other kinds (`notes`, `artifacts`) the whole output.
         error: Why it failed, also the message of a tool's error.
         error_code: The code of a tool's error.
-        layers: What was in force around the code that a tool ran, as the tool says.
+        layers: The walls around the code that a tool ran, as the tool says.
         failures: Why earlier attempts of a model turn failed.
-        waits_for: What stopped a call that waits.
-        damage: What of its row cannot be read; it is left out.
+        waits_for: The reason why a call waits.
+        damage: The parts of its row that cannot be read; they are left out.
         below: The keys below it, the calls of a turn in the order of its request.
     """
 
@@ -122,7 +122,7 @@ class WholeEffect:
 
 
 def effect_of(journal: StoredJournal, key: str) -> WholeEffect:
-    """Return one effect of a run; of a damaged row what can be read.
+    """Return one effect of a run; of a damaged row the readable part.
 
     Raises:
         RunRecordError: The run has no such effect.

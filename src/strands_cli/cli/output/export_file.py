@@ -15,7 +15,7 @@ class ExportFile:
     """A file that a command writes at its end; only its user may read it, as the journal.
 
     Attributes:
-        noun: What the file is, for messages: `report`.
+        noun: The name of its kind for messages: `report`.
         mark: The text that each file of its kind begins with: such a file is overwritten. Empty: none is.
         force: Whether another file may be overwritten too.
     """

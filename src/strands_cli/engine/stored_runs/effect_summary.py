@@ -1,4 +1,4 @@
-"""One effect of a stored run: what it answered, as far as its row can be read."""
+"""One effect of a stored run with its answer, as far as its row can be read."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _UNFINISHED: Mapping[RunStatus, EffectStatus] = {"running": "running", "waiting"
 
 @dataclass(frozen=True)
 class EffectSummary:
-    """One effect of a run; what it answered is decoded when it is first asked for, since a run may have thousands.
+    """One effect of a run; its answer is decoded when it is first asked for, since a run may have thousands.
 
-    What a damaged row has in another form than expected is left out.
+    Parts of a damaged row that have an odd form are left out.
 
     Attributes:
         row: Its row in the journal.
@@ -63,7 +63,7 @@ class EffectSummary:
 
     @property
     def damage(self) -> str | None:
-        """What of its row cannot be read, as far as it was asked for; None where nothing is wrong."""
+        """The parts of its row that cannot be read, as far as they were asked for; None where nothing is wrong."""
         damage: str | None = getattr(self.row, "damage", None) or self.__dict__.get("_odd_output")
         return damage
 
@@ -74,14 +74,14 @@ class EffectSummary:
 
     @property
     def error(self) -> str | None:
-        """Why it failed, or what of its row cannot be read."""
+        """Why it failed, or why its row cannot be read."""
         if self.damage:
             return f"its row in the journal is damaged: {self.damage}"
         return self.row.detail.get("error") if self.row.status == "failed" else None
 
     @cached_property
     def tool_error(self) -> CallFailure | None:
-        """Why a tool call failed; what succeeded is not decoded for it."""
+        """Why a tool call failed; the result of one that succeeded is not decoded for it."""
         if not (may_have_failed(self.row) and self._output):
             return None
         return self._read(lambda: failure_of(self._output))
@@ -109,7 +109,7 @@ class EffectSummary:
 
     @property
     def whole(self) -> Any:
-        """Its whole output; of artifacts what was written, without the texts that the journal may keep."""
+        """Its whole output; of artifacts their paths and digests, without the texts that the journal may keep."""
         return written_of(self.row) if keeps_texts(self.row) else self.row.output
 
     @property

@@ -68,7 +68,7 @@ class Children:
 
         Args:
             words: The arguments; text of a person is none of them.
-            text: What it reads from stdin.
+            text: The text that it reads from stdin.
         """
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 - the thread closes it
         # -P: the folder is not a place to import from. A session of its own: Ctrl-C at the page does not end a run.
@@ -95,7 +95,7 @@ class Children:
 
 
 def _attend(child: Child, process: subprocess.Popen[bytes], stderr: IO[bytes], text: str | None) -> None:
-    """Give a child its text, wait for its end, and read what it wrote to stderr."""
+    """Give a child its text, wait for its end, and read its stderr."""
     with stderr:
         if process.stdin is not None:
             with contextlib.suppress(OSError):  # it has ended without reading

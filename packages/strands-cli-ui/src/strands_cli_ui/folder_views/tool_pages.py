@@ -1,4 +1,4 @@
-"""The installed tools: where each comes from, what it says of itself, what policy decides, and its lock."""
+"""The installed tools: the source, the manifest, the policy and the lock of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PER_PAGE = 200
 
 
 def show_tools(ui: Ui, request: Any) -> Response:
-    """Return the list of tools, with what policy decides on a call of each."""
+    """Return the list of tools, with the decision of policy on a call of each."""
     tools = InstalledTools(ui.folder)
     text = request.query_params.get("text", "").strip().lower()
     chosen = [
@@ -60,7 +60,7 @@ def show_tool(ui: Ui, request: Any) -> Response:
 
 
 def _warning(tools: InstalledTools) -> str:
-    """Return the HTML of what is wrong with the policy files."""
+    """Return the error of the policy files as HTML; empty without one."""
     error = tools.policy_error
     if error is None:
         return ""
@@ -88,7 +88,7 @@ def _decision(record: ToolRecord, tools: InstalledTools) -> str:
 
 
 def _policy(record: ToolRecord, tools: InstalledTools) -> str:
-    """Return what policy decides, the rules that it follows, and what would change it."""
+    """Return the decisions of policy, the rules behind them, and the changes that would alter them."""
     parts = []
     for one in tools.policy_of(record):
         rules = [(rule.effect, rule.pattern, rule.words) for rule in (*one.speaking, *one.conditional)]

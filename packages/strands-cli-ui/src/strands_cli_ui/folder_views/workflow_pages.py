@@ -1,4 +1,4 @@
-"""The workflows of the folder: what is wrong with each, what it will do and may do, and the form that starts it."""
+"""The workflows of the folder: the findings, the plan and the rights of each, and the form that starts it."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def _findings(findings: Iterable[Finding]) -> str:
 
 
 def _pattern(seen: WorkflowPreview) -> str:
-    """Return the picture of its steps and of what leads from one to the next."""
+    """Return the picture of its steps and of the ways from one to the next."""
     drawn = svg_pattern(pattern_graph_of(seen.plan.spec.pattern))
     return section("Pattern", drawn) if drawn else ""
 
 
 def _plan(seen: WorkflowPreview) -> str:
-    """Return the steps, and the tools with what policy decides on their calls."""
+    """Return the steps, and the tools with the decisions of policy on their calls."""
     plan = seen.plan
     steps = [
         (
@@ -121,7 +121,7 @@ def _plan(seen: WorkflowPreview) -> str:
 
 
 def _authority(seen: WorkflowPreview) -> str:
-    """Return what it starts, reads and sends."""
+    """Return the sentences about all that it starts, reads and sends."""
     sections = "".join(
         f"<h3>{escape(title)}</h3><ul>{''.join(f'<li>{isolated(one)}</li>' for one in sentences)}</ul>"
         for title, sentences in seen.sections.items()
@@ -131,7 +131,7 @@ def _authority(seen: WorkflowPreview) -> str:
 
 
 def _start(seen: WorkflowPreview, name: str, request: Any) -> str:
-    """Return the form that starts a run, or what must be done before."""
+    """Return the form that starts a run, or the step that must come before."""
     place, kept = f"/workflows/{quote(name, safe='')}", {"seen": seen.digest}
     if not seen.can_run:
         return section("Start", "<p>It cannot start before the errors above are corrected.</p>")
@@ -183,7 +183,7 @@ def refusal(title: str, lines: Iterable[str], name: str) -> Response:
 
 
 def inputs_of(spec: Mapping[str, InputSpec], fields: Mapping[str, list[str]]) -> tuple[dict[str, Any], list[str]]:
-    """Return the inputs that a form has, in their types, and what is wrong with others."""
+    """Return the inputs of a form in their types, and the faults of the others."""
     values: dict[str, Any] = {}
     faults = []
     for name, one in spec.items():

@@ -1,4 +1,4 @@
-"""Starts a workflow of the folder, and stores that a person allows what it starts; both only as it was shown."""
+"""Starts a workflow of the folder, and stores that a person allows it; both only as the page has shown it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEWEST = 50
 
 
 def trust(ui: Ui, request: Any) -> Response:
-    """Store that a person allows what the page has shown."""
+    """Store that a person allows the workflow as the page has shown it."""
     name = request.path_params["name"]
     seen = _as_shown(ui, request)
     if seen is None:
@@ -66,7 +66,7 @@ def show_started(ui: Ui, request: Any) -> Response:
 
 
 def _as_shown(ui: Ui, request: Any) -> WorkflowPreview | None:
-    """Return the workflow; None if it is not what the person has seen."""
+    """Return the workflow; None if it has changed since the person saw it."""
     seen = seen_workflow(ui, request.path_params["name"])
     return seen if form_of(request).get("seen") == [seen.digest] else None
 

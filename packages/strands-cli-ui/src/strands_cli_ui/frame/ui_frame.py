@@ -57,7 +57,7 @@ def _link(place: str, name: str, title: str, under: str) -> str:
 
 
 def failure(run: str, child: Child) -> Response:
-    """Return a page with what a command line wrote that failed; where it still works, the page says so."""
+    """Return a page with the stderr of a command line that failed, or that still works."""
     links = f'<p><a href="/runs/{quote(run)}">The run</a> <a href="/inbox">Inbox</a></p>' if run else ""
     what = "It was not done" if child.code is not None else "It is not done yet"
     stderr = child.stderr.strip() or f"exit code {child.code}"
@@ -66,7 +66,7 @@ def failure(run: str, child: Child) -> Response:
 
 
 def go_to(place: str) -> Response:
-    """Return what lets the browser load another page."""
+    """Return the response that sends the browser to another page."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(place, 303)

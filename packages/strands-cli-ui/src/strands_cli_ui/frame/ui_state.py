@@ -24,7 +24,7 @@ MOST = 8
 
 
 class KnownPages:
-    """Keeps what was made of the journals of a few runs, with the state of each journal then."""
+    """Keeps the pages of a few runs, each with the state of its journal when it was read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,10 +32,10 @@ class KnownPages:
         self._making: dict[str, threading.Lock] = {}
 
     def get(self, run: str, state: object, make: Callable[[], Any]) -> Any:
-        """Return what `make` returned for a run in this state; of many who ask at once, one makes it.
+        """Return the page of a run in this state; of many who ask at once, one makes it.
 
         Args:
-            state: It differs when the run has changed, and is older than what `make` reads.
+            state: It differs when the run has changed. It is taken before `make` reads the run.
         """
         with self._lock:
             making = self._making.setdefault(run, threading.Lock())
@@ -59,7 +59,7 @@ def store_words(place: StorePlace) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Ui:
-    """What every page is made from.
+    """The sources of every page.
 
     Attributes:
         folder: Where `strands ui` was started; its workflows are shown, and child processes work in it.
@@ -67,7 +67,7 @@ class Ui:
         hub: Those who watch.
         children: The child processes.
         one_at_a_time: A lock for each run: two answers to its questions come one after the other.
-        known: What was read of runs that are looked at.
+        known: The runs that were read lately.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""What the commands about stored runs share: the runs since some time, and texts in their lines."""
+"""Parts that the commands about stored runs share: the runs since some time, and texts in their lines."""
 
 from __future__ import annotations
 

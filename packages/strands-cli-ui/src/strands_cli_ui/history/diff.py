@@ -1,4 +1,4 @@
-"""Two stored runs compared: what they were given, and their effects, aligned by key."""
+"""Two stored runs compared: their inputs, and their effects, aligned by key."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ class Change:
         what: Of a run `name`, `pattern`, `workflow` (its text), `input`, `status`, `reason` or `response`. Of an effect
             `effect` (only one run has it: the other value is None), `kind`, `status`, `who`, `model`, `request`,
             `answer`, `value`, `calls`, `decision`, `rule`, `arguments`, `called_with`, `result`, `result_json`,
-            `question`, `output`, `damage` (what of its row
-            cannot be read), `error` or `tokens`.
+            `question`, `output`, `damage` (the parts of its row that cannot be read), `error` or `tokens`.
         before: A text or a JSON value; None where there is none.
         after: Likewise.
     """
@@ -41,7 +40,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One effect in both runs, or None in the one that does not have it, and what differs."""
+    """One effect in both runs, or None in the run that lacks it, and the differences."""
 
     key: str
     kind: str
@@ -52,7 +51,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """The totals of one of two runs, without what it took over from another.
+    """The totals of one of two runs, without the effects that it took over from another.
 
     Attributes:
         effects: How many there are.
@@ -79,9 +78,8 @@ class RunDiff:
     Attributes:
         before: The first run.
         after: The second run.
-        of_run: What differs in what the runs were given, and in how they ended.
-        pairs: All effects, in the order of the first run; those that only the second one has follow what they follow
-            there.
+        of_run: The differences between the workflows, the inputs and the ends of the runs.
+        pairs: All effects, in the order of the first run; each of the second alone comes after the one before it there.
         first: The first effect that differs. Where a step differs, because something below it does, that.
     """
 
@@ -103,7 +101,7 @@ class RunDiff:
 
 
 def diff_of(before: RunSummary, after: RunSummary) -> RunDiff:
-    """Compare two runs; what it costs grows with the number of their effects.
+    """Compare two runs, in a time that grows with the number of their effects.
 
     Raises:
         RunRecordError: An output cannot be read.
@@ -211,12 +209,12 @@ def _changes(
 
 
 def _first_words(effect: EffectSummary) -> Any:
-    """Return what tells most about an effect that only one run has: what it answered, or who acts in it."""
+    """Return the most telling text of an effect that only one run has: its answer, or its agent or tool."""
     return effect.text or effect.error or effect.who or effect.row.status
 
 
 def _facts(effect: EffectSummary, *, with_output: bool) -> Iterator[tuple[str, Any]]:
-    """Yield what an effect is compared by, causes first."""
+    """Yield the facts by which effects are compared, causes first."""
     row = effect.row
     yield from (("kind", effect.kind), ("status", row.status))
     if row.kind == "model":

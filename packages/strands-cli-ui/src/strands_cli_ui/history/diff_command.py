@@ -32,7 +32,7 @@ def diff_runs(
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, with whole texts.")] = False,
 ) -> int:
-    """Compare two runs: where they part, and what they were given, asked, called, answered and spent.
+    """Compare two runs: where they part, and how their inputs, requests, calls, answers and costs differ.
 
     Times, durations, costs and the ids of runs are shown, and are no difference.
 
@@ -94,7 +94,7 @@ def _pair_document(pair: Pair) -> dict[str, Any]:
 
 
 def _spent_document(effect: EffectSummary | None) -> dict[str, Any] | None:
-    """Return what an effect cost; None in the run that does not have it."""
+    """Return the cost of an effect; None in the run that lacks it."""
     if effect is None:
         return None
     row = effect.row

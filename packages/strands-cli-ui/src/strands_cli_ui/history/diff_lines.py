@@ -1,4 +1,4 @@
-"""Two runs compared, as text: where they part, totals side by side, then what differs, long texts cut."""
+"""Two runs compared, as text: where they part, totals side by side, then the differences, long texts cut."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _pair_lines(pair: Pair, shown: dict[tuple[str, str], str]) -> Iterator[str]:
 
 
 def _change_lines(change: Change, indent: str, shown: dict[tuple[str, str], str]) -> Iterator[str]:
-    """Yield one change; what was shown above, as a model's answer before that of its step, only by its place."""
+    """Yield one change; a text that was shown above, as a model's answer before that of its step, only by its place."""
     title = f"{indent}{_named(change.what)}{' ' + one_line(change.key) if change.what == 'input' else ''}"
     before, after = (_text(one) for one in (change.before, change.after))
     if change.what == "tokens":

@@ -1,4 +1,4 @@
-"""Finds a text in stored runs: what they were given, asked, called and answered, why they failed, and names."""
+"""Finds a text in stored runs: in inputs, requests, calls, answers, errors and names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Hit:
     Attributes:
         run: The id of the run.
         key: The key of the effect; empty for the run itself.
-        where: What part of it: `input NAME`, `request`, `answer`, `arguments`, `result`, `error`, ...
+        where: The part of it: `input NAME`, `request`, `answer`, `arguments`, `result`, `error`, ...
         line: The first line that has the text, cut around it; as it was stored, so it may have control characters.
     """
 
@@ -87,7 +87,7 @@ def _in_run(run: StoredRun, opened: OpenedRun, wanted: _Wanted) -> Iterator[Hit 
 
 
 def damaged_rows(run: StoredRun, number: int) -> str:
-    """Return what is wrong with a run that has so many damaged rows."""
+    """Return the problem of a run that has so many damaged rows."""
     return f"the journal in {run.record} has {counted(number, 'damaged row')}; what can be read of them is used"
 
 
@@ -145,7 +145,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _line_around(text: str, start: int, end: int) -> str:
-    """Return the line that has the place, without what is far from it."""
+    """Return the line that has the place, cut around it."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end)
     last = len(text) if last == -1 else last

@@ -35,7 +35,7 @@ def search_runs(
     where: StoreOptions = DEFAULT_STORE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Find a text in what stored runs were given, asked, called and answered, in errors and in names; else exit 1.
+    """Find a text in the inputs, requests, calls, answers, errors and names of stored runs; without one, exit 1.
 
     Example: strands runs search "quarterly report" --since 7d
     """
@@ -85,7 +85,7 @@ def _hits(
 
 
 def _bare(hit: Hit) -> str:
-    """Return the line of a hit without the marks of what was cut."""
+    """Return the line of a hit without the marks of a cut."""
     return hit.line.removeprefix("...").removesuffix("...")
 
 

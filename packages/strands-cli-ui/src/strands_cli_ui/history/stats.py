@@ -1,4 +1,4 @@
-"""Numbers about many stored runs: how many succeed, how long they take, what they cost, which tool fails."""
+"""Numbers about many stored runs: how many succeed, how long they take, their costs, and the tool that fails."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ UNKNOWN = "(unknown)"
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The numbers of one group. What a rerun took over from another run counts there only.
+    """The numbers of one group. Effects that a rerun took over count in the first run alone.
 
     Attributes:
         name: The workflow, model, tool, agent or day (UTC); empty for all runs.
         runs: How many runs it is in.
         succeeded: Runs that completed; of a model or a tool the calls, of an agent the steps that did not fail.
-        failed: Runs, calls or steps that failed. What waits, works, was cancelled or denied is neither.
+        failed: Runs, calls or steps that failed. Those that wait, work, were cancelled or denied are neither.
         p50_s: The median of the seconds that those runs, calls or steps took; None where there is none.
         p95_s: The seconds that 95 of 100 did not exceed.
         known_cost: In US dollars, of the calls with a known cost.
@@ -68,7 +68,7 @@ class RunStats:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """What one row of a journal counts for."""
+    """The numbers of one row of a journal."""
 
     kind: str
     model: str
@@ -138,7 +138,7 @@ class _Group:
 
 
 def stats_of(runs: Runs, chosen: Sequence[StoredRun], by: By | None = None) -> RunStats:
-    """Return the numbers of these runs; of what `by` names also those of each, the one in most runs first."""
+    """Return the numbers of these runs; with `by` also those of each workflow, model, ..., the most frequent first."""
     total, groups, problems = _Group(), dict[str, _Group](), list[str]()
     for run, opened in zip(chosen, runs.open_each(run.id for run in chosen), strict=True):
         try:
@@ -170,7 +170,7 @@ def _count_run(group: _Group, run: StoredRun, facts: Iterable[_Fact]) -> None:
 
 
 def _count_parts(groups: dict[str, _Group], run: StoredRun, facts: Sequence[_Fact], by: By) -> None:
-    """Count what a run did for each model, tool or agent in it."""
+    """Count the effects of a run for each model, tool or agent in it."""
     unit = "step" if by == "agent" else by
     # A step that calls a tool has its name in the place of an agent's.
     agents = {fact.agent for fact in facts if fact.kind == "model"}
@@ -186,7 +186,7 @@ def _count_parts(groups: dict[str, _Group], run: StoredRun, facts: Sequence[_Fac
 
 
 def _facts(run: OpenedRun) -> Iterator[_Fact]:
-    """Yield what the rows of a run count for, without what it took over from another one."""
+    """Yield the numbers of the rows of a run, without those that it took over from another one."""
     agents: dict[str, str] = {}  # by the key of their step
     for effect in run.effects():
         row = effect.row

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class By(StrEnum):
-    """What the numbers are about."""
+    """The groups that can be counted."""
 
     WORKFLOW = "workflow"
     MODEL = "model"
@@ -129,7 +129,7 @@ def _length(seconds: float | None) -> str:
 
 
 def _money(stats: Stats) -> str:
-    """Return the cost; what is not known is never shown as nothing."""
+    """Return the cost; an unknown one is never shown as $0."""
     known = f"${stats.known_cost:.4f}" if stats.known_cost else ""
     if not stats.unpriced:
         return known or "$0"

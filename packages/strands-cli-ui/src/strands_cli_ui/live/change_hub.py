@@ -20,7 +20,7 @@ SHARE = 33
 
 
 class Changes(Protocol):
-    """What is polled."""
+    """A run, or the list of runs, that is polled."""
 
     def changed(self) -> bool:
         """Return whether something has changed since the last call."""
@@ -31,7 +31,7 @@ class ChangeHub:
     """The polls of this process, each shared by those who look at the same thing.
 
     Args:
-        look: Returns what to poll for a topic: the id of a run, or empty for the list of all runs.
+        look: Returns the poll of a topic: the id of a run, or empty for the list of all runs.
     """
 
     def __init__(self, look: Callable[[str], Changes]) -> None:
@@ -45,7 +45,7 @@ class ChangeHub:
 
     @contextlib.contextmanager
     def following(self, topic: str) -> Iterator[asyncio.Event | None]:
-        """Yield what is set after each change until it is cleared; None where there are too many streams."""
+        """Yield an event that is set after each change until it is cleared; None where there are too many streams."""
         if sum(map(len, self._waiting.values())) >= STREAMS or self.is_closed:
             yield None
             return
@@ -67,7 +67,7 @@ class ChangeHub:
                     poll.cancel()
 
     def note_cost(self, topic: str, seconds: float) -> None:
-        """Take note of what it costs to make the page of a topic, which is made after each change."""
+        """Take note of the time that the page of a topic takes, which is made after each change."""
         if topic in self._waiting:
             self._costs[topic] = seconds
 

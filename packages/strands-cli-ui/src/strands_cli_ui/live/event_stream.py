@@ -21,7 +21,7 @@ class EventStream:
 
     Attributes:
         hub: The polls.
-        topic: What is looked at.
+        topic: The run, or the list of runs, that the reader sees.
     """
 
     hub: ChangeHub

@@ -1,4 +1,4 @@
-"""Two stored runs compared on a page: their totals, what they were given, and each effect that differs."""
+"""Two stored runs compared on a page: their totals, their inputs, and each effect that differs."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def effect_list(page: RunPage, link: EffectLink | None = None) -> str:
 
 
 def _left_out(page: RunPage) -> str:
-    """Return what the page says of effects whose texts it does not have."""
+    """Return the note about effects whose texts the page does not have."""
     every = [branch.key for top in page.branches for branch in top.walk() if branch.effect is not None]
     without = [key for key in every if key not in page.whole]
     if not without:

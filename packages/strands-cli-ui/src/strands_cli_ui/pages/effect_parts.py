@@ -1,4 +1,4 @@
-"""One whole effect as HTML: what it read, called, answered and cost, and who decided on it."""
+"""One whole effect as HTML: its request, calls, answer and cost, and the decision on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def effect_html(whole: WholeEffect, *, limit: int = 200_000, show_command: str =
 
     Args:
         limit: The most characters of each of its texts.
-        show_command: The command line that shows what is cut.
+        show_command: The command line that shows the whole texts.
     """
     damage = f'<p class="error">Damaged: {escape(whole.damage)}</p>' if whole.damage else ""
     texts = (_part(title, text, limit) for title, text in _texts(whole) if text)

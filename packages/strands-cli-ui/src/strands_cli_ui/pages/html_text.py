@@ -29,7 +29,7 @@ def isolated(text: object) -> str:
 
 
 def cut(text: str, limit: int = LONG) -> tuple[str, str]:
-    """Return the beginning of a text, and what is left out as a phrase; empty where nothing is."""
+    """Return the beginning of a text, and a phrase about the cut; empty where the text is whole."""
     if len(text) <= limit:
         return text, ""
     return text[:limit], f"the first {limit:,} of {len(text):,} characters"

@@ -26,11 +26,11 @@ class RunPage:
     Attributes:
         branches: Its effects as trees.
         whole: Whole effects by their key, redacted; of one that cannot be read, the reason.
-        questions: What waits for a person, as JSON, redacted.
+        questions: The questions that wait for a person, as JSON, redacted.
         commands: The command lines that answer it.
         show_command: The command line that shows the run; with a key it shows one effect.
-        redactor: What hides the secrets of the run in the other texts.
-        pictures: What its pictures show; None where the page has none.
+        redactor: It hides the secrets of the run in the other texts.
+        pictures: The values of its pictures; None where the page has none.
     """
 
     summary: RunSummary
@@ -52,10 +52,10 @@ class RunPage:
 
 
 def run_page_of(run: OpenedRun, *, most_whole: int = MOST_WHOLE, has_pictures: bool = True) -> RunPage:
-    """Return what a page of a run shows.
+    """Return the value of a page of a run.
 
     Args:
-        most_whole: Of how many effects the page has what they read and answered; 0 where it loads them one by one.
+        most_whole: Of how many effects the page has all texts; 0 where it loads them one by one.
         has_pictures: Whether the page has the timeline, the pattern, the costs and the budget.
 
     Raises:

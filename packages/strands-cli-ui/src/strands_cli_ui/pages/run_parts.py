@@ -1,4 +1,4 @@
-"""One stored run as a page: what it was asked, answered, wrote and cost, why it stopped, and each of its effects."""
+"""One stored run as a page: its inputs, answer, files and costs, why it stopped, and each of its effects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_body(
     Args:
         effect_link: Returns the address of a whole effect by its key, where the page does not have it.
         answer_link: The address of a long answer, of which the page has only the beginning.
-        first: HTML that comes directly after the title: what the run waits for.
+        first: HTML that comes directly after the title: the forms of its questions.
         actions: HTML that comes after the facts of the run.
     """
     effects = effect_list(page, effect_link)
@@ -82,7 +82,7 @@ def _header(page: RunPage, first: str) -> str:
 
 
 def _reason(text: str) -> str:
-    """Return why a run has ended; what an error quotes can be as long as an answer."""
+    """Return why a run has ended; an error can quote a text as long as an answer."""
     beginning, note = cut(text, LONG_REASON)
     more = f' <span class="cut">{note}</span>' if note else ""
     return f"<bdi>{escape(beginning)}</bdi>{more}"

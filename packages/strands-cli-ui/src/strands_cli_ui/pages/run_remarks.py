@@ -1,4 +1,4 @@
-"""What a reader of a run must not miss: warnings, and the decisions on tool calls with their rules."""
+"""Remarks on a run that no reader must miss: warnings, and the decisions on tool calls with their rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_PLACES = 20
 
 
 def warnings(page: RunPage) -> str:
-    """Return what is wrong in a run that may be complete all the same, as a list; empty where nothing is."""
+    """Return the faults of a run that may be complete all the same, as a list; empty where there are none."""
     lines = "".join(f"<li>{line}</li>" for line in _warnings(page))
     return f"<ul>{lines}</ul>" if lines else ""
 

@@ -1,4 +1,4 @@
-"""What the agents, models and tools of a run cost, and how much of each limit of the run is used."""
+"""The costs of the agents, models and tools of a run, and how much of each limit of the run is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNNAMED = "not known"
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """The calls of one agent, model or tool; what another run has paid for does not count.
+    """The calls of one agent, model or tool, without those that another run has paid for.
 
     Attributes:
         calls: How many have begun.
@@ -75,7 +75,7 @@ class _Sum:
 
 
 def costs_of(summary: RunSummary) -> Costs:
-    """Return what each agent, model and tool of a run was called for."""
+    """Return the costs of a run by agent, model and tool."""
     agents: dict[str, _Sum] = {}
     models: dict[str, _Sum] = {}
     tools: dict[str, _Sum] = {}

@@ -1,4 +1,4 @@
-"""The pattern of a run as a graph: its steps with what each did, and its edges with those that the run took."""
+"""The pattern of a run as a graph: its steps with their states, and its edges with those that the run took."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PatternNode:
 
     Attributes:
         id: Its key; `N` replaces the number of a step that is repeated.
-        name: Its key without what all steps of its pattern have in common.
+        name: Its key without the part that all steps of its pattern have in common.
         who: Its agent, its tool, or `person`.
         kind: `agent`, `gate` or `call`.
         state: The status of its effect. `skipped` is a step that the run went past; one of a run that has not come to
@@ -50,7 +50,7 @@ class PatternNode:
 class PatternEdge:
     """An arrow between two nodes by their ids, with the condition or the name that chooses it.
 
-    `is_taken` says that both of its steps have begun, which for a choice is what the run shows of it.
+    `is_taken` says that both of its steps have begun; of a choice the run shows no more.
     """
 
     before: str
@@ -77,7 +77,7 @@ class PatternGraph:
 def pattern_graph_of(
     pattern: PatternModel, summary: RunSummary | None = None, tree: Sequence[Branch] = ()
 ) -> PatternGraph:
-    """Return a pattern with what a run did in each of its steps.
+    """Return a pattern with the state of each of its steps.
 
     Args:
         summary: That of the run; None for a workflow without one, whose steps have all not begun.

@@ -1,4 +1,4 @@
-"""The pictures of a run: its pattern, its timeline, its budget, and what each part of it cost; as values and as SVG."""
+"""The pictures of a run as values and as SVG: its pattern, its timeline, its budget and its costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What pictures show of a run, without secrets; `pattern` is None where its workflow is not known."""
+    """The values of the pictures of a run, without secrets; `pattern` is None where its workflow is not known."""
 
     timeline: Timeline
     pattern: PatternGraph | None

@@ -17,12 +17,12 @@ MOST_LINES = 20
 
 
 def svg_bars(lines: Sequence[CostLine], name: str) -> str:
-    """Return a bar for each line with what it cost in words; empty where there are none.
+    """Return a bar for each line with its cost in words; empty without lines.
 
     The bars are of tokens, input and output in two shades; where no line has any, of the time.
 
     Args:
-        name: What the lines are: `Agents`, `Models`, `Tools`.
+        name: The kind of the lines: `Agents`, `Models`, `Tools`.
     """
     if not lines:
         return ""
@@ -61,7 +61,7 @@ def _cost_bar(line: CostLine, y: float, scale: float, *, has_tokens: bool) -> li
 
 
 def cost_words(line: CostLine) -> str:
-    """Return what a line cost: `3 calls, 120 in, 40 out, $0.0012, 2.1 s, 1 failed`."""
+    """Return the cost of a line: `3 calls, 120 in, 40 out, $0.0012, 2.1 s, 1 failed`."""
     usage = line.usage
     tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out" if usage.total_tokens else ""
     cost = "cost unknown" if line.cost is None else f"${line.cost:.4f}" if line.cost else ""
@@ -70,7 +70,7 @@ def cost_words(line: CostLine) -> str:
 
 
 def svg_budget(bars: Sequence[BudgetBar]) -> str:
-    """Return a bar for each limit of a run, with what is used of it; empty where there are no limits."""
+    """Return a bar for each limit of a run, with the used part of it; empty without limits."""
     if not bars:
         return ""
     parts = []

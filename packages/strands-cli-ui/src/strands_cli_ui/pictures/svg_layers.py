@@ -97,7 +97,7 @@ def _layers(nodes: Sequence[str], down: Sequence[Edge]) -> dict[str, int]:
 
 
 def _chain(edge: Edge, layer: Mapping[str, int]) -> list[object]:
-    """Return what an edge passes: its nodes, and a place of its own in each layer between."""
+    """Return the places that an edge passes: its nodes, and one of its own in each layer between."""
     before, after = edge
     between = [(before, after, number) for number in range(layer[before] + 1, layer[after])]
     return [before, *between, after]

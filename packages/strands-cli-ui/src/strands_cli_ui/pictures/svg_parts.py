@@ -29,7 +29,7 @@ def label(text: str, limit: int) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text for SVG or an attribute, with what is hidden made visible."""
+    """Return a text for SVG or an attribute, with hidden characters made visible."""
     return _NOT_IN_XML.sub("\ufffd", escape(text))
 
 

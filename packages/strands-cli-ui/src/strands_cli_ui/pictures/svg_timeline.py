@@ -75,7 +75,7 @@ def _bar(bar: Bar, y: float, timeline: Timeline, *, is_link: bool) -> str:
 
 
 def bar_words(bar: Bar) -> str:
-    """Return what a bar is: `steps.0/model.0: model turn of writer, done, 2.1 s`."""
+    """Return the meaning of a bar: `steps.0/model.0: model turn of writer, done, 2.1 s`."""
     if bar.count > 1:
         who = f" of {bar.who}" if bar.who else ""
         return f"{bar.key} and {counted(bar.count - 1, 'other')}{who}, {bar.status}, {time_span(bar.seconds)}"
@@ -94,7 +94,7 @@ def _gaps(timeline: Timeline, bottom: float) -> Iterator[str]:
 
 
 def _legend(timeline: Timeline) -> dict[str, str]:
-    """Return the classes of the kinds of bars that there are, with what they mean."""
+    """Return the classes of the kinds of bars that there are, with their meanings."""
     kinds = {bar.kind for lane in timeline.lanes for row in lane.rows for bar in row}
     return {f"bar {kind}": words for kind, words in _WORDS.items() if kind in kinds}
 

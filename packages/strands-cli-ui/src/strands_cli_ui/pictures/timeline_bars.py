@@ -68,9 +68,9 @@ def joined(bars: Sequence[Bar]) -> Bar:
 
 
 def bars_below(top: Branch, until: float) -> Iterator[Bar]:
-    """Yield the bars of what a step consists of: its model turns, tool calls and questions, or itself without them.
+    """Yield the bars of the parts of a step, its model turns, tool calls and questions, or its own bar without them.
 
-    What another run has done has no bar: its times are of that run.
+    Effects of another run have no bar: their times are of that run.
     """
     for branch in top.walk():
         kind = _KINDS.get(branch.kind)
@@ -98,7 +98,7 @@ def _bar(branch: Branch, kind: BarKind, until: float) -> Bar:
 
 
 def rows_of(bars: Sequence[Bar], most: int) -> list[list[Bar]]:
-    """Return bars in rows in which none begins before the one to its left has ended; the last row takes what is left.
+    """Return bars in rows in which none begins before the one to its left has ended; the last row takes all others.
 
     Args:
         most: How many rows there are at most.

@@ -1,4 +1,4 @@
-"""What a browser gets that is not admitted, or is only just admitted: pages that show nothing of any run."""
+"""Pages for a browser that is not admitted, or is only just admitted; they show nothing of any run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request gets no page, and what the person can do."""
+    """Why a request gets no page, and how the person gets one."""
 
     status: int
     title: str
@@ -43,7 +43,7 @@ def refusal_response(refusal: Refusal) -> Response:
 def admitted_response(cookie: str, session: Session, *, is_secure: bool) -> Response:
     """Return the page that sets the cookie and goes on to the runs.
 
-    It is a page and no redirect: the cookie is sent only with what our own pages ask for, also where the address was
+    It is a page and no redirect: the cookie is sent only with requests of our own pages, also where the address was
     opened from a page of another site.
     """
     body = '<h1>Admitted</h1><p><a href="/">To the runs</a></p>'

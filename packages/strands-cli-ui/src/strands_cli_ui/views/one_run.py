@@ -1,4 +1,4 @@
-"""The page of one run: the report, live, with what a person can do about it; and the inside of each effect."""
+"""The page of one run: the report, live, with forms to answer, continue and end it; and the inside of each effect."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def show_run(ui: Ui, request: Any) -> Response:
 
 
 def _page(ui: Ui, request: Any) -> RunPage:
-    """Return what is known of a run; it is read again when its journal has changed."""
+    """Return the value of a run's page; the run is read again when its journal has changed."""
     with ui.opened() as runs:
         run = runs.find(request.path_params["run"])
 
@@ -79,7 +79,7 @@ def show_response(ui: Ui, request: Any) -> Response:
 
 
 def show_effect(ui: Ui, request: Any) -> Response:
-    """Return what one effect read, called and answered."""
+    """Return the page of one effect: its request, its calls and its answer."""
     key = request.query_params.get("key", "")
     with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
         below: Sequence[str] = () if run.has_effect(key) else run.effect_keys(below=key)
@@ -92,7 +92,7 @@ def show_effect(ui: Ui, request: Any) -> Response:
 
 
 def show_keys(ui: Ui, request: Any) -> Response:
-    """Return the keys of all effects at the top of a run, in pages; what is below each is on its own page."""
+    """Return the keys of all effects at the top of a run, in pages; those below each are on its own page."""
     with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
         keys = list(dict.fromkeys(key.partition("/")[0] for key in run.effect_keys()))
     number = request.query_params.get("page", "1")
@@ -131,7 +131,7 @@ def effect_address(run: str, key: str) -> str:
 
 
 def _actions(page: RunPage, request: Any) -> str:
-    """Return what can be done about the run: go on with it, end it, compare it."""
+    """Return the forms that continue the run, end it and compare it."""
     run = page.summary.run
     place = f"/runs/{quote(run.id)}"
     made = []
@@ -148,9 +148,9 @@ def _actions(page: RunPage, request: Any) -> str:
 
 
 def short_tree(branches: Sequence[Branch], most: int) -> tuple[Branch, ...]:
-    """Return trees of about so many effects: the last ones at the top, then level by level what is below.
+    """Return trees of about so many effects: the last ones at the top, then level by level those below.
 
-    What is left out below an effect is listed where that effect is opened.
+    Effects that are left out below one are listed where that one is opened.
     """
     tops = list(branches[-most:])
     left = most - len(tops)

@@ -1,4 +1,4 @@
-"""Forms for what runs wait for: approve, reject, answer; and redo, skip or fail for a call that was cut off."""
+"""Forms for the questions of runs: approve, reject, answer; and redo, skip or fail for a call that was cut off."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def question_forms(page: RunPage, request: Any) -> str:
 
 
 def _question(asked: Mapping[str, Any]) -> str:
-    """Return what is asked, and the call that it is about."""
+    """Return the question, and the call that it is about."""
     context, call = asked.get("context"), asked.get("call")
     return (
         f"<h3><code>{isolated(asked['key'])}</code></h3>{preformatted(str(asked.get('prompt') or ''))}"

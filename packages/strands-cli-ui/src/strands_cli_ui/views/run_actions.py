@@ -1,4 +1,4 @@
-"""What a person does about a run on the page: each is a command line, in a process of its own."""
+"""Actions of a person on the page of a run: each is a command line, in a process of its own."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cancel(ui: Ui, request: Any) -> Response:
 
 
 def _answer_words(ui: Ui, run: str, key: str, fields: Mapping[str, str]) -> tuple[list[str], str | None]:
-    """Return the command line that stores an answer, and what it reads."""
+    """Return the command line that stores an answer, and the text for its stdin."""
     if fields.get("do") == "fail":
         return _words(ui, "resume", run, f"--fail={key}"), None
     if fields.get("do") == "reject":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Exporter(Protocol):
-    """What an entry point of the group `strands_cli.exporters` names: it makes one file of a run that has ended.
+    """The object behind an entry point of the group `strands_cli.exporters`: it makes one file of a run that has ended.
 
     Its attribute `mark`, which it need not have, is the text that each of its files begins with: a file that begins so
     is overwritten without `--force`.
