@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,9 @@ COMMANDS = ["strands-cli-doctor", "strands-cli-migrate", "strands-cli-notify", "
 PROVIDERS = ["strands-cli-local"]
 # What runs beyond one process need; they are tested with a Postgres, in an environment of their own.
 BEYOND_ONE_PROCESS = ["strands-cli-postgres", "strands-cli-workers"]
+PACKAGES = sorted(path.parent for path in CLONE.glob("packages/*/pyproject.toml"))
+# All tests of the others need a server, or are about wheels: they have sessions of their own.
+ALONE = [path.name for path in PACKAGES if path.name not in ("strands-cli-hatch", *BEYOND_ONE_PROCESS)]
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *COMMANDS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
@@ -87,6 +91,8 @@ nox.options.sessions = [
     "terminals",
     "wheels",
 ]
+# Marks of tests, each with a session of its name.
+WITH_SESSIONS = [name.replace("-", "_") for name in nox.options.sessions if name not in ("lint", "types", "tests")]
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = interpreters() or [THIS]
 
@@ -117,7 +123,7 @@ def installed_beside(session: nox.Session) -> dict[str, str]:
 
 def run_marked(session: nox.Session) -> None:
     """Run the tests that are marked with the session's name, on every core."""
-    run_here(session, "pytest", "-n", "auto", "-m", session.name, *session.posargs)
+    run_here(session, "pytest", "-n", "auto", "-m", session.name, *(session.posargs or ("tests", "packages")))
 
 
 @nox.session(venv_backend="none")
@@ -194,7 +200,7 @@ def browser(session: nox.Session) -> None:
     program = chromium(session)
     # Playwright drives the browser that is here and downloads none.
     env = {"STRANDS_TEST_CHROMIUM": program, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
-    words = ("-n", "2", "-m", "browser", *session.posargs)
+    words = ("-n", "2", "-m", "browser", *(session.posargs or ("tests", "packages")))
     run_here(session, "python", "-m", "pytest", *words, env={**env, **installed_beside(session)})
 
 
@@ -251,7 +257,7 @@ def postgres(session: nox.Session) -> None:
     for place in places:
         session.run("mypy", "--strict", f"{place}/src")
     # They wait for each other more than they work.
-    session.run("python", "-m", "pytest", "-n", "4", "-m", "postgres", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "4", "-m", "postgres", *(session.posargs or ("tests", "packages")))
 
 
 @nox.session(venv_backend="none")
@@ -309,22 +315,41 @@ def minimums(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "--deselect", pages, *session.posargs)
 
 
-@nox.session
-@nox.parametrize("name", DISTRIBUTIONS, ids=DISTRIBUTIONS)
+@nox.session(venv_backend="none")
+@nox.parametrize("name", ALONE, ids=ALONE)
 def packages(session: nox.Session, name: str) -> None:
-    """Check one tool distribution beside the kit alone: types, tests, wheel, and that it needs neither core nor SDK."""
-    session.install("--require-hashes", "-r", "constraints/dev.txt")
-    if name in ABOUT_THE_CORE:
-        session.install("--no-deps", "--no-build-isolation", "-e", ".", "-e", "packages/strands-cli-dev")
-    else:
-        session.run("uv", "pip", "uninstall", "strands-cli", "strands-agents", external=True)
-    for place in dict.fromkeys((KIT, name)):
-        session.install("--no-deps", "--no-build-isolation", "-e", f"packages/{place}")
-    session.run("mypy", "--strict", f"packages/{name}/src")
-    session.run("python", "-m", "pytest", f"packages/{name}/tests", *session.posargs)
-    with session.chdir(f"packages/{name}"):
-        session.run("python", "-m", "hatchling", "version")
-        session.run("python", "-m", "hatchling", "build", "-d", session.create_tmp())
+    """Test one distribution alone: a tool has the kit beside it, any other the core and what its group `test` names.
+
+    All of them share one environment, from which what another one needs is taken out.
+    """
+    place = CLONE / ".nox" / "packages"
+    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        run_here(session, "uv", "venv", "--quiet", "--python", sys.executable, str(place))
+    pip = ("uv", "pip", "install", "--quiet", "--python", str(python))
+    run_here(session, *pip, "--compile-bytecode", "--require-hashes", "-r", "constraints/dev.txt")
+    needed = needed_beside(name)
+    others = {"strands-cli", *(path.name for path in PACKAGES)} - {*needed, name}
+    unwanted = sorted(others if "strands-cli" in needed else {*others, "strands-agents"})
+    run_here(session, "uv", "pip", "uninstall", "--quiet", "--python", str(python), *unwanted)
+    places = [CLONE if one == "strands-cli" else CLONE / "packages" / one for one in (*needed, name)]
+    run_here(
+        session, *pip, "--no-deps", "--no-build-isolation", *(word for path in places for word in ("-e", str(path)))
+    )
+    env = {"PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]), "VIRTUAL_ENV": str(place)}
+    # Without those that have a session of their own; an expression with no mark of them leaves none out.
+    tests = ("-m", f"not ({' or '.join(WITH_SESSIONS)})", f"packages/{name}/tests", *session.posargs)
+    session.run(str(python), "-m", "pytest", "-q", *tests, env=env)
+
+
+def needed_beside(name: str) -> list[str]:
+    """Return the distributions of this clone that one needs, and those of its group `test`, the first ones first."""
+    project = tomllib.loads((CLONE / "packages" / name / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = [*project["project"].get("dependencies", ()), *project.get("dependency-groups", {}).get("test", ())]
+    direct = [re.split(r"[^a-z0-9-]", line)[0] for line in lines if line.startswith("strands-")]
+    ours = [one for one in direct if one == "strands-cli" or (CLONE / "packages" / one).is_dir()]
+    inner = [deeper for one in ours if one != "strands-cli" for deeper in needed_beside(one)]
+    return [one for one in dict.fromkeys((*inner, *ours)) if one != name]
 
 
 def needed_by_packages() -> list[str]:

@@ -63,8 +63,11 @@ def test_every_wrapped_address_is_found() -> None:
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)
 @given(strategies.ip_addresses())
 def test_the_table_closes_all_that_the_standard_library_calls_private(address) -> None:
-    """The strategy draws most addresses from the special registries, private ones among them."""
-    assume(address.is_private)
+    """The strategy draws most addresses from the special registries, private ones among them.
+
+    Python 3.13 calls all of 6to4 private; here such an address is what the IPv4 address in it is.
+    """
+    assume(address.is_private and not getattr(address, "sixtofour", None))
     assert [one for one in meanings(address) if closed_because(one)], address
 
 
