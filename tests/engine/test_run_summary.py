@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from strands_cli.cli.commands.run_lines.report import summary_document
+from strands_cli.cli.commands.run_lines.summary_lines import summary_document
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.summary import EffectSummary, summary_of

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strands_cli.cli.commands.run_lines.report import effects_lines, fact_lines
+from strands_cli.cli.commands.run_lines.summary_lines import effects_lines, fact_lines
 from strands_cli.engine.journal.journal_rows import Row
 from strands_cli.engine.journal.sqlite_journal import SqliteJournal
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary

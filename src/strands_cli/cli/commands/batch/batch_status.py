@@ -12,7 +12,7 @@ from strands_cli.cli.commands.batch.batch_report import (
     tally_document,
     waiting_lines,
 )
-from strands_cli.cli.commands.run_lines.report import run_document
+from strands_cli.cli.commands.run_lines.summary_lines import run_document
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.cli.text_layout import one_line
 from strands_cli.texts.phrases import duration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strands_cli.cli.commands.next_commands import waiting_lines
-from strands_cli.cli.commands.run_lines.report import answer_lines
+from strands_cli.cli.commands.run_lines.summary_lines import answer_lines
 from strands_cli.cli.commands.run_lines.tree_lines import MOST
 from strands_cli.run_views.open_questions import answer_commands, command, questions_of
 

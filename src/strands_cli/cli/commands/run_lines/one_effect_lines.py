@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.cli.commands.run_lines.report import moment, text_lines
+from strands_cli.cli.commands.run_lines.summary_lines import moment, text_lines
 from strands_cli.cli.commands.run_lines.tree_lines import money
 from strands_cli.cli.text_layout import one_line
 from strands_cli.texts.phrases import duration, joined

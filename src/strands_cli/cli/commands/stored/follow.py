@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.run_lines.end import end_lines
-from strands_cli.cli.commands.run_lines.report import effect_document, fact_lines, moment, summary_document
+from strands_cli.cli.commands.run_lines.summary_lines import effect_document, fact_lines, moment, summary_document
 from strands_cli.cli.commands.run_lines.tree_lines import money, result_columns, text_of
 from strands_cli.cli.output.results import json_text, print_result
 from strands_cli.cli.text_layout import fitted, one_line

@@ -14,7 +14,7 @@ from strands_cli.cli.commands.command_options import JSON, with_run_options
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.opened_stores import DEFAULT_STORE, StoreOptions
 from strands_cli.cli.commands.plugin_commands import OpenGroup
-from strands_cli.cli.commands.run_lines.report import run_document, run_lines
+from strands_cli.cli.commands.run_lines.summary_lines import run_document, run_lines
 from strands_cli.cli.commands.run_lines.tree_lines import result_columns
 from strands_cli.cli.commands.stored.artifacts import fetch_artifacts
 from strands_cli.cli.commands.stored.listed_inputs import inputs_of

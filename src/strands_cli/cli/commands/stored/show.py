@@ -64,7 +64,7 @@ def show_run(
 
 def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     from strands_cli.cli.commands.run_lines.end import end_lines
-    from strands_cli.cli.commands.run_lines.report import effects_lines, fact_lines, summary_document
+    from strands_cli.cli.commands.run_lines.summary_lines import effects_lines, fact_lines, summary_document
     from strands_cli.cli.commands.run_lines.tree_lines import result_columns
     from strands_cli.engine.journal.batch_ids import is_batch
     from strands_cli.engine.stored_runs.summary import summary_of
