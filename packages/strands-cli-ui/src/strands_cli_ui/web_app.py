@@ -31,11 +31,11 @@ def web_app(ui: Ui) -> Starlette:
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    def get(place: str, view: Any) -> Route:
-        return Route(place, partial(_shown, view, ui), methods=["GET"])
+    def get(address: str, view: Any) -> Route:
+        return Route(address, partial(_shown, view, ui), methods=["GET"])
 
-    def post(place: str, view: Any) -> Route:
-        return Route(place, partial(_shown, view, ui), methods=["POST"])
+    def post(address: str, view: Any) -> Route:
+        return Route(address, partial(_shown, view, ui), methods=["POST"])
 
     return Starlette(
         routes=[
@@ -69,15 +69,15 @@ def _shown(view: Callable[[Ui, Any], Response], ui: Ui, request: Any) -> Respons
     try:
         return view(ui, request)
     except StrandsCliError as error:
-        findings = "".join(preformatted(str(one)) for one in error.findings)
+        findings = "".join(preformatted(str(finding)) for finding in error.findings)
         fix = f"<p>Fix:</p>{preformatted(error.fix)}" if error.fix else ""
         title = "It was not done" if request.method == "POST" else "This cannot be shown"
         body = f'<h1>{title}</h1><div class="error">{preformatted(error.message)}</div>{findings}{fix}'
         status = 404 if isinstance(error, RunRecordError) else 409
         return page_response(title, f'{body}<p><a href="/">To the runs</a></p>', status)
     except Exception as error:  # noqa: BLE001 - a damaged journal must not leave a person without a page
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {error}\n{place.filename}:{place.lineno}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error}\n{frame.filename}:{frame.lineno}"
         body = f'<h1>This is a bug in strands-cli</h1><div class="error">{preformatted(what)}</div>'
         return page_response("A bug", f'{body}<p><a href="/">To the runs</a></p>', 500)
 

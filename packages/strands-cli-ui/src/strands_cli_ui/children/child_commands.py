@@ -84,7 +84,7 @@ class Children:
         with self._guard:
             child = Child(next(self._numbers), tuple(words), process.pid)
             self._known[child.number] = child
-            for old in [one for one, known in self._known.items() if known.code is not None][:-KEPT]:
+            for old in [number for number, child_of in self._known.items() if child_of.code is not None][:-KEPT]:
                 del self._known[old]
         threading.Thread(target=_attend, args=(child, process, stderr, text), daemon=True).start()
         return child

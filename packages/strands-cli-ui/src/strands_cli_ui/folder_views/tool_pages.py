@@ -25,14 +25,14 @@ def show_tools(ui: Ui, request: Any) -> Response:
     tools = InstalledTools(ui.folder)
     text = request.query_params.get("text", "").strip().lower()
     chosen = [
-        one for one in tools.all() if text in f"{one.ref_name} {one.distribution} {one.description or ''}".lower()
+        tool for tool in tools.all() if text in f"{tool.ref_name} {tool.distribution} {tool.description or ''}".lower()
     ]
-    findings = "".join(f"<li>{preformatted(str(one))}</li>" for one in tools.findings)
+    findings = "".join(f"<li>{preformatted(str(finding))}</li>" for finding in tools.findings)
     search = (
         '<form method="get" action="/tools" role="search"><label>Text <input type="search" name="text" '
         f'value="{escape(text)}"></label> <button>Show</button></form>'
     )
-    rows = "".join(_row(one, tools) for one in chosen[:PER_PAGE])
+    rows = "".join(_row(record, tools) for record in chosen[:PER_PAGE])
     heads = ("Tool", "Status", "From", "Its calls", "What it does")
     listed = table("Tools", heads, rows, classes="stack tools") if rows else "<p>No tool fits.</p>"
     more = f"<p>{counted(len(chosen) - PER_PAGE, 'tool')} not shown.</p>" if len(chosen) > PER_PAGE else ""
@@ -64,13 +64,13 @@ def _warning(tools: InstalledTools) -> str:
     error = tools.policy_error
     if error is None:
         return ""
-    wrong = "".join(preformatted(str(one)) for one in error.findings) or preformatted(error.message)
+    wrong = "".join(preformatted(str(finding)) for finding in error.findings) or preformatted(error.message)
     return f'<div class="error">{wrong}</div>'
 
 
 def _row(record: ToolRecord, tools: InstalledTools) -> str:
-    place = escape(f"/tool?{urlencode({'name': record.ref_name})}")
-    link = f'<a href="{place}"><code>{isolated(record.ref_name)}</code></a>'
+    address = escape(f"/tool?{urlencode({'name': record.ref_name})}")
+    link = f'<a href="{address}"><code>{isolated(record.ref_name)}</code></a>'
     cells = (
         record.status,
         f"{record.distribution} {record.version or ''}",
@@ -83,22 +83,22 @@ def _row(record: ToolRecord, tools: InstalledTools) -> str:
 def _decision(record: ToolRecord, tools: InstalledTools) -> str:
     if record.status not in ("available", "unknown"):
         return record.reason or ""
-    found = [one.call for one in tools.policy_of(record)]
-    return "; ".join(dict.fromkeys(f"{one.effect}: {one.rule}" for one in found))
+    decisions = [explained.call for explained in tools.policy_of(record)]
+    return "; ".join(dict.fromkeys(f"{decision.effect}: {decision.rule}" for decision in decisions))
 
 
 def _policy(record: ToolRecord, tools: InstalledTools) -> str:
     """Return the decisions of policy, the rules behind them, and the changes that would alter them."""
     parts = []
-    for one in tools.policy_of(record):
-        rules = [(rule.effect, rule.pattern, rule.words) for rule in (*one.speaking, *one.conditional)]
-        changes = "".join(f"<li>{isolated(change)}</li>" for change in one.changes)
+    for explained in tools.policy_of(record):
+        rules = [(rule.effect, rule.pattern, rule.words) for rule in (*explained.speaking, *explained.conditional)]
+        changes = "".join(f"<li>{isolated(change)}</li>" for change in explained.changes)
         parts += [
-            f"<p>To load it: {isolated(f'{one.load.effect}: {one.load.rule}')}</p>",
-            f"<p>To call it: {isolated(f'{one.call.effect}: {one.call.rule}')}</p>",
+            f"<p>To load it: {isolated(f'{explained.load.effect}: {explained.load.rule}')}</p>",
+            f"<p>To call it: {isolated(f'{explained.call.effect}: {explained.call.rule}')}</p>",
             text_table("Rules", ("Effect", "Rule", "From"), rules),
             f"<ul>{changes}</ul>" if changes else "",
-            f"<p>{isolated(one.note)}</p>" if one.note else "",
+            f"<p>{isolated(explained.note)}</p>" if explained.note else "",
         ]
     return "".join(parts)
 
@@ -108,7 +108,7 @@ def _lock(record: ToolRecord, tools: InstalledTools) -> str:
     try:
         tools.require_locked(record, "this page")
     except StrandsCliError as error:
-        return "".join(preformatted(str(one)) for one in error.findings) or preformatted(error.message)
+        return "".join(preformatted(str(finding)) for finding in error.findings) or preformatted(error.message)
     return "<p>The lock of this folder has it as it is.</p>"
 
 

@@ -57,57 +57,57 @@ def show_workflow(ui: Ui, request: Any) -> Response:
     name = request.path_params["name"]
     title = f"<h1><code>{isolated(name)}</code></h1>"
     try:
-        seen = seen_workflow(ui, name)
+        preview = seen_workflow(ui, name)
     except StrandsCliError as error:
         if not error.findings:
             raise
         return page_response(name, f"{title}{_findings(error.findings)}", 409, under="Workflows")
-    about = seen.plan.spec.metadata.description if seen.plan.spec.metadata else None
+    about = preview.plan.spec.metadata.description if preview.plan.spec.metadata else None
     body = [
         title,
         f"<p>{escape(about)}</p>" if about else "",
-        _findings(seen.findings) if seen.findings else "",
-        _pattern(seen),
-        _plan(seen),
-        _authority(seen),
-        _start(seen, name, request),
+        _findings(preview.findings) if preview.findings else "",
+        _pattern(preview),
+        _plan(preview),
+        _authority(preview),
+        _start(preview, name, request),
     ]
     return page_response(name, "".join(body), under="Workflows")
 
 
 def _findings(findings: Iterable[Finding]) -> str:
-    listed = "".join(f"<li>{preformatted(str(one))}</li>" for one in findings)
+    listed = "".join(f"<li>{preformatted(str(finding))}</li>" for finding in findings)
     return section("Findings", f'<ul class="plain">{listed}</ul>')
 
 
-def _pattern(seen: WorkflowPreview) -> str:
+def _pattern(preview: WorkflowPreview) -> str:
     """Return the picture of its steps and of the ways from one to the next."""
-    drawn = svg_pattern(pattern_graph_of(seen.plan.spec.pattern))
+    drawn = svg_pattern(pattern_graph_of(preview.plan.spec.pattern))
     return section("Pattern", drawn) if drawn else ""
 
 
-def _plan(seen: WorkflowPreview) -> str:
+def _plan(preview: WorkflowPreview) -> str:
     """Return the steps, and the tools with the decisions of policy on their calls."""
-    plan = seen.plan
+    plan = preview.plan
     steps = [
         (
-            one.key,
-            one.kind,
-            one.who,
-            shortened(one.input, TEXT),
-            f"{one.decision.effect}: {one.decision.rule}" if one.decision else "",
+            step.key,
+            step.kind,
+            step.who,
+            shortened(step.input, TEXT),
+            f"{step.decision.effect}: {step.decision.rule}" if step.decision else "",
         )
-        for one in plan.steps
+        for step in plan.steps
     ]
     agents = [
         (
-            one.id,
-            "/".join(filter(None, [one.model.provider, one.model.model_id])),
-            ", ".join(tool.name for tool in one.tools),
+            agent.id,
+            "/".join(filter(None, [agent.model.provider, agent.model.model_id])),
+            ", ".join(tool.name for tool in agent.tools),
         )
-        for one in plan.agents.values()
+        for agent in plan.agents.values()
     ]
-    tools = dict.fromkeys((one.name, one.ref, one.decision_words()) for one in plan.called())
+    tools = dict.fromkeys((tool.name, tool.ref, tool.decision_words()) for tool in plan.called())
     bounds = {"step": plan.bounds.steps, "model call": plan.bounds.model_calls, "tool call": plan.bounds.tool_calls}
     limits = ", ".join(
         f"{name}s unbounded" if most is None else f"at most {counted(most, name)}" for name, most in bounds.items()
@@ -120,51 +120,52 @@ def _plan(seen: WorkflowPreview) -> str:
     )
 
 
-def _authority(seen: WorkflowPreview) -> str:
+def _authority(preview: WorkflowPreview) -> str:
     """Return the sentences about all that it starts, reads and sends."""
     sections = "".join(
-        f"<h3>{escape(title)}</h3><ul>{''.join(f'<li>{isolated(one)}</li>' for one in sentences)}</ul>"
-        for title, sentences in seen.sections.items()
+        f"<h3>{escape(title)}</h3><ul>{''.join(f'<li>{isolated(sentence)}</li>' for sentence in sentences)}</ul>"
+        for title, sentences in preview.sections.items()
         if sentences
     )
     return section("What it may do", sections)
 
 
-def _start(seen: WorkflowPreview, name: str, request: Any) -> str:
+def _start(preview: WorkflowPreview, name: str, request: Any) -> str:
     """Return the form that starts a run, or the step that must come before."""
-    place, kept = f"/workflows/{quote(name, safe='')}", {"seen": seen.digest}
-    if not seen.can_run:
+    address, kept = f"/workflows/{quote(name, safe='')}", {"seen": preview.digest}
+    if not preview.can_run:
         return section("Start", "<p>It cannot start before the errors above are corrected.</p>")
-    if seen.standing == "denied":
+    if preview.standing == "denied":
         return section("Start", "<p>A rule of the policy denies what it starts and opens.</p>")
-    if seen.standing == "unanswered":
+    if preview.standing == "unanswered":
         button = "<button>Allow all of the above, until it changes</button>"
         text = "<p>It starts or opens what no person has allowed yet. Read what it may do.</p>"
-        return section("Start", text + form(request, f"{place}/trust", button, hidden=kept))
-    spec = seen.plan.spec.inputs
-    fields = [_field(one, kind, is_required=True) for one, kind in spec.required.items()]
-    fields += [_field(one, kind, is_required=False) for one, kind in spec.optional.items()]
-    inner = "".join([*fields, _OVERWRITE if seen.overwrites else "", "<button>Start</button>"])
+        return section("Start", text + form(request, f"{address}/trust", button, hidden=kept))
+    spec = preview.plan.spec.inputs
+    fields = [_field(input_name, kind, is_required=True) for input_name, kind in spec.required.items()]
+    fields += [_field(input_name, kind, is_required=False) for input_name, kind in spec.optional.items()]
+    inner = "".join([*fields, _OVERWRITE if preview.overwrites else "", "<button>Start</button>"])
     note = "<p>A tool call that asks waits in the inbox.</p>"
-    return section("Start", note + form(request, f"{place}/start", inner, hidden=kept))
+    return section("Start", note + form(request, f"{address}/start", inner, hidden=kept))
 
 
 def _field(name: str, spec: InputSpec, *, is_required: bool) -> str:
     """Return the field of an input; one that is left empty has its default."""
     default = "" if spec.default is None else _text(spec.default)
     about = f' <span class="soft">{escape(spec.description)}</span>' if spec.description else ""
-    known = f' <span class="soft">default: {escape(shortened(default, 80))}</span>' if default else ""
+    default_note = f' <span class="soft">default: {escape(shortened(default, 80))}</span>' if default else ""
     label = (
         f'<bdi>{escape(name)}</bdi> <span class="kind">{escape(spec.type)}{"" if is_required else ", optional"}</span>'
     )
-    return f"<p><label>{label}{about}{known}<br>{_control(f'input.{name}', spec, is_required=is_required)}</label></p>"
+    control = _control(f"input.{name}", spec, is_required=is_required)
+    return f"<p><label>{label}{about}{default_note}<br>{control}</label></p>"
 
 
 def _control(name: str, spec: InputSpec, *, is_required: bool) -> str:
     needed = " required" if is_required else ""
     values = spec.enum or ((True, False) if spec.type == "boolean" else None)
     if values is not None:
-        listed = "".join(option(_text(one)) for one in values)
+        listed = "".join(option(_text(value)) for value in values)
         return f'<select name="{escape(name)}"{needed}><option value=""></option>{listed}</select>'
     if spec.type in _NUMBERS:
         return f'<input name="{escape(name)}" autocomplete="off"{_NUMBERS[spec.type]}{needed}>'
@@ -186,12 +187,12 @@ def inputs_of(spec: Mapping[str, InputSpec], fields: Mapping[str, list[str]]) ->
     """Return the inputs of a form in their types, and the faults of the others."""
     values: dict[str, Any] = {}
     faults = []
-    for name, one in spec.items():
+    for name, declared in spec.items():
         text = fields.get(f"input.{name}", [""])[-1]
         if text == "":
             continue
         try:
-            values[name] = one.coerced(text)
+            values[name] = declared.coerced(text)
         except ValueError as error:
             faults.append(f"the input '{name}' does not fit: {error}")
     return values, faults
@@ -204,7 +205,7 @@ FILES = 300
 def workflow_names(ui: Ui) -> list[str]:
     """Return the files of the folder that may be workflows, by their names; one that is not UTF-8 has no address."""
     try:
-        found = [
+        files = [
             path
             for path in ui.folder.iterdir()
             if path.suffix in SUFFIXES and has_address(path.name) and path.is_file()
@@ -213,7 +214,7 @@ def workflow_names(ui: Ui) -> list[str]:
         raise UsageError(
             f"{ui.folder} cannot be read: {error.strerror or error}", fix="start the page again"
         ) from error
-    return sorted(path.name for path in found)[:FILES]
+    return sorted(path.name for path in files)[:FILES]
 
 
 def titles_of(ui: Ui, file: str) -> tuple[str, str] | None:

@@ -27,20 +27,20 @@ NEWEST = 50
 def trust(ui: Ui, request: Any) -> Response:
     """Store that a person allows the workflow as the page has shown it."""
     name = request.path_params["name"]
-    seen = _as_shown(ui, request)
-    if seen is None:
+    preview = _as_shown(ui, request)
+    if preview is None:
         return refusal("Nothing was allowed", [_CHANGED], name)
-    seen.allow()
+    preview.allow()
     return go_to(f"/workflows/{quote(name, safe='')}")
 
 
 def start(ui: Ui, request: Any) -> Response:
     """Start a run in a process of its own, which reads its inputs from stdin."""
     name = request.path_params["name"]
-    seen = _as_shown(ui, request)
-    if seen is None:
+    preview = _as_shown(ui, request)
+    if preview is None:
         return refusal("Nothing was started", [_CHANGED], name)
-    values, faults = inputs_of(seen.plan.spec.inputs.declared(), form_of(request))
+    values, faults = inputs_of(preview.plan.spec.inputs.declared(), form_of(request))
     if faults:
         return refusal("Nothing was started", faults, name)
     force = ["--force"] if form_of(request).get("force") else []
@@ -67,8 +67,8 @@ def show_started(ui: Ui, request: Any) -> Response:
 
 def _as_shown(ui: Ui, request: Any) -> WorkflowPreview | None:
     """Return the workflow; None if it has changed since the person saw it."""
-    seen = seen_workflow(ui, request.path_params["name"])
-    return seen if form_of(request).get("seen") == [seen.digest] else None
+    preview = seen_workflow(ui, request.path_params["name"])
+    return preview if form_of(request).get("seen") == [preview.digest] else None
 
 
 def _run_of(ui: Ui, pid: int) -> str | None:

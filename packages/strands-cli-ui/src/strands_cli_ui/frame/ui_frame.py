@@ -51,9 +51,9 @@ def page_response(
     return HTMLResponse(whole, status, {"content-security-policy": content_policy(code, more=_OWN)})
 
 
-def _link(place: str, name: str, title: str, under: str) -> str:
+def _link(address: str, name: str, title: str, under: str) -> str:
     current = f' aria-current="{"page" if name == title else "true"}"' if name == under else ""
-    return f'<a href="{place}"{current}>{name}</a> '
+    return f'<a href="{address}"{current}>{name}</a> '
 
 
 def failure(run: str, child: Child) -> Response:
@@ -65,8 +65,8 @@ def failure(run: str, child: Child) -> Response:
     return page_response(what, f"{body}<p><code>strands {escape(child.words[0])}</code></p>", 409)
 
 
-def go_to(place: str) -> Response:
+def go_to(address: str) -> Response:
     """Return the response that sends the browser to another page."""
     from starlette.responses import RedirectResponse
 
-    return RedirectResponse(place, 303)
+    return RedirectResponse(address, 303)

@@ -41,8 +41,8 @@ class KnownPages:
             making = self._making.setdefault(run, threading.Lock())
         with making:
             with self._lock:
-                known, page = self._kept.get(run, (None, None))
-            if known is None or known != state:
+                known_state, page = self._kept.get(run, (None, None))
+            if known_state is None or known_state != state:
                 page = make()
             with self._lock:
                 self._kept[run] = state, page

@@ -126,7 +126,9 @@ class _SameButForIds:
     def __call__(self, before: Any, after: Any) -> bool:
         if before == after:
             return True
-        first, second = (json.dumps(one, ensure_ascii=False, sort_keys=True, default=str) for one in (before, after))
+        first, second = (
+            json.dumps(value, ensure_ascii=False, sort_keys=True, default=str) for value in (before, after)
+        )
         return first.replace(self._before, "RUN") == second.replace(self._after, "RUN")
 
 
@@ -158,7 +160,7 @@ def _of_run(before: RunSummary, after: RunSummary, same: _SameButForIds) -> Iter
         "response": (before.response, after.response),
     }
     yield from (Change("", "run", what, *values) for what, values in facts.items() if not same(*values))
-    inputs = [one.inputs if isinstance(one.inputs, Mapping) else {} for one in (before, after)]
+    inputs = [summary.inputs if isinstance(summary.inputs, Mapping) else {} for summary in (before, after)]
     for name in dict.fromkeys([*inputs[0], *inputs[1]]):
         values = (inputs[0].get(name), inputs[1].get(name))
         if not same(*values):
@@ -170,9 +172,9 @@ def _pairs(before: Iterable[EffectSummary], after: Iterable[EffectSummary], same
     first = {effect.row.key: effect for effect in before}
     second = {effect.row.key: effect for effect in after}
     for key in _in_order(first, second):
-        one, other = first.get(key), second.get(key)
-        kind = (second[key] if one is None else one).kind
-        yield Pair(key, kind, one, other, tuple(_changes(key, kind, (one, other), same)))
+        in_first, in_second = first.get(key), second.get(key)
+        kind = (second[key] if in_first is None else in_first).kind
+        yield Pair(key, kind, in_first, in_second, tuple(_changes(key, kind, (in_first, in_second), same)))
 
 
 def _in_order(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
@@ -195,11 +197,11 @@ def _changes(
 ) -> Iterator[Change]:
     before, after = both
     if before is None or after is None:
-        yield Change(key, kind, "effect", *(one and _first_words(one) for one in both))
+        yield Change(key, kind, "effect", *(effect and _first_words(effect) for effect in both))
         return
     # What is equal as it is stored need not be decoded further: most of two long runs.
     is_equal = before.row.status == after.row.status and before.whole == after.whole
-    first, second = (dict(_facts(one, with_output=not is_equal)) for one in both if one)
+    first, second = (dict(_facts(effect, with_output=not is_equal)) for effect in both if effect)
     for what in dict.fromkeys([*first, *second]):
         values = (first.get(what), second.get(what))
         # What is not done has no answer: that it is not done says so.
@@ -251,8 +253,8 @@ def _tokens(usage: Usage) -> dict[str, int] | None:
 
 def _first(changed: Sequence[Pair]) -> Pair | None:
     """Return the first pair; where others below it differ, the first of the deepest, which is the cause."""
-    found = changed[0] if changed else None
+    first = changed[0] if changed else None
     for pair in changed[1:]:
-        if found is not None and pair.key.startswith(f"{found.key}/"):
-            found = pair
-    return found
+        if first is not None and pair.key.startswith(f"{first.key}/"):
+            first = pair
+    return first

@@ -42,24 +42,24 @@ def diff_runs(
 
     # Outputs are read from the journals while they are compared.
     with Runs(where.place) as runs, runs.open(before) as first, runs.open(after) as second:
-        found = diff_of(first.summary(), second.summary())
+        diff = diff_of(first.summary(), second.summary())
         if as_json:
-            print_json(diff_document(found))
+            print_json(diff_document(diff))
         else:
-            print_result("\n".join(diff_lines(found)))
-    return ExitCode.OK if found.same or not exit_code else ExitCode.NO
+            print_result("\n".join(diff_lines(diff)))
+    return ExitCode.OK if diff.same or not exit_code else ExitCode.NO
 
 
-def diff_document(found: RunDiff) -> dict[str, Any]:
+def diff_document(diff: RunDiff) -> dict[str, Any]:
     """Return a comparison as JSON."""
     return {
-        "same": found.same,
-        "before": _side_document(found.before),
-        "after": _side_document(found.after),
-        "first": found.first.key if found.first else None,
-        "changes": [_change_document(change) for change in found.of_run],
-        "effects": [_pair_document(pair) for pair in found.changed],
-        "same_effects": len(found.pairs) - len(found.changed),
+        "same": diff.same,
+        "before": _side_document(diff.before),
+        "after": _side_document(diff.after),
+        "first": diff.first.key if diff.first else None,
+        "changes": [_change_document(change) for change in diff.of_run],
+        "effects": [_pair_document(pair) for pair in diff.changed],
+        "same_effects": len(diff.pairs) - len(diff.changed),
     }
 
 

@@ -27,18 +27,18 @@ _ENDS = ("reason", "response")
 _WORDS = ("status", "kind", "who", "model", "decision")
 
 
-def diff_lines(found: RunDiff) -> Iterator[str]:
+def diff_lines(diff: RunDiff) -> Iterator[str]:
     """Yield the lines of a comparison."""
-    yield _headline(found)
+    yield _headline(diff)
     yield ""
-    yield from table(list(_totals(found.before, found.after)))
+    yield from table(list(_totals(diff.before, diff.after)))
     shown: dict[tuple[str, str], str] = {}
-    told = [change for change in found.of_run if change.what not in _IN_TABLE]
-    yield from _run_lines([change for change in told if change.what not in _ENDS], shown)
-    for pair in _causes_first(found.changed)[:MOST_EFFECTS]:
+    changes = [change for change in diff.of_run if change.what not in _IN_TABLE]
+    yield from _run_lines([change for change in changes if change.what not in _ENDS], shown)
+    for pair in _causes_first(diff.changed)[:MOST_EFFECTS]:
         yield from _pair_lines(pair, shown)
-    yield from _run_lines([change for change in told if change.what in _ENDS], shown)
-    yield from _rest(found)
+    yield from _run_lines([change for change in changes if change.what in _ENDS], shown)
+    yield from _rest(diff)
 
 
 def _run_lines(changes: Sequence[Change], shown: dict[tuple[str, str], str]) -> Iterator[str]:
@@ -51,28 +51,28 @@ def _run_lines(changes: Sequence[Change], shown: dict[tuple[str, str], str]) -> 
 def _causes_first(pairs: Sequence[Pair]) -> list[Pair]:
     """Return effects with those below each before it: a step differs since its model or its tools do."""
     last: dict[str, int] = {}
-    for place, pair in enumerate(pairs):
+    for number, pair in enumerate(pairs):
         key = pair.key
         while key:
-            last[key] = place
+            last[key] = number
             key = key.rpartition("/")[0]
     return sorted(pairs, key=lambda pair: (last[pair.key], -pair.key.count("/")))
 
 
-def _headline(found: RunDiff) -> str:
-    if found.same:
+def _headline(diff: RunDiff) -> str:
+    if diff.same:
         return "the runs do not differ"
-    if found.first is None:
+    if diff.first is None:
         return "the effects do not differ"
-    pair = found.first
+    pair = diff.first
     if pair.before is None or pair.after is None:
-        return f"first divergence: {one_line(pair.key)} ({pair.kind}), only in {_only(pair, found)}"
+        return f"first divergence: {one_line(pair.key)} ({pair.kind}), only in {_only(pair, diff)}"
     changed = ", ".join(_named(change.what) for change in pair.changes)
     return f"first divergence: {one_line(pair.key)} ({pair.kind}): {changed}"
 
 
-def _only(pair: Pair, found: RunDiff) -> str:
-    return found.before.id if pair.after is None else found.after.id
+def _only(pair: Pair, diff: RunDiff) -> str:
+    return diff.before.id if pair.after is None else diff.after.id
 
 
 def _totals(before: RunSide, after: RunSide) -> Iterator[Sequence[str]]:
@@ -114,7 +114,7 @@ def _pair_lines(pair: Pair, shown: dict[tuple[str, str], str]) -> Iterator[str]:
 def _change_lines(change: Change, indent: str, shown: dict[tuple[str, str], str]) -> Iterator[str]:
     """Yield one change; a text that was shown above, as a model's answer before that of its step, only by its place."""
     title = f"{indent}{_named(change.what)}{' ' + one_line(change.key) if change.what == 'input' else ''}"
-    before, after = (_text(one) for one in (change.before, change.after))
+    before, after = (_text(value) for value in (change.before, change.after))
     if change.what == "tokens":
         yield f"{title}: {_tokens(change.before)} -> {_tokens(change.after)}"
         return
@@ -149,16 +149,19 @@ def _difference(before: str, after: str) -> Iterator[str]:
     """Yield a short unified difference of two texts, from the first line on that differs."""
     first, second = _lines(before), _lines(after)
     pairs = enumerate(zip(first, second, strict=False))
-    common = next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
+    common = next(
+        (number for number, (line_before, line_after) in pairs if line_before != line_after),
+        min(len(first), len(second)),
+    )
     start = max(0, common - 2)
     end = start + _WINDOW
-    _, _, *found = [*difflib.unified_diff(first[start:end], second[start:end], lineterm="", n=2)] or ["", ""]
-    found = [line for line in found if not line.startswith("@@")]
+    _, _, *changed = [*difflib.unified_diff(first[start:end], second[start:end], lineterm="", n=2)] or ["", ""]
+    changed = [line for line in changed if not line.startswith("@@")]
     if start:
         yield f"  (line {start + 1})"
     column = _first_difference(first[common : common + 1], second[common : common + 1])
-    yield from (_cut(line, column) for line in found[:MOST_LINES])
-    more = max(0, len(found) - MOST_LINES) + sum(max(0, len(lines) - end) for lines in (first, second))
+    yield from (_cut(line, column) for line in changed[:MOST_LINES])
+    more = max(0, len(changed) - MOST_LINES) + sum(max(0, len(lines) - end) for lines in (first, second))
     if more:
         yield f"  ({counted(more, 'line')} more; --json has the whole)"
 
@@ -172,7 +175,7 @@ def _first_difference(first: Sequence[str], second: Sequence[str]) -> int:
     if not first or not second or max(len(first[0]), len(second[0])) <= WIDTH:
         return 0
     pairs = enumerate(zip(first[0], second[0], strict=False))
-    return next((column for column, (one, other) in pairs if one != other), min(len(first[0]), len(second[0])))
+    return next((column for column, (left, right) in pairs if left != right), min(len(first[0]), len(second[0])))
 
 
 def _cut(line: str, column: int) -> str:
@@ -190,10 +193,10 @@ def _marked(mark: str, value: Any) -> Iterator[str]:
         yield f"    ({counted(len(lines) - 3, 'line')} more; --json has the whole)"
 
 
-def _rest(found: RunDiff) -> Iterator[str]:
-    more = len(found.changed) - MOST_EFFECTS
+def _rest(diff: RunDiff) -> Iterator[str]:
+    more = len(diff.changed) - MOST_EFFECTS
     if more > 0:
         yield from ["", f"{counted(more, 'effect')} more differ; --json has them all"]
-    equal = len(found.pairs) - len(found.changed)
-    if equal and not found.same:
+    equal = len(diff.pairs) - len(diff.changed)
+    if equal and not diff.same:
         yield from ["", f"{counted(equal, 'effect')} without a difference"]

@@ -123,9 +123,9 @@ def _hits(run: str, key: str, parts: Iterable[tuple[str, Any]], wanted: _Wanted)
 def _first_line(value: Any, wanted: _Wanted) -> str | None:
     # A text by itself, which most parts are, costs less than one among others.
     for text in (value,) if isinstance(value, str) else _texts(value):
-        found = wanted.search(text)
-        if found is not None:
-            return _line_around(text, *found.span())
+        match = wanted.search(text)
+        if match is not None:
+            return _line_around(text, *match.span())
     return None
 
 
@@ -133,15 +133,15 @@ def _texts(value: Any) -> Iterator[str]:
     """Yield the texts and numbers of a JSON value, names too; no depth of it is a depth of calls."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += [part for item in reversed(one.items()) for part in reversed(item)]
-        elif isinstance(one, (list, tuple)):
-            waiting += reversed(one)
-        elif isinstance(one, (int, float)) and not isinstance(one, bool):
-            yield str(one)
+        part = waiting.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            waiting += [child for item in reversed(part.items()) for child in reversed(item)]
+        elif isinstance(part, (list, tuple)):
+            waiting += reversed(part)
+        elif isinstance(part, (int, float)) and not isinstance(part, bool):
+            yield str(part)
 
 
 def _line_around(text: str, start: int, end: int) -> str:

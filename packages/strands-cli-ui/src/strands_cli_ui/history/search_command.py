@@ -45,7 +45,7 @@ def search_runs(
         chosen, problems = runs_since(runs, since)
         hits, is_cut = _hits(runs, chosen, text, limit, problems, None if as_json else print_result)
     if as_json:
-        print_json({"hits": [dataclasses.asdict(one) for one in hits], "more": is_cut, "problems": problems})
+        print_json({"hits": [dataclasses.asdict(hit) for hit in hits], "more": is_cut, "problems": problems})
     else:
         for problem in problems:
             say(f"warning: {problem}")
@@ -69,18 +69,18 @@ def _hits(
 
     hits: list[Hit] = []
     lines: dict[str, list[str]] = {}  # by run, those that are shown: an answer is in a request, a step and a result too
-    for found in search(runs, chosen, text):
-        if isinstance(found, UnreadRun):
-            problems.append(found.problem)
+    for hit in search(runs, chosen, text):
+        if isinstance(hit, UnreadRun):
+            problems.append(hit.problem)
             continue
-        if show is not None and any(_bare(found) in line for line in lines.get(found.run, ())):
+        if show is not None and any(_bare(hit) in line for line in lines.get(hit.run, ())):
             continue
         if len(hits) == limit:
             return hits, True
-        lines.setdefault(found.run, []).append(_bare(found))
-        hits.append(found)
+        lines.setdefault(hit.run, []).append(_bare(hit))
+        hits.append(hit)
         if show is not None:
-            show(_line(found))
+            show(_line(hit))
     return hits, False
 
 

@@ -119,7 +119,7 @@ class _Group:
             self.known_cost += fact.cost or 0.0
 
     def stats(self, name: str) -> Stats:
-        worst = max(self.failing.items(), key=lambda one: (one[1], one[0]), default=("", 0))
+        worst = max(self.failing.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         ordered = sorted(self.seconds)
         return Stats(
             name=name,
@@ -157,8 +157,8 @@ def stats_of(runs: Runs, chosen: Sequence[StoredRun], by: By | None = None) -> R
             _count_run(groups.setdefault(name, _Group()), run, facts)
         elif by is not None:
             _count_parts(groups, run, facts, by)
-    found = [group.stats(name) for name, group in groups.items()]
-    ordered = sorted(found, key=lambda one: one.name if by == "day" else (-one.runs, one.name))
+    numbers = [group.stats(name) for name, group in groups.items()]
+    ordered = sorted(numbers, key=lambda group: group.name if by == "day" else (-group.runs, group.name))
     return RunStats(total.stats(""), ordered, problems)
 
 

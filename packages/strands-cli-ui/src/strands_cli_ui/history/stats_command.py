@@ -54,19 +54,19 @@ def show_stats(
 
     with Runs(where.place) as runs:
         chosen, problems = runs_since(runs, since)
-        found = stats_of(runs, chosen, by.value if by else None)
-    problems += found.problems
+        stats = stats_of(runs, chosen, by.value if by else None)
+    problems += stats.problems
     if as_json:
-        total = stats_document(found.total, named=False)
-        groups = [stats_document(one) for one in found.groups]
+        total = stats_document(stats.total, named=False)
+        groups = [stats_document(group) for group in stats.groups]
         print_json({"by": by.value if by else None, "total": total, "groups": groups, "problems": problems})
         return
     for problem in problems:
         say(f"warning: {problem}")
-    if not found.total.runs:
+    if not stats.total.runs:
         say("no runs")
         return
-    print_result("\n".join(_lines(found, by)))
+    print_result("\n".join(_lines(stats, by)))
 
 
 def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
@@ -90,15 +90,15 @@ def stats_document(stats: Stats, *, named: bool = True) -> dict[str, Any]:
     }
 
 
-def _lines(found: RunStats, by: By | None) -> Iterator[str]:
+def _lines(stats: RunStats, by: By | None) -> Iterator[str]:
     heads = ("", "RUNS", "SUCCESS", "P50", "P95", "TOKENS IN", "TOKENS OUT", "COST", "MOST FAILING TOOL")
-    yield from table([heads, _cells(found.total, "all runs")])
+    yield from table([heads, _cells(stats.total, "all runs")])
     if by is None:
         return
     unit = _UNITS.get(by)
     heads = (by.value.upper(), *heads[1:])
     yield ""
-    yield from table([heads, *(_cells(one, one.name) for one in found.groups)])
+    yield from table([heads, *(_cells(group, group.name) for group in stats.groups)])
     if unit:
         yield f"SUCCESS, P50 and P95 are of {unit}."
 
@@ -130,7 +130,7 @@ def _length(seconds: float | None) -> str:
 
 def _money(stats: Stats) -> str:
     """Return the cost; an unknown one is never shown as $0."""
-    known = f"${stats.known_cost:.4f}" if stats.known_cost else ""
+    amount = f"${stats.known_cost:.4f}" if stats.known_cost else ""
     if not stats.unpriced:
-        return known or "$0"
-    return f"{known} + unknown" if known else "unknown"
+        return amount or "$0"
+    return f"{amount} + unknown" if amount else "unknown"

@@ -118,6 +118,6 @@ class RunsChanges:
         Raises:
             RunRecordError: The run does not exist any more, or the store cannot be read.
         """
-        found = self._store.state(self._run)
-        has_changed, self._seen = found != self._seen, found
+        state = self._store.state(self._run)
+        has_changed, self._seen = state != self._seen, state
         return has_changed

@@ -82,7 +82,7 @@ _FACTS: dict[str, Callable[[RunSide], str]] = {
 def _of_runs(changes: Sequence[Change], text: Callable[[Any], str]) -> str:
     if not changes:
         return ""
-    parts = "".join(_change(one, text) for one in changes)
+    parts = "".join(_change(change, text) for change in changes)
     return f'<section aria-labelledby="h-runs"><h2 id="h-runs">Inputs and answers</h2>{parts}</section>'
 
 
@@ -102,8 +102,8 @@ def _effects(diff: RunDiff, text: Callable[[Any], str]) -> str:
 def _items(pairs: Sequence[Pair], text: Callable[[Any], str]) -> Iterator[str]:
     for pair in pairs:
         only = "only in the second" if pair.before is None else "only in the first" if pair.after is None else ""
-        what = only or ", ".join(_TITLES.get(one.what, one.what) for one in pair.changes)
-        parts = "".join(_change(one, text) for one in pair.changes)
+        what = only or ", ".join(_TITLES.get(change.what, change.what) for change in pair.changes)
+        parts = "".join(_change(change, text) for change in pair.changes)
         yield (
             f'<li id="{anchor_of(pair.key)}"><details><summary><bdi class="key">{escape(text(pair.key))}</bdi> '
             f'<span class="kind">{pair.kind}</span> {escape(what)}</summary><div class="inside">{parts}</div>'

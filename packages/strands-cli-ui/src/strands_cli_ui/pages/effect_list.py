@@ -112,14 +112,14 @@ def _childless(branch: Branch) -> Branch:
 
 
 def _counts(branches: Sequence[Branch]) -> str:
-    found = Counter(one.status for one in branches)
-    return ", ".join(f"{number} {escape(status)}" for status, number in found.most_common())
+    counts = Counter(branch.status for branch in branches)
+    return ", ".join(f"{number} {escape(status)}" for status, number in counts.most_common())
 
 
 def _spent(branches: Sequence[Branch]) -> str:
-    usage = sum((one.usage for one in branches), Usage())
+    usage = sum((branch.usage for branch in branches), Usage())
     if not usage.total_tokens:
         return ""
-    costs = [one.cost for one in branches]
-    cost = money(None if None in costs else sum(one for one in costs if one is not None))
+    costs = [branch.cost for branch in branches]
+    cost = money(None if None in costs else sum(branch for branch in costs if branch is not None))
     return f'<span class="number">{usage.total_tokens:,} tokens, {cost}</span>'

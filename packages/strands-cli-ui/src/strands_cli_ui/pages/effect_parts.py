@@ -32,7 +32,7 @@ def _facts(whole: WholeEffect) -> str:
     usage = whole.usage
     tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out" if usage.total_tokens else ""
     decision = f"{escape(whole.decision)}: <bdi>{escape(whole.rule or '')}</bdi>" if whole.decision else ""
-    known = {
+    values = {
         "status": badge(whole.status) + (" (in another run, which has paid for it)" if whole.reused else ""),
         "who": escape(whole.who),
         "model": escape(whole.model or ""),
@@ -47,7 +47,7 @@ def _facts(whole: WholeEffect) -> str:
         "in force": escape(", ".join(whole.layers)),
         "waits for": escape(whole.waits_for or ""),
     }
-    return facts(known.items())
+    return facts(values.items())
 
 
 def _texts(whole: WholeEffect) -> Iterator[tuple[str, str]]:
@@ -76,7 +76,7 @@ def _question(whole: WholeEffect, limit: int) -> str:
     if asked is None:
         return ""
     answered = escape(asked.answer) if asked.answer is not None else badge("waiting")
-    known = {
+    values = {
         "asked": f"<bdi>{escape(cut(asked.prompt, limit)[0])}</bdi>",
         "known answers": escape(", ".join(asked.words)),
         "answer": f"<bdi>{answered}</bdi>",
@@ -84,7 +84,7 @@ def _question(whole: WholeEffect, limit: int) -> str:
         "reason": escape(asked.reason or ""),
     }
     shown = preformatted(asked.context, limit) if asked.context else ""
-    return facts(known.items()) + shown
+    return facts(values.items()) + shown
 
 
 def _json(value: Any) -> str:

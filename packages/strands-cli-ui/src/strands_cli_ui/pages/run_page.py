@@ -84,22 +84,24 @@ def _whole(run: OpenedRun, key: str) -> WholeEffect | str:
 
 def _chosen(branches: Sequence[Branch], most: int) -> list[str]:
     """Return the keys of the effects to show as a whole, in their order."""
-    every = [one for one in _walk(branches) if one.effect is not None]
+    every = [branch for branch in _walk(branches) if branch.effect is not None]
     if len(every) <= most:
         return _readable(every)
-    notable = [one for one in every if one.status in ("failed", "waiting", "running") or one.decision == "deny"]
-    chosen = {one.key for one in [*notable[: most // 2], *every[: most // 4], *every[len(every) - most // 4 :]]}
-    return _readable([one for one in every if one.key in chosen])
+    notable = [
+        branch for branch in every if branch.status in ("failed", "waiting", "running") or branch.decision == "deny"
+    ]
+    chosen = {branch.key for branch in [*notable[: most // 2], *every[: most // 4], *every[len(every) - most // 4 :]]}
+    return _readable([branch for branch in every if branch.key in chosen])
 
 
 def _readable(branches: Sequence[Branch]) -> list[str]:
     """Return the keys of those that can be read without reading too much, those with little below them first."""
     left, keys = MOST_READ, set()
-    for size, branch in sorted(((sum(1 for _ in one.walk()), one) for one in branches), key=lambda found: found[0]):
+    for size, branch in sorted(((sum(1 for _ in each.walk()), each) for each in branches), key=lambda pair: pair[0]):
         left -= size
         if left >= 0:
             keys.add(branch.key)
-    return [one.key for one in branches if one.key in keys]
+    return [each.key for each in branches if each.key in keys]
 
 
 def _walk(branches: Sequence[Branch]) -> Iterator[Branch]:

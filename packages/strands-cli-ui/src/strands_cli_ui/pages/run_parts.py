@@ -62,7 +62,7 @@ def _section(title: str, inside: str) -> str:
 def _header(page: RunPage, first: str) -> str:
     run, spent = page.summary.run, page.summary.spent
     tokens = f"{spent.usage.input_tokens:,} in, {spent.usage.output_tokens:,} out" if spent.model_calls else "none"
-    known = {
+    values = {
         "run": f"<code>{escape(run.id)}</code>",
         "reason": _reason(page.plain(run.reason)) if run.reason else "",
         "file": f"<bdi>{page.text(run.file)}</bdi>",
@@ -78,7 +78,7 @@ def _header(page: RunPage, first: str) -> str:
     }
     pattern = f' <span class="kind">{page.text(run.pattern)}</span>' if run.pattern else ""
     title = f"<h1><bdi>{page.text(run.workflow)}</bdi>{pattern} {badge(run.status)}</h1>"
-    return f'<header class="run">{title}{first}{facts(known.items())}</header>'
+    return f'<header class="run">{title}{first}{facts(values.items())}</header>'
 
 
 def _reason(text: str) -> str:
@@ -95,17 +95,17 @@ def _history(page: RunPage) -> Iterator[tuple[str, str]]:
     if summary.worked_on is not None and not summary.worked_on.is_known:
         yield "worked on", page.text(summary.worked_on.words)
     if summary.corrections:
-        yield "corrected", page.text("; ".join(", ".join(one) or "nothing" for one in summary.corrections))
+        yield "corrected", page.text("; ".join(", ".join(names) or "nothing" for names in summary.corrections))
     if summary.python_tools:
         yield "tools of a program", page.text(", ".join(summary.python_tools))
 
 
 def _questions(page: RunPage) -> str:
     asked = "".join(
-        f"<li><code>{escape(one['key'])}</code> {preformatted(str(one.get('prompt') or ''))}"
-        f"{preformatted(str(one['context'])) if one.get('context') else ''}"
-        f"{preformatted(_json(one['call'])) if one.get('call') else ''}</li>"
-        for one in page.questions
+        f"<li><code>{escape(question['key'])}</code> {preformatted(str(question.get('prompt') or ''))}"
+        f"{preformatted(str(question['context'])) if question.get('context') else ''}"
+        f"{preformatted(_json(question['call'])) if question.get('call') else ''}</li>"
+        for question in page.questions
     )
     if not asked:
         return ""
@@ -129,9 +129,9 @@ def _inputs(page: RunPage) -> str:
 
 def _artifacts(page: RunPage) -> str:
     rows = "".join(
-        f"<tr><td><bdi>{page.text(one['path'])}</bdi></td><td>{size_of(int(one['size']))}</td>"
-        f"<td><code>{escape(one['digest'])}</code></td></tr>"
-        for one in page.summary.artifacts
+        f"<tr><td><bdi>{page.text(artifact['path'])}</bdi></td><td>{size_of(int(artifact['size']))}</td>"
+        f"<td><code>{escape(artifact['digest'])}</code></td></tr>"
+        for artifact in page.summary.artifacts
     )
     return table("Artifacts", ("File", "Size", "Digest"), rows) if rows else ""
 

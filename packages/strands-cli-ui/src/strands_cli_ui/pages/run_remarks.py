@@ -42,15 +42,15 @@ def _warnings(page: RunPage) -> Iterator[str]:
 
 def _failed_calls(page: RunPage, branches: list[Branch]) -> Iterator[str]:
     """Yield each reason for which calls failed or were denied, with the calls."""
-    found: dict[tuple[str, str], list[Branch]] = {}
+    calls_by_reason: dict[tuple[str, str], list[Branch]] = {}
     for branch in branches:
         if branch.effect is not None and branch.effect.tool_error is not None:
-            found.setdefault((branch.who, str(branch.effect.tool_error)), []).append(branch)
-    for (tool, reason), failed in list(found.items())[:MOST_PLACES]:
+            calls_by_reason.setdefault((branch.who, str(branch.effect.tool_error)), []).append(branch)
+    for (tool, reason), failed in list(calls_by_reason.items())[:MOST_PLACES]:
         reasons = f"<bdi>{page.text(tool)}</bdi>, <bdi>{page.text(reason)}</bdi>"
         yield f"{counted(len(failed), 'tool call')} failed: {reasons}: {_places(page, failed)}"
-    if len(found) > MOST_PLACES:
-        yield f"Tool calls failed for {len(found) - MOST_PLACES:,} more reasons."
+    if len(calls_by_reason) > MOST_PLACES:
+        yield f"Tool calls failed for {len(calls_by_reason) - MOST_PLACES:,} more reasons."
 
 
 def _is_damaged(page: RunPage, branch: Branch) -> bool:
@@ -60,26 +60,29 @@ def _is_damaged(page: RunPage, branch: Branch) -> bool:
 
 
 def _places(page: RunPage, branches: list[Branch]) -> str:
-    links = [f'<a href="#{anchor_of(one.key)}"><code>{page.text(one.key)}</code></a>' for one in branches[:MOST_PLACES]]
+    links = [
+        f'<a href="#{anchor_of(branch.key)}"><code>{page.text(branch.key)}</code></a>'
+        for branch in branches[:MOST_PLACES]
+    ]
     more = f" and {len(branches) - MOST_PLACES:,} more" if len(branches) > MOST_PLACES else ""
     return ", ".join(links) + more
 
 
 def decisions(page: RunPage) -> str:
     """Return how often each rule has allowed or denied the calls of each tool, as a table; empty without calls."""
-    found: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     for top in page.branches:
         for branch in top.walk():
             if branch.decision is not None:
-                found[branch.who, branch.decision, branch.rule or ""] += 1
+                counts[branch.who, branch.decision, branch.rule or ""] += 1
     rows = "".join(
         f"<tr><td><bdi>{page.text(tool)}</bdi></td><td>{page.text(decision)}</td>"
         f'<td class="number">{count:,}</td><td><bdi>{page.text(rule)}</bdi></td></tr>'
-        for (tool, decision, rule), count in sorted(found.items(), key=_denied_first)
+        for (tool, decision, rule), count in sorted(counts.items(), key=_denied_first)
     )
     return table("Decisions", ("Tool", "Decision", "Calls", "Rule"), rows) if rows else ""
 
 
-def _denied_first(found: tuple[tuple[str, str, str], int]) -> tuple[bool, str, str]:
-    tool, decision, _ = found[0]
+def _denied_first(counted_decision: tuple[tuple[str, str, str], int]) -> tuple[bool, str, str]:
+    tool, decision, _ = counted_decision[0]
     return decision != "deny", tool, decision

@@ -95,10 +95,10 @@ def costs_of(summary: RunSummary) -> Costs:
 
 def _lines(sums: dict[str, _Sum]) -> tuple[CostLine, ...]:
     lines = [
-        CostLine(name, one.calls, one.failures, one.usage, one.known_cost, one.unpriced, one.seconds)
-        for name, one in sums.items()
+        CostLine(name, total.calls, total.failures, total.usage, total.known_cost, total.unpriced, total.seconds)
+        for name, total in sums.items()
     ]
-    return tuple(sorted(lines, key=lambda one: (-one.known_cost, -one.usage.total_tokens, -one.seconds, one.name)))
+    return tuple(sorted(lines, key=lambda line: (-line.known_cost, -line.usage.total_tokens, -line.seconds, line.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,5 +150,5 @@ def budget_bars_of(
 
 
 def _known_cost(summary: RunSummary) -> float:
-    rows = (one.row for one in summary.effects if one.status != "reused" and one.row.kind == "model")
+    rows = (effect.row for effect in summary.effects if effect.status != "reused" and effect.row.kind == "model")
     return sum(row.cost or 0.0 for row in rows)

@@ -85,7 +85,7 @@ def pattern_graph_of(
     """
     tops: dict[str, list[Branch]] = {}
     placed = list(pattern.placed)
-    ids = {one.key.removesuffix("#N") for one in placed}
+    ids = {step.key.removesuffix("#N") for step in placed}
     for top in tree:
         tops.setdefault(_id_of(top.key, ids), []).append(top)
     nodes, edges = _nodes(pattern, placed, tops), _edges(pattern, tree)
@@ -100,7 +100,7 @@ def pattern_graph_of(
 def _with_taken(edges: Iterable[PatternEdge], nodes: Sequence[PatternNode]) -> Iterator[PatternEdge]:
     """Yield the edges with whether the run took them: one that leads back was, where its end ran again."""
     times = {node.id: node.times for node in nodes}
-    places = {node.id: place for place, node in enumerate(nodes)}
+    places = {node.id: number for number, node in enumerate(nodes)}
     for edge in edges:
         leads_back = places.get(edge.after, 0) <= places.get(edge.before, 0)
         taken = times.get(edge.before, 0) > 0 and times.get(edge.after, 0) > leads_back
@@ -114,20 +114,20 @@ def _id_of(key: str, ids: Iterable[str]) -> str:
 
 
 def _nodes(pattern: PatternModel, placed: Sequence[PlacedStep], tops: dict[str, list[Branch]]) -> list[PatternNode]:
-    found = []
-    for one in placed:
-        kind, who = one.actor
-        name = _WITHIN_PART.sub(r"\2.\3", pattern.step_name(one.key))
-        node = PatternNode(one.key, name, kind, who)
-        found.append(_with_state(node, tops.get(one.key.removesuffix("#N"), [])))
-    return found
+    nodes = []
+    for step in placed:
+        kind, who = step.actor
+        name = _WITHIN_PART.sub(r"\2.\3", pattern.step_name(step.key))
+        node = PatternNode(step.key, name, kind, who)
+        nodes.append(_with_state(node, tops.get(step.key.removesuffix("#N"), [])))
+    return nodes
 
 
 def _with_state(node: PatternNode, branches: Sequence[Branch]) -> PatternNode:
     """Return a node with the state of its last effect; one that needs a person comes before it."""
     if not branches:
         return node
-    pressing = [one for one in branches if one.status in ("waiting", "running")]
+    pressing = [branch for branch in branches if branch.status in ("waiting", "running")]
     shown = (pressing or branches)[-1]
     return replace(node, state=shown.status, key=shown.key, times=len(branches))
 
@@ -150,14 +150,14 @@ def _with_skipped(nodes: list[PatternNode], status: RunStatus) -> list[PatternNo
 
 
 def _beside_route(begun: Iterable[str], nodes: Iterable[PatternNode]) -> set[str]:
-    chosen = {_route_of(one) for one in begun} - {None}
+    chosen = {_route_of(name) for name in begun} - {None}
     routes = {node.id: _route_of(node.id) for node in nodes} if chosen else {}
     return {name for name, route in routes.items() if route is not None and route not in chosen}
 
 
 def _route_of(step: str) -> str | None:
-    found = _WITHIN_PART.match(step)
-    return found[2] if found and found[1] == "routes" else None
+    match = _WITHIN_PART.match(step)
+    return match[2] if match and match[1] == "routes" else None
 
 
 def _with_workers(
@@ -168,14 +168,14 @@ def _with_workers(
     if template is None or not workers:
         return nodes, edges
     own, rest = workers[:MOST_WORKERS], workers[MOST_WORKERS:]
-    made = [_with_state(replace(template, id=one.key, name=one.key), [one]) for one in own]
+    made = [_with_state(replace(template, id=worker.key, name=worker.key), [worker]) for worker in own]
     if rest:
-        telling = min((one for one in rest), key=lambda one: _TELLING.index(one.status))
-        other = replace(template, id=_REST, name=f"{len(rest)} more workers", times=len(rest))
-        made.append(replace(other, state=telling.status, key=telling.key))
-    place = nodes.index(template)
-    several = [one for edge in edges for one in _spread(edge, [node.id for node in made])]
-    return [*nodes[:place], *made, *nodes[place + 1 :]], several
+        telling = min(rest, key=lambda worker: _TELLING.index(worker.status))
+        others = replace(template, id=_REST, name=f"{len(rest)} more workers", times=len(rest))
+        made.append(replace(others, state=telling.status, key=telling.key))
+    number = nodes.index(template)
+    several = [spread for edge in edges for spread in _spread(edge, [node.id for node in made])]
+    return [*nodes[:number], *made, *nodes[number + 1 :]], several
 
 
 def _spread(edge: PatternEdge, workers: Sequence[str]) -> Iterator[PatternEdge]:

@@ -73,8 +73,8 @@ def _without_secrets(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, str):
         return redactor.text(value)
     if isinstance(value, tuple):
-        return tuple(_without_secrets(one, redactor) for one in value)
+        return tuple(_without_secrets(part, redactor) for part in value)
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
-    fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
-    return dataclasses.replace(value, **{name: _without_secrets(one, redactor) for name, one in fields.items()})
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+    return dataclasses.replace(value, **{name: _without_secrets(part, redactor) for name, part in fields.items()})

@@ -44,13 +44,13 @@ def layout_of(nodes: Sequence[str], edges: Iterable[Edge]) -> Layout:
     _order(rows, chains.values())
     columns = max((len(row) for row in rows), default=0)
     middle = {
-        one: ((columns - len(row)) / 2 + place + 0.5, number)
+        passed: ((columns - len(row)) / 2 + column + 0.5, number)
         for number, row in enumerate(rows)
-        for place, one in enumerate(row)
+        for column, passed in enumerate(row)
     }
     return Layout(
         places={name: middle[name] for name in nodes},
-        paths={edge: [middle[one] for one in chain] for edge, chain in chains.items()},
+        paths={edge: [middle[passed] for passed in chain] for edge, chain in chains.items()},
         back=tuple(edge for edge in unique if edge in back),
         columns=columns,
         layers=len(rows),
@@ -59,11 +59,11 @@ def layout_of(nodes: Sequence[str], edges: Iterable[Edge]) -> Layout:
 
 def _leading_back(nodes: Sequence[str], edges: Sequence[Edge]) -> set[Edge]:
     """Return the edges that lead back: those of a cycle to a node that is not later in the order of the nodes."""
-    place = {name: number for number, name in enumerate(nodes)}
+    number_of = {name: number for number, name in enumerate(nodes)}
     followers: dict[str, list[str]] = {name: [] for name in nodes}
     for before, after in edges:
         followers[before].append(after)
-    upward = [edge for edge in edges if place[edge[1]] <= place[edge[0]]]
+    upward = [edge for edge in edges if number_of[edge[1]] <= number_of[edge[0]]]
     below = {after: _reached(after, followers) for after in {after for _, after in upward}}
     return {(before, after) for before, after in upward if before in below[after]}
 
@@ -108,20 +108,20 @@ def _order(rows: list[list[object]], chains: Iterable[Sequence[object]]) -> None
     above: dict[object, list[object]] = {}
     below: dict[object, list[object]] = {}
     for chain in chains:
-        for one, other in pairwise(chain):
-            above.setdefault(other, []).append(one)
-            below.setdefault(one, []).append(other)
+        for upper, lower in pairwise(chain):
+            above.setdefault(lower, []).append(upper)
+            below.setdefault(upper, []).append(lower)
     for sweep in range(_SWEEPS):
         is_down = sweep % 2 == 0
         for fixed, moved in list(pairwise(rows if is_down else rows[::-1])):
             moved[:] = _near(moved, fixed, above if is_down else below)
 
 
-def _near(moved: Sequence[object], fixed: Sequence[object], known: Mapping[object, Sequence[object]]) -> list[object]:
+def _near(moved: Sequence[object], fixed: Sequence[object], joined: Mapping[object, Sequence[object]]) -> list[object]:
     """Return a layer sorted by the middle of those in the next layer that each of it is joined with."""
-    place = {one: (number + 0.5) / len(fixed) for number, one in enumerate(fixed)}
-    middles = {one: (number + 0.5) / len(moved) for number, one in enumerate(moved)}
-    for one in moved:
-        found = [place[other] for other in known.get(one, ()) if other in place]
-        middles[one] = sum(found) / len(found) if found else middles[one]
+    places = {node: (number + 0.5) / len(fixed) for number, node in enumerate(fixed)}
+    middles = {node: (number + 0.5) / len(moved) for number, node in enumerate(moved)}
+    for node in moved:
+        near = [places[neighbour] for neighbour in joined.get(node, ()) if neighbour in places]
+        middles[node] = sum(near) / len(near) if near else middles[node]
     return sorted(moved, key=middles.__getitem__)

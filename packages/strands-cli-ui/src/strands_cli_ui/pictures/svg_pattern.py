@@ -27,7 +27,7 @@ def svg_pattern(graph: PatternGraph) -> str:
         return ""
     layout = layout_of([node.id for node in graph.nodes], [(edge.before, edge.after) for edge in graph.edges])
     width = layout.columns * _COLUMN + _MARGIN * 2
-    loops = {edge: width + place * 12 for place, edge in enumerate(layout.back)}
+    loops = {edge: width + number * 12 for number, edge in enumerate(layout.back)}
     edges = sorted(graph.edges, key=lambda edge: edge.is_taken)
     parts = [_edge(edge, layout, loops) for edge in edges]
     parts += [_node(node, *_middle(layout.places[node.id])) for node in graph.nodes]
@@ -45,9 +45,9 @@ def svg_pattern(graph: PatternGraph) -> str:
     return picture("pattern", (width, height), name, _about(graph), parts, has_links=has_links)
 
 
-def _middle(place: tuple[float, float]) -> tuple[float, float]:
+def _middle(position: tuple[float, float]) -> tuple[float, float]:
     """Return the middle of a node in pixels."""
-    column, layer = place
+    column, layer = position
     return _MARGIN + column * _COLUMN, _MARGIN + layer * _LAYER + _HEIGHT / 2
 
 
@@ -56,8 +56,8 @@ def _cut_note(graph: PatternGraph) -> str:
 
 
 def _about(graph: PatternGraph) -> str:
-    found = Counter(node.state for node in graph.nodes)
-    states = ", ".join(f"{count} {_state(state)}" for state, count in found.items())
+    counts = Counter(node.state for node in graph.nodes)
+    states = ", ".join(f"{count} {_state(state)}" for state, count in counts.items())
     cut = f" {_cut_note(graph)}" if graph.steps > len(graph.nodes) else ""
     return f"{counted(graph.steps, 'step')}: {states}.{cut}"
 
@@ -100,7 +100,7 @@ def _edge(edge: PatternEdge, layout: Layout, loops: dict[tuple[str, str], float]
     if _is_back(edge, loops):
         path, (x, y), way = _back_path(edge, layout, loops[edge.before, edge.after])
     else:
-        path, (x, y), way = _down_path([_middle(place) for place in layout.paths[edge.before, edge.after]])
+        path, (x, y), way = _down_path([_middle(position) for position in layout.paths[edge.before, edge.after]])
     tip = ((x, y), (x - 4, y - 8 * way), (x + 4, y - 8 * way)) if way else ((x, y), (x + 8, y - 4), (x + 8, y + 4))
     points = " ".join(f"{number(a)},{number(b)}" for a, b in tip)
     return f'<g class="{classes}"><path d="{path}"/><polygon points="{points}"/></g>'
@@ -133,7 +133,7 @@ def _edge_label(edge: PatternEdge, layout: Layout, loops: dict[tuple[str, str], 
         (_, y), (_, end_y) = (_middle(layout.places[name]) for name in (edge.before, edge.after))
         x, y, classes = right + 5 + 12 * (len(loops) - 1), (y + end_y) / 2 + 4 + 14 * _turn(edge, loops), "edge-label"
     else:
-        path = [_middle(place) for place in layout.paths[edge.before, edge.after]]
+        path = [_middle(position) for position in layout.paths[edge.before, edge.after]]
         x, y, classes = path[-1][0], path[-1][1] - _HEIGHT / 2 - 12, "edge-label middle"
     return f"<g>{title(edge.label)}{text_at(x, y, edge.label, classes, _LABEL)}</g>"
 

@@ -64,15 +64,15 @@ class Scale:
 
     def marks(self) -> tuple[Mark, ...]:
         """Return the marks of the axis: round numbers of seconds, and where it goes on after a gap."""
-        found: list[Mark] = []
+        made: list[Mark] = []
         for start, end in self._stretches():
             step = _round_step(self.lengths[-1] / _MARKS)
             first = math.floor(start / step + 1) * step
             for seconds in [start, *(first + number * step for number in range(math.floor((end - first) / step) + 1))]:
                 place = self.place_of(self.times[0] + seconds)
-                if not found or place - found[-1].place >= _MARKS_APART:
-                    found.append(Mark(place, seconds))
-        return tuple(found)
+                if not made or place - made[-1].place >= _MARKS_APART:
+                    made.append(Mark(place, seconds))
+        return tuple(made)
 
     def _stretches(self) -> Iterator[tuple[float, float]]:
         """Yield from when to when nothing is made short, in seconds since the run began."""
@@ -99,7 +99,7 @@ def scale_of(
     idle = [(before, after) for before, after in list(pairwise(edges))[::2] if after - before > _SHORTEST_GAP_S]
     longest = _LONGEST_STRETCH * (end - start - sum(after - before for before, after in idle))
     # Without any work there is nothing that a long stretch could hide.
-    idle = [one for one in idle if busy and one[1] - one[0] > longest]
+    idle = [stretch for stretch in idle if busy and stretch[1] - stretch[0] > longest]
     times, lengths = [start], [0.0]
     for time in sorted({*(time for pair in idle for time in pair), end} - {start}):
         is_short = any(before < time <= after for before, after in idle)
@@ -116,13 +116,13 @@ def scale_of(
 
 def _joined(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return stretches of time in their order, those that overlap as one."""
-    found: list[tuple[float, float]] = []
+    merged: list[tuple[float, float]] = []
     for start, end in sorted(stretches):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def _round_step(seconds: float) -> float:

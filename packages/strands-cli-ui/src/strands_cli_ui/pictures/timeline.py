@@ -70,17 +70,17 @@ def timeline_of(summary: RunSummary, tree: Sequence[Branch], now: float | None =
     """
     until = _end_of(summary, now)
     by_top = [(top, list(bars_below(top, until))) for top in tree]
-    bars = [bar for _, found in by_top for bar in found]
+    bars = [bar for _, own_bars in by_top for bar in own_bars]
     start = min((bar.started_at for bar in bars), default=summary.run.started_at)
     start = min(start, summary.run.started_at)
     end = max([start, *(bar.ended_at for bar in bars)])
     work = [(bar.started_at, bar.ended_at) for bar in bars if bar.kind != "person"]
     scale = scale_of(start, end, work, [(bar.started_at, bar.ended_at) for bar in bars if bar.kind == "person"])
-    drawn = [(top, found) for top, found in by_top if found]
+    drawn = [(top, own_bars) for top, own_bars in by_top if own_bars]
     lanes = _by_step(drawn) if len(drawn) <= MOST_LANES else _by_agent(bars)
     places = max(_LEAST_PLACES, MOST_BARS // max(1, min(len(lanes), MOST_LANES)))
     return Timeline(
-        lanes=tuple(_lane(*one, scale, places) for one in lanes[:MOST_LANES]),
+        lanes=tuple(_lane(*lane, scale, places) for lane in lanes[:MOST_LANES]),
         scale=scale,
         started_at=start,
         ended_at=end,
@@ -96,8 +96,8 @@ def _end_of(summary: RunSummary, now: float | None) -> float:
     if summary.run.status in ("running", "waiting"):
         return time.time() if now is None else now
     rows = (effect.row for effect in summary.effects if effect.status != "reused")
-    known = (row.ended_at if row.ended_at is not None else row.started_at for row in rows)
-    return max(known, default=summary.run.started_at)
+    times = (row.ended_at if row.ended_at is not None else row.started_at for row in rows)
+    return max(times, default=summary.run.started_at)
 
 
 _Named = tuple[str, str | None, str, Sequence[Bar]]
@@ -109,10 +109,10 @@ def _by_step(drawn: Iterable[tuple[Branch, Sequence[Bar]]]) -> list[_Named]:
 
 
 def _by_agent(bars: Iterable[Bar]) -> list[_Named]:
-    found: dict[str, list[Bar]] = {}
+    bars_of: dict[str, list[Bar]] = {}
     for bar in bars:
-        found.setdefault(bar.who or bar.key.partition("/")[0], []).append(bar)
-    return [(name, None, "", own) for name, own in found.items()]
+        bars_of.setdefault(bar.who or bar.key.partition("/")[0], []).append(bar)
+    return [(name, None, "", own) for name, own in bars_of.items()]
 
 
 def _lane(name: str, key: str | None, who: str, bars: Sequence[Bar], scale: Scale, places: int) -> Lane:
@@ -125,8 +125,8 @@ def _grouped(row: Sequence[Bar], scale: Scale, places: int) -> list[Bar]:
     """Return the bars of a row; where there are more than places, those that begin in the same place are one bar."""
     if len(row) <= places:
         return list(row)
-    found: dict[tuple[int, bool], list[Bar]] = {}
+    groups: dict[tuple[int, bool], list[Bar]] = {}
     for bar in row:
         place = (int(scale.place_of(bar.started_at) * places), bar.kind == "person")
-        found.setdefault(place, []).append(bar)
-    return [joined(bars) for bars in found.values()]
+        groups.setdefault(place, []).append(bar)
+    return [joined(bars) for bars in groups.values()]

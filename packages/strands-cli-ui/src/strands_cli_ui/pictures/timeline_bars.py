@@ -58,12 +58,12 @@ def joined(bars: Sequence[Bar]) -> Bar:
         return first
     return replace(
         first,
-        status=min((one.status for one in bars), key=_TELLING.index),
-        who=first.who if all(one.who == first.who for one in bars) else "",
-        kind=first.kind if all(one.kind == first.kind for one in bars) else "step",
-        ended_at=max(one.ended_at for one in bars),
-        is_open=any(one.is_open for one in bars),
-        count=sum(one.count for one in bars),
+        status=min((bar.status for bar in bars), key=_TELLING.index),
+        who=first.who if all(bar.who == first.who for bar in bars) else "",
+        kind=first.kind if all(bar.kind == first.kind for bar in bars) else "step",
+        ended_at=max(bar.ended_at for bar in bars),
+        is_open=any(bar.is_open for bar in bars),
+        count=sum(bar.count for bar in bars),
     )
 
 
@@ -83,8 +83,8 @@ def bars_below(top: Branch, until: float) -> Iterator[Bar]:
 def _has_parts(branch: Branch) -> bool:
     """Return whether the bars of those below it show the same time; the approval of a call is not the call."""
     if branch.kind == "tool":
-        return any(one.kind in ("step", "model", "tool", "group") for one in branch.children)
-    return branch.kind == "step" and any(one.kind in _KINDS or one.children for one in branch.children)
+        return any(child.kind in ("step", "model", "tool", "group") for child in branch.children)
+    return branch.kind == "step" and any(child.kind in _KINDS or child.children for child in branch.children)
 
 
 def _bar(branch: Branch, kind: BarKind, until: float) -> Bar:
@@ -104,7 +104,7 @@ def rows_of(bars: Sequence[Bar], most: int) -> list[list[Bar]]:
         most: How many rows there are at most.
     """
     rows: list[list[Bar]] = []
-    for bar in sorted(bars, key=lambda one: (one.started_at, one.ended_at)):
+    for bar in sorted(bars, key=lambda bar: (bar.started_at, bar.ended_at)):
         free = next((row for row in rows if row[-1].ended_at <= bar.started_at), None)
         if free is None and len(rows) < most:
             rows.append(free := [])

@@ -143,20 +143,22 @@ def form_of(request: Any) -> Mapping[str, list[str]]:
 
 def _single(scope: Scope) -> dict[str, str]:
     """Return the headers by name; one that must not come twice makes the request that of no page of ours."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
-        if name in ("host", "origin", "content-type", "content-length") and name in found:
+        if name in ("host", "origin", "content-type", "content-length") and name in headers:
             raise Refused(OTHER_HOST)
         joint = "; " if name == "cookie" else ", "
-        found[name] = f"{found[name]}{joint}{value.decode('latin-1')}" if name in found else value.decode("latin-1")
-    return found
+        headers[name] = (
+            f"{headers[name]}{joint}{value.decode('latin-1')}" if name in headers else value.decode("latin-1")
+        )
+    return headers
 
 
 def _cookies(header: str, name: str) -> Iterator[str]:
     for part in header.split(";"):
-        found, equals, value = part.strip().partition("=")
-        if equals and found == name:
+        cookie, equals, value = part.strip().partition("=")
+        if equals and cookie == name:
             yield value
 
 

@@ -30,7 +30,7 @@ def show_inbox(ui: Ui, request: Any) -> Response:
         asking = [run for run in every if run.status in _ASKING and not run.is_batch and has_address(run.id)]
         shown = asking[:SHOWN]
         opened = runs.open_each(run.id for run in shown)
-        parts = [_questions_of(one, run, request) for run, one in zip(shown, opened, strict=True)]
+        parts = [_questions_of(opened_run, run, request) for run, opened_run in zip(shown, opened, strict=True)]
     more = f"<p>{counted(len(asking) - SHOWN, 'older run')} not shown.</p>" if len(asking) > SHOWN else ""
     body = (
         '<h1>Inbox</h1><p id="live-note" role="status" class="soft"></p><div id="live" data-events="/events">'

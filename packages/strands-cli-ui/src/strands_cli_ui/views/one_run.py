@@ -46,7 +46,7 @@ def show_run(ui: Ui, request: Any) -> Response:
     answer = f"/runs/{quote(run.id)}/response"
     link = partial(effect_address, run.id)
     report = run_body(short, effect_link=link, answer_link=answer, first=questions, actions=actions)
-    left_out = len(page.summary.effects) - sum(one.effect is not None for top in tree for one in top.walk())
+    left_out = len(page.summary.effects) - sum(branch.effect is not None for top in tree for branch in top.walk())
     if left_out > 0:
         where = f'<a href="/runs/{quote(run.id)}/keys">all effects</a>'
         report += f'<p class="cut">The list has the latest effects; {left_out:,} more are among {where}.</p>'
@@ -65,17 +65,17 @@ def _page(ui: Ui, request: Any) -> RunPage:
             with runs.open(run) as opened:
                 return run_page_of(opened, most_whole=0)
 
-        found: RunPage = ui.known.get(run, runs.state(run), read)
-        return found
+        page: RunPage = ui.known.get(run, runs.state(run), read)
+        return page
 
 
 def show_response(ui: Ui, request: Any) -> Response:
     """Return the answer of a run, which its own page cuts."""
     with ui.opened() as runs, runs.open(request.path_params["run"]) as run:
         text = run.response()
-    place = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
+    link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
     title = f"Answer of {run.id}"
-    return page_response(title, f"<h1>{escape(title)}</h1>{place}{markdown_html(text, level=2)}")
+    return page_response(title, f"<h1>{escape(title)}</h1>{link}{markdown_html(text, level=2)}")
 
 
 def show_effect(ui: Ui, request: Any) -> Response:
@@ -85,10 +85,10 @@ def show_effect(ui: Ui, request: Any) -> Response:
         below: Sequence[str] = () if run.has_effect(key) else run.effect_keys(below=key)
         # A place that has effects below it need not have one itself.
         whole = None if below else run.effect(key)
-    place = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
+    link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
     content, below = (effect_html(whole), whole.below) if whole else ("", below)
     inside = f'<div id="inside">{content}{_below(run.id, key, below)}</div>'
-    return page_response(f"{key} of {run.id}", f"<h1><bdi>{escape(key)}</bdi></h1>{place}{inside}")
+    return page_response(f"{key} of {run.id}", f"<h1><bdi>{escape(key)}</bdi></h1>{link}{inside}")
 
 
 def show_keys(ui: Ui, request: Any) -> Response:
@@ -101,15 +101,15 @@ def show_keys(ui: Ui, request: Any) -> Response:
     links = [
         f'<a href="/runs/{quote(run.id)}/keys?page={page}">{page}</a>' for page in range(1, -(-len(keys) // BELOW) + 1)
     ]
-    place = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
+    link = f'<p><a href="/runs/{quote(run.id)}">The run</a></p>'
     listed = _listed(run.id, shown)
-    body = f"<h1>Effects of <code>{escape(run.id)}</code></h1>{place}{listed}<p>Pages: {' '.join(links)}</p>"
+    body = f"<h1>Effects of <code>{escape(run.id)}</code></h1>{link}{listed}<p>Pages: {' '.join(links)}</p>"
     return page_response(f"Effects of {run.id}", body)
 
 
 def _below(run: str, key: str, below: Sequence[str]) -> str:
     """Return the effects directly below one, each of which can be opened too."""
-    direct = dict.fromkeys(f"{key}/{one[len(key) + 1 :].partition('/')[0]}" for one in below)
+    direct = dict.fromkeys(f"{key}/{lower[len(key) + 1 :].partition('/')[0]}" for lower in below)
     if not direct:
         return ""
     more = f'<p class="cut">{len(direct) - BELOW:,} more</p>' if len(direct) > BELOW else ""
@@ -133,17 +133,17 @@ def effect_address(run: str, key: str) -> str:
 def _actions(page: RunPage, request: Any) -> str:
     """Return the forms that continue the run, end it and compare it."""
     run = page.summary.run
-    place = f"/runs/{quote(run.id)}"
+    address = f"/runs/{quote(run.id)}"
     made = []
     if run.status in ("interrupted", "failed", "waiting") and not page.questions:
-        made.append(form(request, f"{place}/resume", "<button>Resume</button>"))
+        made.append(form(request, f"{address}/resume", "<button>Resume</button>"))
     if run.status not in ("completed", "cancelled"):
-        made.append(form(request, f"{place}/cancel", "<button>Cancel</button>"))
+        made.append(form(request, f"{address}/cancel", "<button>Cancel</button>"))
     compared = (
         f'<form method="get" action="/compare"><input type="hidden" name="run" value="{escape(run.id)}">'
         '<label>Compare with <input name="run" required placeholder="RUN"></label> <button>Compare</button></form>'
     )
-    again = f'<a href="{place}">Load again</a>'
+    again = f'<a href="{address}">Load again</a>'
     return f'<div class="actions">{"".join(made)}{compared}{again}</div>'
 
 

@@ -18,11 +18,11 @@ def question_forms(page: RunPage, request: Any) -> str:
     """Return a form for each question of a run; empty where none waits."""
     if not page.questions or page.summary.run.status == "running":
         return ""
-    place = f"/runs/{quote(page.summary.run.id)}/answer"
+    address = f"/runs/{quote(page.summary.run.id)}/answer"
     asked = "".join(
-        f'<li id="q-{anchor_of(str(one["key"]))}">{_question(one)}'
-        f"{''.join(form(request, place, way, hidden={'key': str(one['key'])}) for way in _ways(one))}</li>"
-        for one in page.questions
+        f'<li id="q-{anchor_of(str(question["key"]))}">{_question(question)}'
+        f"{''.join(form(request, address, way, hidden={'key': str(question['key'])}) for way in _ways(question))}</li>"
+        for question in page.questions
     )
     return section("It waits for you", f'<ul class="plain">{asked}</ul>')
 
@@ -60,11 +60,11 @@ def _answers(asked: Mapping[str, Any]) -> str:
     """Return a button for each word that the workflow knows, and a field for another text."""
     natural = asked.get("approve_answers")
     words = [str(word) for word in asked.get("words") or ()]
-    known = "".join(choice("word", word, word) for word in words)
+    buttons = "".join(choice("word", word, word) for word in words)
     if natural and natural not in words:
-        known = choice("word", str(natural), "Approve") + known
+        buttons = choice("word", str(natural), "Approve") + buttons
     if words and asked.get("only_words"):
-        return known
+        return buttons
     default = escape(asked.get("default") or "")
     text = f'<label>Answer <textarea name="text" rows="3">{default}</textarea></label>'
-    return f"{known}{text}{choice('do', 'answer', 'Answer')}"
+    return f"{buttons}{text}{choice('do', 'answer', 'Answer')}"

@@ -37,7 +37,7 @@ def show_runs(ui: Ui, request: Any) -> Response:
     last = max(1, -(-len(chosen) // PER_PAGE))
     number = min(max(1, _number(asked.get("page"))), last)
     shown = chosen[(number - 1) * PER_PAGE : number * PER_PAGE]
-    warned = "".join(f"<li><bdi>{escape(one)}</bdi></li>" for one in problems[:20])
+    warned = "".join(f"<li><bdi>{escape(problem)}</bdi></li>" for problem in problems[:20])
     body = "".join(
         [
             "<h1>Runs</h1>",
@@ -89,7 +89,7 @@ def _filters(asked: Any, runs: Sequence[StoredRun]) -> str:
 
 
 def _options(values: Sequence[str], chosen: str) -> str:
-    return "".join(option(one, is_chosen=one == chosen) for one in values)
+    return "".join(option(value, is_chosen=value == chosen) for value in values)
 
 
 def _table(runs: Sequence[StoredRun]) -> str:
