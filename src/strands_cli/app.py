@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.effects.budget import Budget
     from strands_cli.engine.effects.provider_limits import ProviderLimits
     from strands_cli.engine.journal.journal_rows import Human
-    from strands_cli.engine.plan_execution import RunResult, WriteArtifacts
+    from strands_cli.engine.plan_execution import RunResult
     from strands_cli.engine.ports.store_port import StoredJournal
     from strands_cli.engine.run_start.corrected_workflow import Correction
     from strands_cli.engine.run_start.new_journal import Rerun
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
     from strands_cli.planning.workflow_plan import Faults
-    from strands_cli.secrets.redactor import Redactor
     from strands_cli.store_place import StorePlace
     from strands_cli.workflow.loaded import Loaded
     from strands_cli.yaml_files.file_source import FileSnapshot
@@ -361,81 +360,6 @@ async def _execute(
     open_journal: Callable[[SharedRuns], StoredJournal],
     shared: SharedRuns | None = None,
 ) -> RunResult:
-    """Execute a plan from its first effect that is not done.
+    from strands_cli.agents.execution import execute_plan  # imports the SDK
 
-    `open_journal` is called when everything is loaded, so that a run that cannot start leaves no journal.
-    """
-    from strands_cli.agents.assembly import assemble
-    from strands_cli.agents.shared_runs import opened_runs
-    from strands_cli.engine.plan_execution import execute
-    from strands_cli.engine.ports.clock import SystemClock
-    from strands_cli.engine.ports.engine_ports import Ports
-    from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors
-    from strands_cli.engine.run_start.new_journal import recorded
-    from strands_cli.engine.stored_runs.held import while_held
-    from strands_cli.engine.waiting.denied_calls import explain_stop
-    from strands_cli.engine.waiting.run_hooks import observed_run
-    from strands_cli.errors import StrandsCliError
-    from strands_cli.events import RunWarning
-    from strands_cli.planning.plan_builder import require_runnable
-    from strands_cli.planning.workspace import workspace_of
-    from strands_cli.telemetry.tracing import tracing_of
-
-    require_runnable(planned)
-    clock = SystemClock()
-
-    def warn(line: str) -> None:
-        emit(RunWarning(clock.now(), line))
-
-    async with contextlib.AsyncExitStack() as stack:
-        tell = None if request.python_tools is not None else warn
-        common = shared if shared is not None else await stack.enter_async_context(opened_runs(warn=warn))
-        workers = await assemble(planned, workspace_of(planned, request.beside), common, request, tell)
-        redactor = workers.redactor
-        emit = redacted_emit(emit, redactor)
-        stack.enter_context(redacted_errors(redactor))
-        stack.push_async_callback(workers.close_with, warn)
-        for line in workers.warnings:
-            warn(line)
-        journal = open_journal(common)
-        stack.callback(journal.close)
-        is_continued = _store_start(journal, request, common.worker)
-        journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
-        tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
-        of_many = (common.budget, common.provider_limits, journal.place.directory is None, request.fail_on_denied)
-        ports = Ports(journal, workers.agents, workers.tools, RedactedHuman(human, redactor), clock, tracing, *of_many)
-        write = _artifact_writer(planned, request, redactor)
-        await stack.enter_async_context(observed_run(planned, journal, redactor, is_continued=is_continued))
-        try:
-            with recorded(request, journal, warn):
-                result = await while_held(journal, execute(planned, ports, journal.run_id, emit, write))
-        except StrandsCliError as error:
-            await explain_stop(error, planned, journal, redactor)
-            raise
-        return redactor.record(result)
-
-
-def _store_start(journal: StoredJournal, request: RunRequest, worker: str) -> bool:
-    """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows.
-
-    Returns:
-        Whether an earlier process has worked on the run.
-    """
-    from strands_cli.engine.stored_runs.folder_store import session_facts
-    from strands_cli.engine.waiting.allowed_calls import store_permissions
-
-    is_continued = journal.get("pid") is not None
-    is_visit = journal.get("status") == "completed"  # it changes nothing
-    journal.put(**session_facts(None if is_visit else request.beside, worker))
-    store_permissions(journal, request)
-    return is_continued
-
-
-def _artifact_writer(planned: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:
-    """Return the writer of the run's artifacts, which get no secrets."""
-    from strands_cli.engine.redacted_ports import redacted_writer
-    from strands_cli.outputs.artifacts import ArtifactWriter
-
-    replaces = planned.spec.outputs.overwrite
-    write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
-    return redacted_writer(write, redactor)
+    return await execute_plan(planned, request, human, emit, open_journal, shared)

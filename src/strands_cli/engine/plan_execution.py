@@ -72,10 +72,10 @@ async def execute(
         StrandsCliError: Why it stopped, as the journal says too.
     """
     with ports.tracing.run(run_id, plan.spec.name, plan.spec.pattern.type) as span:
-        return await _execute(Run(plan, ports, run_id, emit), write_artifacts, span)
+        return await _run_to_end(Run(plan, ports, run_id, emit), write_artifacts, span)
 
 
-async def _execute(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> RunResult:
+async def _run_to_end(run: Run, write_artifacts: WriteArtifacts, span: Traced) -> RunResult:
     pattern, ports = run.plan.spec.pattern, run.ports
     resumed = next(ports.journal.rows(), None) is not None
     run.emit(_started(run, resumed=resumed))

@@ -195,14 +195,14 @@ class Run:
         The outer step has the slot, and an agent begins without a conversation.
         """
         scope = StepScope(self, key, describe(step)[1], self._limits_of(step), outer)
-        return await self._execute(scope, Visit(key, step, names, index=1))
+        return await self._run_step(scope, Visit(key, step, names, index=1))
 
     async def _visit(self, visit: Visit) -> StepResult:
         step = visit.step
         key = self._prefix + visit.key
-        return await self._execute(StepScope(self, key, describe(step)[1], self._limits_of(step), self._within), visit)
+        return await self._run_step(StepScope(self, key, describe(step)[1], self._limits_of(step), self._within), visit)
 
-    async def _execute(self, scope: StepScope, visit: Visit) -> StepResult:
+    async def _run_step(self, scope: StepScope, visit: Visit) -> StepResult:
         kind, who = describe(visit.step)
         try:
             result, replayed = await self._perform(scope, visit)

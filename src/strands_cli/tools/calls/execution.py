@@ -90,7 +90,7 @@ class Attempt:
                     message = f"{self.name} asked a person and ends here: {refusal}"
                     return self.refused("denied", message), {}
                 try:
-                    result = await self._execute(asking.answers, inner)
+                    result = await self._carry_out(asking.answers, inner)
                 except AsksPersonError as error:
                     refusal = await asking.ask(error.interrupt)
                     continue
@@ -103,7 +103,7 @@ class Attempt:
             await inner.close()
             asking.forget()
 
-    async def _execute(self, answers: Answers, inner: OpenCall) -> Result:
+    async def _carry_out(self, answers: Answers, inner: OpenCall) -> Result:
         """Run the tool, inside what hook plugins put around it."""
         invoke = partial(self._invoke, answers, inner)
         if not self.tool.wrappers:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.cli.commands.running.change import Change
 from strands_cli.cli.commands.running.execution import (
-    execute,
     json_on_failure,
     print_outcome,
+    run_on_terminal,
 )
 from strands_cli.cli.commands.running.waiting_elsewhere import answered_elsewhere
 from strands_cli.cli.output.messages import say
@@ -77,7 +77,7 @@ def continue_run(
                 correct_run(journal, name_of(change.spec, typed_in), changes, quiet=flags.quiet)
             planned, request = app.plan_resume(journal, changes, budgets=change.budgets)
             act_on(journal, act, known)
-            outcome = execute(
+            outcome = run_on_terminal(
                 planned,
                 request,
                 known,
@@ -188,7 +188,7 @@ def rerun_from(run: str, from_key: str, var: Sequence[str], chosen: Chosen, flag
             new = app.plan_rerun(journal, from_key, changes)
             if new.changed and not flags.quiet:
                 say(new.changed)
-            outcome = execute(
+            outcome = run_on_terminal(
                 new.planned,
                 new.request,
                 known,

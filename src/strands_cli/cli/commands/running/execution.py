@@ -81,7 +81,7 @@ def json_on_failure(known: dict[str, Any] | None) -> Iterator[None]:
         raise
 
 
-def execute(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
+def run_on_terminal(planned: Plan, request: RunRequest, known: dict[str, Any], flags: RunFlags, go: Go) -> Ended:
     """Execute a plan with signal handlers, and with stdin and stdout reserved from its tools.
 
     Args:
@@ -165,7 +165,7 @@ def run_in_terminal(
         flags.require_one_result()
         request = chosen.request()
         planned = plan(request)
-        ended = execute(
+        ended = run_on_terminal(
             planned,
             request,
             known,

@@ -8,9 +8,9 @@ import typer
 
 from strands_cli.cli.commands.command_options import SPEC_ARGUMENT, Chosen, RunFlags, with_run_options
 from strands_cli.cli.commands.running.execution import (
-    execute,
     json_on_failure,
     print_outcome,
+    run_on_terminal,
 )
 from strands_cli.cli.commands.watch_option import WATCH
 from strands_cli.errors import ExitCode, UsageError
@@ -44,7 +44,7 @@ def run(
         if ask:
             request = ask_for_missing(loaded, request)
         planned = app.plan(loaded, request)
-        result = execute(
+        result = run_on_terminal(
             planned,
             request,
             known,

@@ -1,0 +1,126 @@
+"""A plan is executed: its tools are loaded, its journal is opened, and the engine runs it with both."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from strands_cli.agents.assembly import Workers, assemble
+from strands_cli.agents.shared_runs import SharedRuns, opened_runs
+from strands_cli.engine.journal.journal_rows import Human
+from strands_cli.engine.plan_execution import RunResult, WriteArtifacts, execute
+from strands_cli.engine.ports.clock import SystemClock
+from strands_cli.engine.ports.engine_ports import Ports
+from strands_cli.engine.ports.store_port import StoredJournal
+from strands_cli.engine.redacted_ports import RedactedHuman, redacted_emit, redacted_errors, redacted_writer
+from strands_cli.engine.run_start.new_journal import recorded
+from strands_cli.engine.stored_runs.folder_store import session_facts
+from strands_cli.engine.stored_runs.held import while_held
+from strands_cli.engine.waiting.allowed_calls import store_permissions
+from strands_cli.engine.waiting.denied_calls import explain_stop
+from strands_cli.engine.waiting.run_hooks import observed_run
+from strands_cli.errors import StrandsCliError
+from strands_cli.events import Event, RunWarning
+from strands_cli.outputs.artifacts import ArtifactWriter
+from strands_cli.planning.plan.plan_values import Plan
+from strands_cli.planning.plan_builder import require_runnable
+from strands_cli.planning.run_request import RunRequest
+from strands_cli.planning.workspace import workspace_of
+from strands_cli.secrets.redactor import Redactor
+from strands_cli.telemetry.tracing import tracing_of
+
+Warn = Callable[[str], None]
+
+
+async def execute_plan(
+    planned: Plan,
+    request: RunRequest,
+    human: Human,
+    emit: Callable[[Event], None],
+    open_journal: Callable[[SharedRuns], StoredJournal],
+    shared: SharedRuns | None = None,
+) -> RunResult:
+    """Execute a plan from its first effect that is not done.
+
+    Args:
+        open_journal: Called when everything is loaded, so that a run that cannot start leaves no journal.
+        shared: What the run shares with others of this event loop.
+
+    Raises:
+        StrandsCliError: The run could not start or complete; what it did is in its journal.
+    """
+    require_runnable(planned)
+    clock = SystemClock()
+
+    def warn(line: str) -> None:
+        emit(RunWarning(clock.now(), line))
+
+    async with contextlib.AsyncExitStack() as stack:
+        common = shared if shared is not None else await stack.enter_async_context(opened_runs(warn=warn))
+        workers = await _load(stack, planned, request, common, warn)
+        redactor = workers.redactor
+        emit = redacted_emit(emit, redactor)  # `warn` uses it from here on
+        for line in workers.warnings:
+            warn(line)
+        journal, is_continued = _start(stack, open_journal(common), request, common, redactor)
+        tracing = await stack.enter_async_context(tracing_of(planned, redactor, warn))
+        await stack.enter_async_context(observed_run(planned, journal, redactor, is_continued=is_continued))
+        ports = Ports(
+            journal,
+            workers.agents,
+            workers.tools,
+            RedactedHuman(human, redactor),
+            clock,
+            tracing,
+            common.budget,
+            common.provider_limits,
+            journal.place.directory is None,
+            request.fail_on_denied,
+        )
+        try:
+            with recorded(request, journal, warn):
+                steps = execute(planned, ports, journal.run_id, emit, _writer(planned, request, redactor))
+                result = await while_held(journal, steps)
+        except StrandsCliError as error:
+            await explain_stop(error, planned, journal, redactor)
+            raise
+        return redactor.record(result)
+
+
+async def _load(
+    stack: contextlib.AsyncExitStack, planned: Plan, request: RunRequest, shared: SharedRuns, warn: Warn
+) -> Workers:
+    """Load the tools and the agents of a run; they are closed at its end, and no error of it holds a secret."""
+    tell = None if request.python_tools is not None else warn
+    workers = await assemble(planned, workspace_of(planned, request.beside), shared, request, tell)
+    stack.enter_context(redacted_errors(workers.redactor))
+    stack.push_async_callback(workers.close_with, warn)
+    return workers
+
+
+def _start(
+    stack: contextlib.AsyncExitStack,
+    journal: StoredJournal,
+    request: RunRequest,
+    shared: SharedRuns,
+    redactor: Redactor,
+) -> tuple[StoredJournal, bool]:
+    """Store what this start of the run adds: where `stop` finds the process, and the calls that a person allows.
+
+    Returns:
+        The journal, which is closed at the end, and whether an earlier process has worked on the run.
+    """
+    stack.callback(journal.close)
+    is_continued = journal.get("pid") is not None
+    is_visit = journal.get("status") == "completed"  # it changes nothing
+    journal.put(**session_facts(None if is_visit else request.beside, shared.worker))
+    store_permissions(journal, request)
+    journal.redactor = redactor  # only now: the first facts have no secret, and must stay as planned
+    return journal, is_continued
+
+
+def _writer(planned: Plan, request: RunRequest, redactor: Redactor) -> WriteArtifacts:
+    """Return the writer of the run's artifacts, which get no secrets."""
+    replaces = planned.spec.outputs.overwrite
+    write = ArtifactWriter(request.out_dir, force=request.force, replaces=replaces, beside=request.beside)
+    return redacted_writer(write, redactor)
