@@ -83,12 +83,13 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     from strands_cli.cli.commands.running.trust_command import require_trust
     from strands_cli.engine.stored_runs.opened_store import store_at
     from strands_cli.planned_rows import PlannedRows
-    from strands_cli.workers.submitted.queued_rows import QueuedRows
 
     new, quiet = typed.new, typed.flags.quiet
     workflow = PlannedRows.of(spec, request)
     name = chosen_name(workflow, new.name)
     if typed.choices.engine:
+        from strands_cli.workers.submitted.queued_rows import QueuedRows
+
         workflow = QueuedRows.require_submittable(workflow)
     planned = workflow.plan
     require_runnable(workflow, typed.choices)
