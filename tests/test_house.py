@@ -237,7 +237,7 @@ def test_a_lock_fits_every_direct_dependency(lock: str) -> None:
             if requirement.name == "strands-cli":  # it is this clone's own
                 assert place in commands or place.name == "strands-tool-spec-verify", f"{place.name} needs no core"
                 continue
-            if requirement.name.startswith("strands-tool-"):  # these too
+            if requirement.name.startswith(("strands-tool-", "strands-cli-")):  # these too
                 continue
             if (lock, requirement.name) == ("run.txt", "pytest"):  # the standard tests need it, and no command
                 continue
