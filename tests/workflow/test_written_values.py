@@ -13,7 +13,7 @@ from strands_cli.batch.reading.json_line_rows import JsonLineRows
 from strands_cli.batch.reading.row_findings import RowFindings
 from strands_cli.batch.reading.row_source import TextLines, open_rows
 from strands_cli.cli.commands.input_options import read_values
-from strands_cli.planning.run_inputs import resolve_inputs
+from strands_cli.planning.run_inputs import WrittenValues, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 
 TEXTS = (
@@ -129,5 +129,5 @@ def test_a_row_of_json_lines_has_the_text_of_its_numbers(tmp_path: Path) -> None
     (tmp_path / "w.yaml").write_text(HEAD + "inputs: {optional: {v: string, n: number}}")
     loaded = load(tmp_path / "w.yaml")
     assert loaded.spec is not None
-    found, _ = resolve_inputs(loaded.spec.inputs, {}, row.values, loaded.document)
+    found, _ = resolve_inputs(loaded.spec.inputs, {}, WrittenValues(row.values, row.written), loaded.document)
     assert found == {"v": "1.10", "n": 1.1}
