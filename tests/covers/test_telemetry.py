@@ -127,7 +127,7 @@ def test_what_patterns_find_is_not_in_spans(world: World, collector: Collector) 
 def test_a_text_that_takes_a_pattern_too_long_is_not_in_spans(
     world: World, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regular_expressions, "SECONDS", 0.2)
+    monkeypatch.setattr(regular_expressions, "SECONDS", 0.01)
     world.turns = [Turn(f"{'a' * 60}b")]
     telemetry = {
         "telemetry": {

@@ -29,8 +29,6 @@ PRIVATE = re.compile("_[a-z][a-z_]*")
 # Documented although they begin with an underscore.
 DOCUMENTED = {"_asdict", "_exit", "_getframe", "_replace"}
 USED = {
-    "re._constants",
-    "re._parser",
     "_background_thread",
     "_background_thread_event_loop",
     "_tool_context",
