@@ -87,12 +87,13 @@ nox.options.sessions = [
     "hostile",
     "kills",
     "local-model",
+    "packages",
     "postgres",
     "terminals",
     "wheels",
 ]
-# Marks of tests, each with a session of its name.
-WITH_SESSIONS = [name.replace("-", "_") for name in nox.options.sessions if name not in ("lint", "types", "tests")]
+# Tests of the core and of every distribution; a run that names no path has those of the core alone.
+EVERY_TEST = ("-o", "testpaths=tests packages")
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = interpreters() or [THIS]
 
@@ -123,7 +124,7 @@ def installed_beside(session: nox.Session) -> dict[str, str]:
 
 def run_marked(session: nox.Session) -> None:
     """Run the tests that are marked with the session's name, on every core."""
-    run_here(session, "pytest", "-n", "auto", "-m", session.name, *(session.posargs or ("tests", "packages")))
+    run_here(session, "pytest", "-n", "auto", "-m", session.name, *EVERY_TEST, *session.posargs)
 
 
 @nox.session(venv_backend="none")
@@ -200,7 +201,7 @@ def browser(session: nox.Session) -> None:
     program = chromium(session)
     # Playwright drives the browser that is here and downloads none.
     env = {"STRANDS_TEST_CHROMIUM": program, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
-    words = ("-n", "2", "-m", "browser", *(session.posargs or ("tests", "packages")))
+    words = ("-n", "2", "-m", "browser", *EVERY_TEST, *session.posargs)
     run_here(session, "python", "-m", "pytest", *words, env={**env, **installed_beside(session)})
 
 
@@ -257,7 +258,7 @@ def postgres(session: nox.Session) -> None:
     for place in places:
         session.run("mypy", "--strict", f"{place}/src")
     # They wait for each other more than they work.
-    session.run("python", "-m", "pytest", "-n", "4", "-m", "postgres", *(session.posargs or ("tests", "packages")))
+    session.run("python", "-m", "pytest", "-n", "4", "-m", "postgres", *EVERY_TEST, *session.posargs)
 
 
 @nox.session(venv_backend="none")
@@ -337,8 +338,8 @@ def packages(session: nox.Session, name: str) -> None:
         session, *pip, "--no-deps", "--no-build-isolation", *(word for path in places for word in ("-e", str(path)))
     )
     env = {"PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]), "VIRTUAL_ENV": str(place)}
-    # Without those that have a session of their own; an expression with no mark of them leaves none out.
-    tests = ("-m", f"not ({' or '.join(WITH_SESSIONS)})", f"packages/{name}/tests", *session.posargs)
+    # Not as a path, so that the marked tests are left out.
+    tests = ("-o", f"testpaths=packages/{name}/tests", *session.posargs)
     session.run(str(python), "-m", "pytest", "-q", *tests, env=env)
 
 

@@ -22,6 +22,13 @@ class Without:
         """Run one command."""
         return self.run("-P", "-m", "strands_cli", *words, cwd=cwd)
 
+    def assert_absent(self, named: str, distribution: str, *words: str) -> None:
+        """Assert that a command says which distribution of this project is missing, and how to install it."""
+        ran = self.strands(*words)
+        assert ran.returncode == 18, ran.stdout + ran.stderr
+        assert f"`{named}` comes with {distribution}" in ran.stderr
+        assert f"pip install 'strands-cli[{distribution.removeprefix('strands-cli-')}]'" in ran.stderr
+
     def run(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run the interpreter."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRANDS_", "PYTHON"))}

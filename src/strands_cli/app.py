@@ -170,7 +170,9 @@ async def run(
     Raises:
         StrandsCliError: The run could not start or complete; what it did is in its journal.
     """
-    return await _execute(planned, request, human, emit, _new_journal(planned, request, run_id), shared)
+    from strands_cli.agents.execution import execute_plan  # imports the SDK
+
+    return await execute_plan(planned, request, human, emit, _new_journal(planned, request, run_id), shared)
 
 
 # -- stored runs
@@ -252,7 +254,9 @@ async def resume(
     Raises:
         StrandsCliError: The run could not continue or complete; what it did is in its journal.
     """
-    return await _execute(planned, request, human, emit, lambda _: journal, shared)
+    from strands_cli.agents.execution import execute_plan  # imports the SDK
+
+    return await execute_plan(planned, request, human, emit, lambda _: journal, shared)
 
 
 def plan_rerun(
@@ -284,7 +288,11 @@ def plan_rerun(
 
 async def rerun(new: Rerun, human: Human, emit: Emit, run_id: str | None = None) -> RunResult:
     """Run what `plan_rerun` has planned; it raises like `run`, and where the input of a reused step has changed."""
-    return await _execute(new.planned, new.request, human, emit, _new_journal(new.planned, new.request, run_id, new))
+    from strands_cli.agents.execution import execute_plan  # imports the SDK
+
+    return await execute_plan(
+        new.planned, new.request, human, emit, _new_journal(new.planned, new.request, run_id, new)
+    )
 
 
 # -- one tool
@@ -350,16 +358,3 @@ def _new_journal(
     from strands_cli.engine.run_start.new_journal import create_journal
 
     return lambda shared: create_journal(shared.store_at(planned.store), planned, request, run_id, reused)
-
-
-async def _execute(
-    planned: Plan,
-    request: RunRequest,
-    human: Human,
-    emit: Emit,
-    open_journal: Callable[[SharedRuns], StoredJournal],
-    shared: SharedRuns | None = None,
-) -> RunResult:
-    from strands_cli.agents.execution import execute_plan  # imports the SDK
-
-    return await execute_plan(planned, request, human, emit, open_journal, shared)

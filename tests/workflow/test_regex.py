@@ -99,9 +99,9 @@ def test_a_gate_whose_pattern_does_not_end_is_found_when_the_file_is_checked(
 
 @pytest.mark.parametrize("pattern", ["x*", "", "(?=a)", r"\b", "(a|)", "^"])
 def test_a_pattern_that_finds_no_character_is_known(pattern: str) -> None:
-    assert regex.finds_nothing(pattern)
+    assert regex.matches_empty_text(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"ACME-\d{4}", "sk-[A-Za-z0-9]+", r"(?<=id )\d{5}", r"\w+@x", r"\b\d{3}\b"])
 def test_a_pattern_that_finds_a_character_is_admitted(pattern: str) -> None:
-    assert not regex.finds_nothing(pattern)
+    assert not regex.matches_empty_text(pattern)

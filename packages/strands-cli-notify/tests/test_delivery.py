@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from strands_cli_notify.delivery import deliver
 from strands_cli_notify.message import Message
 from strands_cli_notify.targets import Command, Webhook
 from strands_cli_notify.webhook import key_of
-from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, loopback_servers, moved, reply
+from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, moved, reply
 from tests.wordings import Wording
 
 KEY = base64.b64encode(b"a key of thirty-two bytes or so!").decode()
@@ -30,12 +30,6 @@ MESSAGE = Message("msg_1", {"format": 1, "type": "run.failed", "text": "a\u202eb
 ACCEPTED = reply(status="204 No Content")
 LONG = 60.0
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
-
-
-@pytest.fixture(scope="module")
-def start() -> Iterator[Callable[..., LoopbackServer]]:
-    with loopback_servers() as started:
-        yield started
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, loopback_servers, reply
+from strands_tool_kit.loopback import LoopbackRequest, LoopbackServer, reply
 from tests.cli.strands import Folder
 from tests.wordings import Wording
 
@@ -43,12 +43,6 @@ DATA = [
     "commands",
 ]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
-
-
-@pytest.fixture(scope="module")
-def start() -> Iterator[Callable[..., LoopbackServer]]:
-    with loopback_servers() as started:
-        yield started
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from strands_cli.default_parts import (
     RESERVED,
     SECRETS,
     STORES,
+    install_of,
     is_part_name,
     owner_by_name,
 )
@@ -101,6 +102,11 @@ class Part(NamedTuple):
 def typed_name(group: str, name: str) -> str:
     """Return a name as a person types it: a command of a group has a space where its entry point has a dot."""
     return name.replace(".", " ") if group == COMMANDS else name
+
+
+def not_installed(named: str, distribution: str) -> NotEquipped:
+    """Return the error for what a person typed that a distribution of this project brings, which is not installed."""
+    return NotEquipped(f"`{named}` comes with {distribution}", fix=install_of(distribution))
 
 
 class NamedIn(NamedTuple):

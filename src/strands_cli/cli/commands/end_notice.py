@@ -77,9 +77,8 @@ class EndNotice:
         from strands_cli.engine.waiting.run_hooks import ended_run
         from strands_cli.engine.waiting.sendable_questions import waiting_questions
         from strands_cli.hooks.hook_values import HookContext
-        from strands_cli.secrets.redactor import Redactor
 
-        redact = stored_redactor(journal).union(Redactor.of_environment(os.environ)).text
+        redact = stored_redactor(journal).text
         run = ended_run(journal, redact)
         is_repeated = run.status == "completed" and (run.ended_at or 0.0) < self._began
         if is_repeated or run.status not in (*_WAITS, "completed", "failed", "interrupted"):

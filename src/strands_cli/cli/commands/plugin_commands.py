@@ -17,8 +17,8 @@ from typer.core import TyperCommand
 from strands_cli.cli.commands.command_table import COMMANDS_OF_CORE, HEADINGS, SYNONYMS, built_command
 from strands_cli.cli.commands.help_group import HelpGroup
 from strands_cli.cli.help_page import plugin_section
-from strands_cli.default_parts import COMMANDS, OURS, install_of
-from strands_cli.errors import Interrupted, NotEquipped, PluginFailed, StrandsCliError, did_you_mean
+from strands_cli.default_parts import COMMANDS, OURS
+from strands_cli.errors import Interrupted, PluginFailed, StrandsCliError, did_you_mean
 
 if TYPE_CHECKING:
     from strands_cli.parts.named_parts import Part
@@ -69,15 +69,19 @@ class OpenGroup(HelpGroup):
             raise
         except Exception:
             if distribution := OURS.get(COMMANDS, {}).get(self._prefix() + args[0]):
-                words = f"{self._prefix()}{args[0]}".replace(".", " ")
-                raise NotEquipped(f"`{words}` comes with {distribution}", fix=install_of(distribution)) from None
+                from strands_cli.parts.named_parts import not_installed, typed_name
+
+                raise not_installed(typed_name(COMMANDS, self._prefix() + args[0]), distribution) from None
             raise
 
     def known_names(self) -> list[str]:
         """Return the names to suggest from, with those of distributions of this project that are not installed."""
-        ours = [name.removeprefix(self._prefix()) for name in OURS.get(COMMANDS, {}) if name.startswith(self._prefix())]
-        shown = [name for name, command in self.commands.items() if not command.hidden]
-        return [*shown, *self._added(), *(name for name in ours if "." not in name)]
+        return [*super().known_names(), *self._names_of_others()]
+
+    def _names_of_others(self) -> list[str]:
+        prefix = self._prefix()
+        ours = [name.removeprefix(prefix) for name in OURS.get(COMMANDS, {}) if name.startswith(prefix)]
+        return [*self._added(), *(name for name in ours if "." not in name)]
 
     def _added(self) -> dict[str, str]:
         """Return the commands of installed distributions, each with its line of help; nothing is imported."""
@@ -118,8 +122,7 @@ class Commands(OpenGroup):
         except StrandsCliError:
             raise
         except Exception as unknown:
-            names = [*COMMANDS_OF_CORE, *self._added(), *(name for name in OURS.get(COMMANDS, {}) if "." not in name)]
-            _suggest(unknown, args[0], names)
+            _suggest(unknown, args[0], [*COMMANDS_OF_CORE, *self._names_of_others()])
             raise
 
 

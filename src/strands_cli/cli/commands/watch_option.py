@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from strands_cli.default_parts import COMMANDS, OURS, install_of
-from strands_cli.errors import NotEquipped
+from strands_cli.default_parts import COMMANDS, OURS
 
 _FLAG = "--watch"
 
@@ -21,11 +20,10 @@ def _watch(context: typer.Context, wants: bool) -> None:
     """
     if not wants or context.resilient_parsing:
         return
-    from strands_cli.parts.named_parts import part_named
+    from strands_cli.parts.named_parts import not_installed, part_named
 
     if part_named(COMMANDS, "watch") is None:
-        distribution = OURS[COMMANDS]["watch"]
-        raise NotEquipped(f"`{_FLAG}` comes with {distribution}", fix=install_of(distribution))
+        raise not_installed(_FLAG, OURS[COMMANDS]["watch"])
     words = [*sys.argv[1:]]
     words.remove(_FLAG)
     program: Any = context.find_root().command

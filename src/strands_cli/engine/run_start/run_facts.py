@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import secrets
 import time
 from collections.abc import Container, Iterable, Mapping
@@ -236,16 +235,12 @@ def surroundings_of(plan: Plan) -> dict[str, Any]:
 
 def _hiding(plan: Plan) -> dict[str, Any]:
     """Return what a journal names, in place of values, to hide secrets and personal data when it is opened again."""
-    secrets = [(part, secret) for part in _parts(plan) for secret in part.spec.env.secrets]
-    files = [
-        os.path.join(part.project, part.places.get(secret.path or "", secret.path or ""))  # noqa: PTH118 - a text
-        for part, secret in secrets
-        if secret.source == "file"
-    ]
+    parts = _parts(plan)
+    secrets = [(part, secret) for part in parts for secret in part.spec.env.secrets]
     return {
         "secret_variables": [secret.key for _, secret in secrets if secret.source == "env"],
-        "secret_files": files,
-        "hides_personal_data": any(part.spec.security.guardrails.pii_redaction for part in _parts(plan)),
+        "secret_files": [part.places[secret.path or ""] for part, secret in secrets if secret.source == "file"],
+        "hides_personal_data": any(part.spec.security.guardrails.pii_redaction for part in parts),
     }
 
 

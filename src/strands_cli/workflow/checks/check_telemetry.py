@@ -11,7 +11,7 @@ from strands_cli.workflow.checks.schema_checks import BAD_REGEX, check_regex
 from strands_cli.workflow.findings import BAD_VALUE
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
-from strands_cli.workflow.templates.regular_expressions import SlowPattern, finds_nothing
+from strands_cli.workflow.templates.regular_expressions import SlowPattern, matches_empty_text
 
 GRPC_PORT = Code(
     "grpc-port",
@@ -36,7 +36,7 @@ def check_telemetry(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
             yield fault
             continue
         try:
-            is_everywhere = finds_nothing(pattern)
+            is_everywhere = matches_empty_text(pattern)
         except SlowPattern as error:
             yield Finding(BAD_REGEX, f"the pattern cannot be used: {error}", where, "write a shorter one")
             continue

@@ -49,7 +49,7 @@ def replaced(pattern: str, text: str, mark: str) -> str:
         raise _too_slow(pattern, text) from None
 
 
-def finds_nothing(pattern: str) -> bool:
+def matches_empty_text(pattern: str) -> bool:
     """Return whether a pattern matches a text of no character, which is everywhere; raises as `search`."""
     return any(match.start() == match.end() for text in ("", " a-1 ") for match in _compiled(pattern).finditer(text))
 

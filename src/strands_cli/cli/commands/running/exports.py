@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from strands_cli.cli.output.export_file import ExportFile
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.text_layout import one_line
-from strands_cli.errors import NotEquipped, StrandsCliError, UsageError, suggest
+from strands_cli.errors import StrandsCliError, UsageError, suggest
 
 if TYPE_CHECKING:
     from strands_cli.cli.commands.command_options import RunFlags
@@ -67,12 +67,12 @@ def planned_exports(planned: Plan, request: RunRequest, flags: RunFlags) -> list
 
 
 def _export(name: str, path: Path, request: RunRequest) -> Export:
-    from strands_cli.default_parts import EXPORTERS, OURS, install_of
-    from strands_cli.parts.named_parts import imported_with_methods, names_in, part_named
+    from strands_cli.default_parts import EXPORTERS, OURS
+    from strands_cli.parts.named_parts import imported_with_methods, names_in, not_installed, part_named
 
     part = part_named(EXPORTERS, name)
     if part is None and (owner := OURS[EXPORTERS].get(name)):
-        raise NotEquipped(f"`--{name}` comes with {owner}", fix=install_of(owner))
+        raise not_installed(f"--{name}", owner)
     if part is None:
         names = sorted({*names_in(EXPORTERS), *OURS[EXPORTERS]})
         raise UsageError(f"there is no exporter '{name}'", fix=suggest(name, names, f"there are: {', '.join(names)}"))
