@@ -15,9 +15,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-# Distributions of this clone, and what is tested in the session `postgres` with the versions of its lock.
-NOT_INSTALLED = ("tools", "doctor", "migrate", "notify", "ui", "dev-server")
+# Tested in the session `deploy`, with the versions of its lock.
+NOT_INSTALLED = ("dev-server",)
 CLONE = Path(__file__).resolve().parent.parent
+# Extras name them, and they have the clone's own version.
+OF_THE_CLONE = {"strands-cli"} | {path.parent.name for path in CLONE.glob("packages/*/pyproject.toml")}
 
 
 def main() -> int:
@@ -32,6 +34,8 @@ def main() -> int:
             for line in lines
         ]
         for requirement in map(Requirement, [*project["dependencies"], *extras]):
+            if requirement.name in OF_THE_CLONE:
+                continue
             if _lowest(requirement) is not None and (requirement.name, _lowest(requirement)) in of_the_sdk:
                 continue
             installed = Version(version(requirement.name))

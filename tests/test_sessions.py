@@ -60,6 +60,22 @@ def test_each_mark_has_a_session_that_ci_runs() -> None:
     assert {*OWN_SESSIONS} <= {name for lane in lanes for name in lane.split()}
 
 
+@pytest.mark.parametrize("file", [".ci/run", "noxfile.py"])
+def test_each_test_that_ci_names_is_there(file: str) -> None:
+    text = (CLONE / file).read_text(encoding="utf-8")
+    places = set(re.findall(r"(?<![\w./{])(?:tests|packages)/[\w./-]*\w(?![-*\w])", text))
+    assert places
+    assert sorted(place for place in places if not (CLONE / place).exists()) == []
+
+
+def test_the_bounds_of_every_distribution_are_readable_here() -> None:
+    """The lowest versions are not installed here, so lines are printed; nothing but lines."""
+    command = [sys.executable, "scripts/check_minimums.py"]
+    ran = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    assert ": strands-" not in ran.stdout
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_only_a_run_that_names_nothing_leaves_them_out(run: str, collected: dict[str, list[str]]) -> None:
     _, marked, others = RUNS[run]
