@@ -1,10 +1,10 @@
-"""Contents of a workflow file, of a megabyte each, that cost a reader as much as they can."""
+"""Contents of a workflow file, a third of a megabyte each, that cost a reader as much as they can."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-SIZE = 1_000_000
+SIZE = 333_000
 HEAD = "version: 1\nname: w\nruntime: {provider: ollama, model_id: m}\n"
 AGENT = "agents: {a: {prompt: p, tools: []}}\n"
 CHAIN = "pattern: {type: chain, config: {steps: [{agent: a, input: x}]}}\n"

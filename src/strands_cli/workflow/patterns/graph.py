@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from strands_cli.errors import Code, Finding, has_errors
+from strands_cli.errors import Code, Finding
 from strands_cli.workflow.base_model import FormatModel, Named
 from strands_cli.workflow.findings import no_effect, unknown
 from strands_cli.workflow.graph_paths import distance, in_loops, leading_to_each, reached, reached_from, waves_of
@@ -206,11 +206,13 @@ class Graph(PatternModel):
 
     def check(self, locator: Locator) -> Iterator[Finding]:
         """Report edges without a node or a form, choices without `else`, and nodes that no path leads to."""
-        found: list[Finding] = []
+        is_sound = True
         for index, edge in enumerate(self.config.edges):
-            found += _check_edge(edge, f"{CONFIG}/edges/{index}", self.config.nodes, locator)
-        yield from found
-        if not has_errors(found):  # an edge with a mistake may be the way to the others
+            # One at a time: who asks stops after a number of mistakes, and each takes a search for a close name.
+            for finding in _check_edge(edge, f"{CONFIG}/edges/{index}", self.config.nodes, locator):
+                is_sound = is_sound and finding.severity != "error"
+                yield finding
+        if is_sound:  # an edge with a mistake may be the way to the others
             yield from _check_reachable(self.config, locator)
 
     def shared_agents(self, agents: Collection[str]) -> Iterator[SharedAgent]:
