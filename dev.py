@@ -24,8 +24,8 @@ CLONE = Path(__file__).resolve().parent
 VENV = CLONE / ".venv"
 SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
 # Where a hook plugin is installed, commands say other things; the tests of providers import them from their sources.
-# A store and an engine need the client of a database, which only `nox -s postgres` installs.
-NOT_INSTALLED = ("strands-cli-local", "strands-cli-postgres", "strands-cli-workers")
+# A store needs the client of a database, which only `nox -s postgres` installs.
+NOT_INSTALLED = ("strands-cli-local", "strands-cli-postgres")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 
 

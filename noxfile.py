@@ -29,9 +29,11 @@ PROVIDERS = ["strands-cli-local"]
 BEYOND_ONE_PROCESS = ["strands-cli-postgres", "strands-cli-workers"]
 PACKAGES = sorted(path.parent for path in CLONE.glob("packages/*/pyproject.toml"))
 # All tests of the others need a server, or are about wheels: they have sessions of their own.
-ALONE = [path.name for path in PACKAGES if path.name not in ("strands-cli-hatch", *BEYOND_ONE_PROCESS)]
+ALONE = [path.name for path in PACKAGES if path.name not in ("strands-cli-hatch", "strands-cli-postgres")]
 PLACES = (".", *(f"packages/{name}" for name in (*DISTRIBUTIONS, *FOR_AUTHORS, *COMMANDS)))
 EDITABLE = [word for place in PLACES for word in ("-e", place)]
+# The commands about workers, in environments without the client of a database: they say that it is missing.
+WITHOUT_NEEDS = ["--no-deps", "--no-build-isolation", "-e", "packages/strands-cli-workers"]
 CHECKED = ["src", "tests", "packages", "bench", "scripts", "noxfile.py", "dev.py", "conftest.py"]
 # How tools are found, read and named: at least this share of its lines and branches is run by its own tests.
 MEASURED = ("catalog/*", "hooks/*", "toolref.py", "tools/forms/*")
@@ -104,7 +106,7 @@ def install(session: nox.Session, *options: str) -> None:
     With `--compile-bytecode` where many processes import the SDK: it takes 4 s of CPU where nothing writes byte code.
     """
     session.install(*options, "--require-hashes", "-r", "constraints/dev.txt")
-    session.install("--no-deps", "--no-build-isolation", *EDITABLE)
+    session.install(*WITHOUT_NEEDS, *EDITABLE)
     # The tests start many processes, and each would compile what it imports where nothing writes bytecode.
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
 
@@ -301,6 +303,7 @@ def bench_scale(session: nox.Session) -> None:
 def bench_newest(session: nox.Session) -> None:
     """Print the same figures with the newest dependencies, which are what `pip install` gives a user."""
     session.install("--upgrade", "--group=build", "--group=test", *EDITABLE)
+    session.install(*WITHOUT_NEEDS)
     session.run("python", "-m", "compileall", "-q", *(f"{place}/src" for place in PLACES), silent=True)
     # Figures of other dependencies are of another line than those of the lock.
     session.run("python", "-m", "bench", "--no-history", *session.posargs)
@@ -310,6 +313,7 @@ def bench_newest(session: nox.Session) -> None:
 def minimums(session: nox.Session) -> None:
     """Run the suite with the lowest version of each direct dependency that `pyproject.toml` admits."""
     session.install("--compile-bytecode", "--resolution=lowest-direct", "--group=build", "--group=test", *EDITABLE)
+    session.install(*WITHOUT_NEEDS)
     session.run("python", "scripts/check_minimums.py")
     # The committed schema is in the words of the locked pydantic; older ones say the same differently.
     pages = "tests/test_house.py::test_generated_reference_pages_are_what_the_code_says"

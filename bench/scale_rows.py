@@ -71,8 +71,8 @@ def place(at: Server, folder: Path) -> Iterator[Place]:
     """Make a store with queues."""
     import psycopg
 
-    from strands_cli.engine.stored_runs.opened_store import opener_of
-    from strands_cli.queues.engine_choice import engine_of
+    from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+    from strands_cli.engine.stored_runs.run_owners import run_owner
     from strands_cli.store_place import StorePlace
 
     name = f"bench_{next(_numbers)}"
@@ -82,7 +82,8 @@ def place(at: Server, folder: Path) -> Iterator[Place]:
     stored = StorePlace(address=made.address)
     opener, address = opener_of(stored)
     opener.init(stored, address)
-    engine_of(stored)[0].init(stored, address)
+    with contextlib.closing(store_at(stored)) as store:
+        run_owner("workers").prepare(store)
     yield made
 
 
@@ -91,22 +92,21 @@ def submit(
 ) -> list[str]:
     """Submit runs of a workflow, all of which wait for one moment, and return their ids."""
     from strands_cli import app
-    from strands_cli.engine.stored_runs.opened_store import store_at
     from strands_cli.planning.run_request import RunRequest
-    from strands_cli.queues.engine_choice import queue_at
-    from strands_cli.queues.queue_port import Ticket
     from strands_cli.store_place import StorePlace
-    from strands_cli.workers.submitted.submission import Submission, submittable
+    from strands_cli_workers.owner import opened_queue
+    from strands_cli_workers.queue_values import Ticket
+    from strands_cli_workers.submission import Submission, submittable
 
     (at.folder / "flow.yaml").write_text(flow(steps, host), encoding="utf-8")
     stored = StorePlace(address=at.address)
-    with contextlib.closing(queue_at(stored)) as queue, contextlib.closing(store_at(stored)) as store:
+    with opened_queue(stored) as (store, queue):
         runs = []
         moment = None if delay_s is None else time.time() + delay_s
         for number in range(count):
             request = RunRequest(values={"topic": f"river {number}"}, store=at.address, out_dir=Path("out"))
-            planned = submittable(app.plan(at.folder / "flow.yaml", request), request)
-            runs.append(Submission(store, queue, request).submit(planned, Ticket("", QUEUE, at=moment)).run_id)
+            run = submittable(app.plan(at.folder / "flow.yaml", request), request)
+            runs.append(Submission(store, queue).submit(run, Ticket("", QUEUE, at=moment)).run_id)
         return runs
 
 

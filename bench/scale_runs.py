@@ -38,7 +38,7 @@ pattern:
 
 def json_serializer() -> Any:
     """Return what stores values as JSON, as our workers do; only `nox -s bench-scale` has it."""
-    return import_module("strands_cli_workers.json_serializer").JsonSerializer()
+    return import_module("strands_cli_workers.dbos_setup").JsonSerializer()
 
 
 def raw_worker(url: str, name: str) -> None:

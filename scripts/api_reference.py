@@ -15,10 +15,10 @@ from strands_cli.errors import Code
 
 INTRODUCTION = """# The API for distributions
 
-`strands_cli.api` is all that a distribution beside the core imports: a store, an engine, a command, a provider. Ours
-import nothing else. The names are stable, at most 150, and imported on access: the module imports nothing of the core.
-Errors of the same names are in `strands_cli.errors`, what programs use is in the [Python API](python-api.md), and how
-each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.md) and
+`strands_cli.api` is all that a distribution beside the core imports: a store, a command, a provider, an owner of runs.
+Ours import nothing else. The names are stable, at most 150, and imported on access: the module imports nothing of the
+core. Errors of the same names are in `strands_cli.errors`, what programs use is in the [Python API](python-api.md), and
+how each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.md) and
 [plugins](../how-to/make-a-plugin.md).
 
 `python scripts/make_reference.py` makes this page from the code.
@@ -27,7 +27,7 @@ each part is brought along in [hooks](hooks.md), [stores](../how-to/stores.md) a
 # The subject of a name by the start of its module's name; the first that fits counts.
 SUBJECTS = {
     "strands_cli.errors": "Errors",
-    "strands_cli.queues.": "Queues",
+    "strands_cli.handover.": "Runs and their store",
     "strands_cli.hooks.": "Checks and hooks",
     "strands_cli.machine_checks.": "Checks and hooks",
     "strands_cli.provider_table": "Model providers",

@@ -16,13 +16,13 @@ FILTERS = "strands_cli.filters"
 SECRETS = "strands_cli.secrets"
 FORMATS = "strands_cli.formats"
 STORES = "strands_cli.stores"
-ENGINES = "strands_cli.engines"
+OWNERS = "strands_cli.owners"
 PROVIDERS = "strands_cli.providers"
 EXPORTERS = "strands_cli.exporters"
 # Not a group: the keys of the user's config file that switch on a hook plugin of ours.
 CONFIG_KEYS = "config.yaml"
 # The groups whose parts a person names: through them the core imports what policy and the lock admit.
-PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, ENGINES, EXPORTERS)
+PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES, OWNERS, EXPORTERS)
 
 # Name -> object reference, as in an entry point.
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -42,10 +42,6 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "rerun": "strands_cli.cli.commands.running.resume_command:rerun",
         "sessions": "strands_cli.cli.commands.stored.sessions_commands:sessions_app",
         "store": "strands_cli.cli.commands.stored.store_commands:store_app",
-        "submit": "strands_cli.cli.commands.queued.submit_command:submit",
-        "worker": "strands_cli.cli.commands.queued.worker_command:worker",
-        "workers": "strands_cli.cli.commands.queued.worker_command:workers",
-        "queue": "strands_cli.cli.commands.queued.queue_commands:queue_app",
         "list-workflows": "strands_cli.cli.commands.list_workflows:list_workflows",
         "list-tools": "strands_cli.cli.commands.tools.tools_commands:list_tools",
         "tools": "strands_cli.cli.commands.tools.tools_commands:tools_app",
@@ -95,11 +91,12 @@ OURS: Mapping[str, Mapping[str, str]] = {
         "atomic": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",
         "notify": "strands-cli-notify",
+        **dict.fromkeys(("queue", "submit", "worker", "workers"), "strands-cli-workers"),
         **dict.fromkeys(("runs.diff", "runs.report", "runs.search", "runs.stats", "ui"), "strands-cli-ui"),
         "watch": "strands-cli-dev",
     },
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
-    ENGINES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-workers"),
+    OWNERS: {"workers": "strands-cli-workers"},
     PROVIDERS: {"local": "strands-cli-local"},
     CONFIG_KEYS: {"notify": "strands-cli-notify"},
     EXPORTERS: {"report": "strands-cli-ui"},
@@ -135,7 +132,6 @@ _FORMS = {
     COMMANDS: rf"(?:(?:{'|'.join(OPEN_GROUPS)})\.)?[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*",
     FILTERS: r"[A-Za-z_][A-Za-z0-9_]*",
     STORES: r"[a-z][a-z0-9+.-]*",
-    ENGINES: r"[a-z][a-z0-9+.-]*",
 }
 
 

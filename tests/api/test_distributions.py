@@ -23,7 +23,9 @@ PUBLIC: dict[str, str] = vars(api)["_PUBLIC"]
 # Types that programs and the pages name without an import.
 NAMED_ONLY = {"RunChoices", "StoredArtifact", "StoredRunChoices", "Workflow"}
 # Distributions that import more than they may, and what, by the start of its name.
-NOT_YET: dict[str, tuple[str, ...]] = {}
+# Rows that workers run: with the batch they become names for distributions.
+ROWS = ("strands_cli.engine.effects.budget", "strands_cli.planned_rows", "strands_cli.run_views.run_end")
+NOT_YET: dict[str, tuple[str, ...]] = {"strands-cli-workers": ROWS}
 
 
 @cache

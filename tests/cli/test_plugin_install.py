@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from strands_cli.default_parts import OWNERS
+from strands_cli.parts.named_parts import KINDS
 from tests.cli.clean import CLONE, SITE, make_environment
 from tests.cli.strands import Ran
 from tests.distributions import tool
@@ -219,9 +221,7 @@ def test_what_other_programs_would_load_or_start_is_shown(anyone: Person, tmp_pa
 
 
 def store_wheel(folder: Path, scheme: str) -> Path:
-    points = (
-        f"[strands_cli.stores]\n{scheme} = strands_store_own\n[strands_cli.engines]\n{scheme} = strands_store_own\n"
-    )
+    points = f"[strands_cli.stores]\n{scheme} = strands_store_own\n[strands_cli.owners]\n{scheme} = strands_store_own\n"
     return make_wheel(folder, "strands-store-own", "1.0", points, {"strands_store_own.py": ""})
 
 
@@ -229,10 +229,11 @@ def test_the_stores_that_it_would_open_are_shown(anyone: Person, tmp_path: Path)
     wheel = store_wheel(tmp_path, "own")
     shown = anyone.strands("plugin", "install", wheel).err
     assert "  opens `own:` stores\n" in shown
-    assert "  runs the queues of `own:` stores\n" in shown
+    owned = KINDS[OWNERS].adds.format("own")
+    assert f"  {owned}\n" in shown
     assert "entry point" not in shown
     known = json.loads(anyone.strands("plugin", "install", wheel, "--json").out)
-    assert known["parts"] == ["runs the queues of `own:` stores", "opens `own:` stores"]
+    assert known["parts"] == [owned, "opens `own:` stores"]
 
 
 def test_parts_that_nothing_can_use_are_shown_as_such(anyone: Person, tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_the_page_has_the_fields_inside_fields(ran_before: Folder, command: str)
 
 def test_every_command_prints_json_but_four() -> None:
     plain = [path for path, command in COMMANDS_OF_PROGRAM.items() if not {"--json", "--format"} & options_of(command)]
-    assert plain == ["worker", "completion", "ui", "watch"]
+    assert plain == ["completion", "worker", "ui", "watch"]
 
 
 def options_of(command: Any) -> set[str]:

@@ -13,13 +13,12 @@ from strands_cli import Workflow, app
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.run_start.run_facts import run_facts
 from strands_cli.errors import Denied, StrandsCliError
+from strands_cli.handover.relocation import facts_to_move, moved_request, moved_workflow
 from strands_cli.planning.data_flow.workflow_trust import Trust
 from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
-from strands_cli.workers.submitted.relocation import facts_to_move, moved_request, moved_workflow
 from tests.packaged import make_packaged
-from tests.workers.test_submitted import Facts
 
 INSTALLED = ".venv/lib/python3.11/site-packages/flows"
 USES = {
@@ -134,7 +133,7 @@ def test_a_third_of_others_is_that_of_others_by_itself_too(
     write(MIXED["installed"])
     own, request = planned(), RunRequest()
     if at_a_worker:
-        facts = Facts(run_facts(own, request, "run", SystemClock()) | facts_to_move(own, request))
+        facts = run_facts(own, request, "run", SystemClock()) | facts_to_move(own, request)
         monkeypatch.chdir("/")
         own = app.plan(moved_workflow(facts, tmp_path / "there"), moved_request(facts, tmp_path / "there", {}))
     assert [Trust.of(plan).is_of_others for plan in (own, *all_workflows_in(own))] == [False, True, True]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from strands_cli.catalog.distributions.scan import scan_installed
-from strands_cli.default_parts import ENGINES, STORES
+from strands_cli.default_parts import OWNERS, STORES
 from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+from strands_cli.engine.stored_runs.run_owners import run_owner
 from strands_cli.errors import Denied, NotEquipped
 from strands_cli.lock.format.lock_model import Lock
 from strands_cli.lock.format.lock_writer import render_lock
 from strands_cli.parts.named_parts import part_named, parts_in_use
 from strands_cli.parts.plugin_lock import lock_plugins
-from strands_cli.queues.engine_choice import engine_of, installed_engine
 from strands_cli.store_place import StorePlace
 
 ADDRESS = "memory://ann:{env:PGPW}@host/runs"
@@ -27,7 +27,7 @@ from pathlib import Path
 with Path(os.environ["IMPORTED"]).open("a") as file:
     file.write("{name}\\n")
 class opener:
-    open = init = check = migrate = print
+    open = init = check = migrate = leave = prepare = wait_again = print
 """
 Install = Callable[..., None]
 
@@ -66,11 +66,11 @@ def test_a_part_of_one_owner_is_imported(install: Install, tmp_path: Path) -> No
     assert imported(tmp_path) == ["strands-store-memory"]
 
 
-@pytest.mark.parametrize("group", [STORES, ENGINES])
+@pytest.mark.parametrize("group", [STORES, OWNERS])
 def test_two_owners_of_one_name_are_refused_with_both_names(install: Install, tmp_path: Path, group: str) -> None:
     install("strands-store-memory", group)
     install("zzz-other", group)
-    open_it = (lambda: store_at(StorePlace(address=ADDRESS))) if group == STORES else lambda: installed_engine("memory")
+    open_it = (lambda: store_at(StorePlace(address=ADDRESS))) if group == STORES else lambda: run_owner("memory")
     with pytest.raises(Denied) as refused:
         open_it()
     assert "strands-store-memory and zzz-other claim" in str(refused.value)
@@ -80,12 +80,11 @@ def test_two_owners_of_one_name_are_refused_with_both_names(install: Install, tm
     assert imported(tmp_path) == []
 
 
-@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
-@pytest.mark.parametrize("group", [STORES, ENGINES])
-def test_a_name_of_ours_is_of_no_other(install: Install, tmp_path: Path, group: str, scheme: str) -> None:
-    install("strands-tool-zzz", group, scheme)
+@pytest.mark.parametrize(("group", "name"), [(STORES, "postgresql"), (STORES, "postgres"), (OWNERS, "workers")])
+def test_a_name_of_ours_is_of_no_other(install: Install, tmp_path: Path, group: str, name: str) -> None:
+    install("strands-tool-zzz", group, name)
     with pytest.raises(Denied) as refused:
-        part_named(group, scheme)
+        part_named(group, name)
     assert "strands-tool-zzz" in str(refused.value)
     assert "hidden-password-1" not in str(refused.value)
     assert imported(tmp_path) == []
@@ -117,21 +116,12 @@ def test_rules_about_tools_do_not_close_a_store(install: Install, tmp_path: Path
     assert imported(tmp_path) == ["strands-store-memory"]
 
 
-def test_an_engine_is_never_imported_for_another_store(install: Install, tmp_path: Path) -> None:
+def test_what_is_in_use_is_the_store_and_the_owners_of_runs(install: Install, tmp_path: Path) -> None:
     install("strands-store-memory")
-    install("other-engine", ENGINES, "other")
-    assert installed_engine("memory") is None
-    with pytest.raises(NotEquipped):
-        engine_of(StorePlace(address=ADDRESS))
-    assert "other-engine" not in imported(tmp_path)
-
-
-def test_what_is_in_use_is_the_store_and_its_engine(install: Install, tmp_path: Path) -> None:
-    install("strands-store-memory")
-    install("memory-engine", ENGINES)
-    install("other-engine", ENGINES, "other")
-    used = parts_in_use(StorePlace(address=ADDRESS))
-    assert [part.distribution for part in used] == ["strands-store-memory", "memory-engine"]
+    install("zzz-owner", OWNERS, "yours")
+    install("other-store", STORES, "other")
+    used = {part.distribution for part in parts_in_use(StorePlace(address=ADDRESS))}
+    assert used - {"strands-cli-workers"} == {"strands-store-memory", "zzz-owner"}
     assert parts_in_use(StorePlace(tmp_path)) == []
     assert imported(tmp_path) == []
 
@@ -176,8 +166,8 @@ def test_a_store_that_changed_since_it_was_locked_is_not_imported(install: Insta
 
 def test_a_store_that_the_required_lock_does_not_have_is_not_imported(install: Install, tmp_path: Path) -> None:
     install("strands-store-memory")
-    install("memory-engine", ENGINES)
-    lock("memory-engine")
+    install("zzz-owner", OWNERS)
+    lock("zzz-owner")
     (tmp_path / "strands-policy.yaml").write_text("version: 1\nlocked: true\n", "utf-8")
     with pytest.raises(Denied) as refused:
         opener_of(StorePlace(address=ADDRESS))

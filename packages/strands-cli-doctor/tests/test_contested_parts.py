@@ -10,10 +10,10 @@ from strands_cli.default_parts import (
     COMMANDS,
     CORE,
     DEFAULTS,
-    ENGINES,
     FILTERS,
     FORMATS,
     OURS,
+    OWNERS,
     PART_GROUPS,
     PATTERNS,
     PROVIDERS,
@@ -34,7 +34,7 @@ OWNED = [
     (FILTERS, "regex_search"),
     (SECRETS, "env"),
     (STORES, "postgresql"),
-    (ENGINES, "postgres"),
+    (OWNERS, "workers"),
 ]
 
 

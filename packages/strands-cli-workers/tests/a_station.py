@@ -8,8 +8,10 @@ import threading
 import time
 from typing import Any
 
-from strands_cli.api import StorePlace, Ticket
-from strands_cli_workers.engine import ENGINE
+from strands_cli.api import Runs, StorePlace
+from strands_cli_workers.queue_database import QueueDatabase
+from strands_cli_workers.queue_values import Ticket
+from strands_cli_workers.station import Station
 
 
 def say(**line: Any) -> None:
@@ -52,8 +54,8 @@ async def main() -> None:
     choices |= json.loads(sys.argv[1])
     address, handler = choices["address"], Obedient(at_once=choices["at_once"])
     names = ("name", "queues", "concurrency", "version")
-    place = StorePlace(address=address)
-    station = ENGINE.station(place, address, *(choices[name] for name in names))
+    with Runs(StorePlace(address=address)) as runs:
+        station = Station(QueueDatabase(runs.store), *(choices[name] for name in names))
     station.start(handler)
     say(at=station.id)
     loop, orders = asyncio.get_running_loop(), asyncio.Queue()

@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from worker_sites import Site, site_at
 
-from strands_cli.api import StorePlace
+from strands_cli.api import Runs, StorePlace
+from tests.cli.conftest import folder
+from tests.postgres.postgres_server import PostgresServer
+from tests.wordings import wording
 
-# Without what only `nox -s postgres` installs there is nothing to collect.
-collect_ignore_glob = [] if find_spec("dbos") and find_spec("strands_cli_workers") else ["test_*.py"]
+__all__ = ["folder", "wording"]
+
+# What only `nox -s postgres` installs.
+HAS_DATABASE = bool(find_spec("dbos") and find_spec("strands_cli_postgres"))
+collect_ignore_glob = (
+    [] if HAS_DATABASE else ["test_workers_*.py", "test_stations.py", "test_queue*.py", "test_two_*.py"]
+)
 
 PROGRAM = Path(__file__).with_name("a_station.py")
 # For what takes below a second on a quiet machine.
@@ -124,22 +133,22 @@ class AtStation:
 
 
 @pytest.fixture
-def queued(database: str) -> str:
-    """Return the address of a database with queues."""
-    from strands_cli_workers.engine import ENGINE
+def queued(store_address: str) -> str:
+    """Return the address of a store with queues."""
+    from strands_cli_workers.owner import WORKERS
 
-    ENGINE.init(StorePlace(address=database), database)
-    return database
+    with Runs(StorePlace(address=store_address)) as runs:
+        WORKERS.prepare(runs.store)
+    return store_address
 
 
 @pytest.fixture
 def tickets(queued: str) -> Iterator[Any]:
-    """Return the queues of the database."""
-    from strands_cli_workers.engine import ENGINE
+    """Return the queues of the store."""
+    from strands_cli_workers.owner import opened_queue
 
-    opened = ENGINE.open(StorePlace(address=queued), queued)
-    yield opened
-    opened.close()
+    with opened_queue(StorePlace(address=queued)) as (_, queue):
+        yield queue
 
 
 @pytest.fixture
@@ -148,3 +157,19 @@ def stations(queued: str) -> Iterator[Stations]:
     started = Stations(queued)
     yield started
     started.close()
+
+
+@pytest.fixture(scope="module")
+def site(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Return a folder with a store that has queues; its workers are killed at the end."""
+    with site_at(postgres_server, tmp_path_factory.mktemp("site")) as made:
+        yield made
+
+
+@pytest.fixture
+def clean(site: Site) -> Iterator[Site]:
+    """Return the site, and end its workers after the test."""
+    yield site
+    for worker in site.workers:
+        worker.kill()
+    site.workers.clear()

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from strands_cli.api import NotEquipped, QueueLimits, RunQueue, RunRecordError, Schedule, StorePlace, Ticket, UsageError
+from strands_cli.api import NotEquipped, RunRecordError, Runs, StorePlace, UsageError
+from strands_cli_workers.owner import WORKERS, opened_queue
+from strands_cli_workers.queue_values import QueueLimits, Schedule, Ticket
+from strands_cli_workers.run_queue import RunQueue
 
 pytestmark = pytest.mark.postgres
 
@@ -111,37 +114,30 @@ def test_a_zone_that_does_not_exist_is_a_fault_of_its_own_option(tickets: RunQue
     assert tickets.schedules() == []
 
 
-def test_a_store_without_queues_names_the_command_that_makes_them(database: str) -> None:
-    from strands_cli_workers.engine import ENGINE
-
-    address = f"{database}?connect_timeout=9&schema=strands"
-    with pytest.raises(RunRecordError) as raised:
-        ENGINE.open(StorePlace(address=address), address)
+def test_a_store_without_queues_names_the_command_that_makes_them(store_address: str) -> None:
+    place = StorePlace(address=f"{store_address}?connect_timeout=9&schema=strands")
+    with pytest.raises(RunRecordError) as raised, opened_queue(place):
+        pass
 
     words = shlex.split(str(raised.value.fix))
     assert words[:4] == ["strands", "store", "init", "--store"]
     assert words[4].endswith("?connect_timeout=9&schema=strands")
 
 
-@pytest.mark.parametrize("method", ["open", "init", "check"])
-def test_no_message_has_the_password(database: str, method: str) -> None:
-    from strands_cli_workers.engine import ENGINE
+@pytest.mark.parametrize("password", ["marked", "wrong-marked"])
+def test_no_message_has_the_password(store_address: str, password: str) -> None:
+    place = StorePlace(address=store_address.replace("marked", password))
 
-    wrong = database.replace("marked", "wrong-marked")
-
-    with pytest.raises(RunRecordError) as raised:
-        getattr(ENGINE, method)(StorePlace(address=wrong), wrong)
+    with pytest.raises(RunRecordError) as raised, opened_queue(place):
+        pass
 
     assert "marked" not in f"{raised.value.message} {raised.value.fix}"
 
 
-def test_making_queues_twice_changes_nothing_and_a_check_counts_them(database: str) -> None:
-    from strands_cli_workers.engine import ENGINE
-
-    place = StorePlace(address=database)
-
-    assert ENGINE.init(place, database) == ENGINE.init(place, database)
-    assert ENGINE.check(place, database) == ["queues: 0, with 0 waiting; workers: 0"]
+def test_making_queues_twice_changes_nothing_and_a_check_counts_them(store_address: str) -> None:
+    with Runs(StorePlace(address=store_address)) as runs:
+        assert WORKERS.prepare(runs.store) == WORKERS.prepare(runs.store)
+        assert WORKERS.check(runs.store) == ["queues: 0, with 0 waiting; workers: 0"]
 
 
 def test_a_dbos_that_claims_in_another_way_is_refused(queued: str, monkeypatch: pytest.MonkeyPatch) -> None:

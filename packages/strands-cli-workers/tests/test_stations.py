@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from strands_cli.api import QueueLimits, RunQueue, Schedule, Ticket
+from strands_cli_workers.queue_values import QueueLimits, Schedule, Ticket
+from strands_cli_workers.run_queue import RunQueue
 
 pytestmark = pytest.mark.postgres
 
@@ -101,7 +102,7 @@ def test_a_stopped_process_whose_session_ended_is_gone_and_learns_it_when_it_goe
     assert other.ask("recover") == []  # its session lives
 
     ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = %s"
-    assert postgres_server.run(ended, f"strands worker {stopped.id}", superuser=True) == [(1,)]
+    assert postgres_server.run(ended, f"strands-worker {stopped.id}", superuser=True) == [(1,)]
 
     assert stations.ask_until(lambda: other.ask("recover")) == ["run"]
     assert other.wrote("took") == ["run"]

@@ -31,17 +31,22 @@ if TYPE_CHECKING:
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
     from strands_cli.cli.commands.ages import age_in_seconds as age_in_seconds
     from strands_cli.cli.commands.command_options import AGENT as AGENT
+    from strands_cli.cli.commands.command_options import SPEC as SPEC
     from strands_cli.cli.commands.command_options import Chosen as Chosen
     from strands_cli.cli.commands.command_options import RunFlags as RunFlags
+    from strands_cli.cli.commands.command_options import ShownFlags as ShownFlags
     from strands_cli.cli.commands.command_options import run_argument as run_argument
     from strands_cli.cli.commands.command_options import with_run_options as with_run_options
+    from strands_cli.cli.commands.end_notice import EndNotice as EndNotice
     from strands_cli.cli.commands.file_check import check_agent_files as check_agent_files
     from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
     from strands_cli.cli.commands.running.execution import json_on_failure as json_on_failure
     from strands_cli.cli.commands.running.execution import run_in_terminal as run_in_terminal
     from strands_cli.cli.commands.running.exports import Exporter as Exporter
+    from strands_cli.cli.commands.running.trust_command import require_trust as require_trust
     from strands_cli.cli.commands.running.trust_command import require_trust_of_agent as require_trust_of_agent
+    from strands_cli.cli.foreign_output import reserved_streams as reserved_streams
     from strands_cli.cli.output.export_file import ExportFile as ExportFile
     from strands_cli.cli.output.messages import say as say
     from strands_cli.cli.output.messages import say_findings as say_findings
@@ -52,6 +57,8 @@ if TYPE_CHECKING:
     from strands_cli.cli.process import run_to_end as run_to_end
     from strands_cli.cli.terminal_text import table as table
     from strands_cli.cli.used_files import UsedFiles as UsedFiles
+    from strands_cli.config import user_data_dir as user_data_dir
+    from strands_cli.engine.effects.rates import Rate as Rate
     from strands_cli.engine.journal.journal_rows import Answer as Answer
     from strands_cli.engine.journal.journal_rows import Journal as Journal
     from strands_cli.engine.journal.journal_rows import Question as Question
@@ -71,10 +78,12 @@ if TYPE_CHECKING:
     from strands_cli.engine.stored_runs.effect_summary import EffectSummary as EffectSummary
     from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
     from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
+    from strands_cli.engine.stored_runs.run_owners import RunOwner as RunOwner
     from strands_cli.engine.stored_runs.summary import RunSummary as RunSummary
     from strands_cli.errors import Code as Code
     from strands_cli.errors import ExitCode as ExitCode
     from strands_cli.errors import Finding as Finding
+    from strands_cli.errors import HoldLost as HoldLost
     from strands_cli.errors import Interrupted as Interrupted
     from strands_cli.errors import InvalidInput as InvalidInput
     from strands_cli.errors import NotEquipped as NotEquipped
@@ -88,6 +97,8 @@ if TYPE_CHECKING:
     from strands_cli.events import RunStatus as RunStatus
     from strands_cli.events import StepFinished as StepFinished
     from strands_cli.events import Usage as Usage
+    from strands_cli.handover.handover import Handover as Handover
+    from strands_cli.handover.takeover import Takeover as Takeover
     from strands_cli.hooks.hook_values import Check as Check
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
     from strands_cli.planning.plan.plan_values import Plan as Plan
@@ -96,15 +107,6 @@ if TYPE_CHECKING:
     from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
     from strands_cli.plugins.scaffold.new_agent import write_agent as write_agent
     from strands_cli.provider_table import Provider as Provider
-    from strands_cli.queues.queue_port import Engine as Engine
-    from strands_cli.queues.queue_port import Handler as Handler
-    from strands_cli.queues.queue_port import QueueLimits as QueueLimits
-    from strands_cli.queues.queue_port import QueueState as QueueState
-    from strands_cli.queues.queue_port import RunQueue as RunQueue
-    from strands_cli.queues.queue_port import Schedule as Schedule
-    from strands_cli.queues.queue_port import Station as Station
-    from strands_cli.queues.queue_port import Ticket as Ticket
-    from strands_cli.queues.queue_port import WorkerState as WorkerState
     from strands_cli.run_views.fetched_artifacts import StoredArtifact as StoredArtifact
     from strands_cli.run_views.opened_runs import OpenedRun as OpenedRun
     from strands_cli.run_views.opened_runs import Runs as Runs
@@ -152,7 +154,7 @@ _PUBLIC = {
     "ConfigPart": "strands_cli.user_files.user_config",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
     "EffectSummary": "strands_cli.engine.stored_runs.effect_summary",
-    "Engine": "strands_cli.queues.queue_port",
+    "EndNotice": "strands_cli.cli.commands.end_notice",
     "Event": "strands_cli.events",
     "ExitCode": "strands_cli.errors",
     "ExportFile": "strands_cli.cli.output.export_file",
@@ -161,7 +163,8 @@ _PUBLIC = {
     "FormatModel": "strands_cli.workflow.base_model",
     "FormatProblem": "strands_cli.workflow.translated",
     "HIDE_NOTHING": "strands_cli.secrets.redactor",
-    "Handler": "strands_cli.queues.queue_port",
+    "Handover": "strands_cli.handover.handover",
+    "HoldLost": "strands_cli.errors",
     "InputSpec": "strands_cli.workflow.sections",
     "InstalledTools": "strands_cli.api.installed_tools",
     "Interrupted": "strands_cli.errors",
@@ -180,15 +183,14 @@ _PUBLIC = {
     "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
     "Provider": "strands_cli.provider_table",
     "Question": "strands_cli.engine.journal.journal_rows",
-    "QueueLimits": "strands_cli.queues.queue_port",
-    "QueueState": "strands_cli.queues.queue_port",
+    "Rate": "strands_cli.engine.effects.rates",
     "RedactedFormatter": "strands_cli.secrets.process_streams",
     "Redactor": "strands_cli.secrets.redactor",
     "Row": "strands_cli.engine.journal.journal_rows",
     "RowKind": "strands_cli.engine.journal.journal_rows",
     "RunChoices": "strands_cli.api.choice_types",
     "RunFlags": "strands_cli.cli.commands.command_options",
-    "RunQueue": "strands_cli.queues.queue_port",
+    "RunOwner": "strands_cli.engine.stored_runs.run_owners",
     "RunRecordError": "strands_cli.errors",
     "RunRequest": "strands_cli.planning.run_request",
     "RunResult": "strands_cli.engine.plan_execution",
@@ -196,9 +198,9 @@ _PUBLIC = {
     "RunStore": "strands_cli.engine.ports.store_port",
     "RunSummary": "strands_cli.engine.stored_runs.summary",
     "Runs": "strands_cli.run_views.opened_runs",
+    "SPEC": "strands_cli.cli.commands.command_options",
     "SUFFIXES": "strands_cli.yaml_files.document_reader",
-    "Schedule": "strands_cli.queues.queue_port",
-    "Station": "strands_cli.queues.queue_port",
+    "ShownFlags": "strands_cli.cli.commands.command_options",
     "Step": "strands_cli.workflow.steps.step_models",
     "StepFinished": "strands_cli.events",
     "StoreOpener": "strands_cli.engine.ports.store_port",
@@ -210,8 +212,8 @@ _PUBLIC = {
     "StoredRunChoices": "strands_cli.api.choice_types",
     "StrandsCliError": "strands_cli.errors",
     "TOOL_NAME": "strands_cli.catalog.definitions.definition_check",
+    "Takeover": "strands_cli.handover.takeover",
     "Text": "strands_cli.workflow.template_scope",
-    "Ticket": "strands_cli.queues.queue_port",
     "ToolRecord": "strands_cli.catalog.tool_record",
     "Translation": "strands_cli.workflow.translated",
     "Unreachable": "strands_cli.errors",
@@ -221,7 +223,6 @@ _PUBLIC = {
     "WaitingForPerson": "strands_cli.errors",
     "Where": "strands_cli.errors",
     "WholeEffect": "strands_cli.run_views.whole_effect",
-    "WorkerState": "strands_cli.queues.queue_port",
     "Workflow": "strands_cli.api.workflows",
     "WorkflowPreview": "strands_cli.api.workflow_preview",
     "age_in_seconds": "strands_cli.cli.commands.ages",
@@ -248,7 +249,9 @@ _PUBLIC = {
     "print_result": "strands_cli.cli.output.results",
     "printable": "strands_cli.texts.unicode_safety",
     "replay_model": "strands_cli.agents.model.replayed_turns",
+    "require_trust": "strands_cli.cli.commands.running.trust_command",
     "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",
+    "reserved_streams": "strands_cli.cli.foreign_output",
     "row_of": "strands_cli.engine.journal.stored_columns",
     "run": "strands_cli.app",
     "run_argument": "strands_cli.cli.commands.command_options",
@@ -265,6 +268,7 @@ _PUBLIC = {
     "table": "strands_cli.cli.terminal_text",
     "texts_of": "strands_cli.texts.unicode_safety",
     "usage_text": "strands_cli.engine.journal.row_texts",
+    "user_data_dir": "strands_cli.config",
     "verdict_of_test": "strands_cli.agent_files.agent_checks",
     "with_run_options": "strands_cli.cli.commands.command_options",
     "write_agent": "strands_cli.plugins.scaffold.new_agent",

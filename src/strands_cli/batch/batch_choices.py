@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from strands_cli.queues.queue_port import DEFAULT_QUEUE
 from strands_cli.quick_dataclass import dataclass
 
 Order = Literal["rows", "done"]
 DEFAULT_CONCURRENCY = 4
 MAX_CONCURRENCY = 1000
+
+# The queue of rows that name none.
+DEFAULT_QUEUE = "default"
 
 
 @dataclass(frozen=True, slots=True)

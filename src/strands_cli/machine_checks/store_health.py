@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from strands_cli.config import Settings
-from strands_cli.engine.stored_runs.opened_store import opener_of
+from strands_cli.engine.stored_runs.opened_store import opener_of, store_at
+from strands_cli.engine.stored_runs.run_owners import installed_owners
 from strands_cli.errors import StrandsCliError
 from strands_cli.hooks.hook_values import Check
 from strands_cli.planning.store_choice import store_place_of
@@ -31,19 +33,20 @@ def check_store(settings: Settings) -> Iterator[Check]:
         return
     yield Check(_NAME, "ok", f"{place} can be used")
     yield from map(_check_of, lines)
-    yield from _check_queues(place, address)
+    yield from _check_owners(place)
 
 
-def _check_queues(place: StorePlace, address: str) -> Iterator[Check]:
-    """Report the queues of the store, where an engine for them is installed."""
-    from strands_cli.queues.engine_choice import installed_engine
-
+def _check_owners(place: StorePlace) -> Iterator[Check]:
+    """Report what the owners of runs that are installed, such as workers, have in the store."""
     try:
-        engine = installed_engine(place.scheme)
-        for line in engine.check(place, address) if engine is not None else ():
-            yield Check("queues", "ok", line)
+        owners = list(installed_owners())
+        if not owners:
+            return
+        with closing(store_at(place)) as store:
+            for name, owner in owners:
+                yield from (Check(name, "ok", line) for line in owner.check(store))
     except StrandsCliError as error:
-        yield Check("queues", "warning", error.message, error.fix)
+        yield Check("owners", "warning", error.message, error.fix)
 
 
 def _check_of(line: str) -> Check:

@@ -17,11 +17,11 @@ from strands_cli.default_parts import (
     COMMANDS,
     CORE,
     DEFAULTS,
-    ENGINES,
     EXPORTERS,
     FILTERS,
     FORMATS,
     HOOKS,
+    OWNERS,
     PART_GROUPS,
     PATTERNS,
     PROVIDERS,
@@ -56,20 +56,20 @@ KINDS = {
     SECRETS: Kind("the source of secrets `{}`", "reads secrets of the source `{}`"),
     FORMATS: Kind("the format `{}`", "reads workflows of the format `{}`"),
     STORES: Kind("the store of addresses `{}:`", "opens `{}:` stores"),
-    ENGINES: Kind("the engine for queues of `{}:`", "runs the queues of `{}:` stores"),
+    OWNERS: Kind("the owner of runs `{}`", "continues the runs that belong to `{}`"),
     PROVIDERS: Kind("the model provider `{}`", "adds the provider `{}`"),
     EXPORTERS: Kind("the exporter `{}`", "writes runs with `--export {}=FILE`"),
 }
 
 PART_TAKEN = Code(
     "part-taken",
-    "Two installed distributions claim the same store, engine or other part, or one claims a name of strands-cli.",
+    "Two installed distributions claim the same command, store or other part, or one claims a name of strands-cli.",
     "Uninstall the one that you do not mean.",
     21,
 )
 PART_DENIED = Code(
     "part-denied",
-    "A rule of policy denies the distribution of a store, an engine or another part that was named.",
+    "A rule of policy denies the distribution of a command, a store or another part that was named.",
     "Have the rule changed, or name another one.",
     21,
 )
@@ -203,8 +203,10 @@ def distributions_with_parts(names: Iterable[str], seen: Scan) -> list[str]:
 
 
 def parts_in_use(place: StorePlace) -> list[Part]:
-    """Return the store and the engine that a place of runs would use; nothing for a directory."""
-    named = [part_named(group, place.scheme) for group in (STORES, ENGINES)] if place.directory is None else []
+    """Return the store that a place of runs would use, and the owners of runs in it; nothing for a directory."""
+    if place.directory is not None:
+        return []
+    named = [part_named(STORES, place.scheme), *(part_named(OWNERS, name) for name in names_in(OWNERS))]
     return [part for part in named if part is not None]
 
 

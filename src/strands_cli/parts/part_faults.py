@@ -14,7 +14,6 @@ from strands_cli.catalog.distributions.scan import installed_twice, scan_install
 from strands_cli.catalog.packaged_folders import GROUPS as PACKAGED
 from strands_cli.default_parts import (
     COMMANDS,
-    ENGINES,
     FILTERS,
     HOOKS,
     MOST_CHARACTERS_OF_A_NAME,
@@ -119,7 +118,6 @@ _FORMS = {
     f"({', '.join(OPEN_GROUPS)}) after the group's name and a dot",
     FILTERS: "letters, digits and `_`, no digit first",
     STORES: _SCHEME,
-    ENGINES: _SCHEME,
 }
 
 

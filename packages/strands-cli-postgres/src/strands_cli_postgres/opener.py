@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strands_cli.api import StorePlace
@@ -46,12 +44,6 @@ class PostgresOpener:
         from strands_cli_postgres.schema import migrated_schema
 
         return migrated_schema(place, target_of(place, address))
-
-    def dev_server(self, folder: Path) -> AbstractContextManager[str]:
-        """Have a Postgres of this user while the context is open."""
-        from strands_cli_postgres.dev_server import dev_server
-
-        return dev_server(folder)
 
 
 store: StoreOpener = PostgresOpener()

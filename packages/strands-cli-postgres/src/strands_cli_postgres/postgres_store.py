@@ -53,10 +53,14 @@ UPDATE {schema}.runs SET stop_fence = fence WHERE id = %s RETURNING pg_notify(%s
 
 
 class PostgresStore:
-    """See `RunStore`."""
+    """See `RunStore`.
+
+    Attributes:
+        target: The database and the schema that it is in.
+    """
 
     def __init__(self, database: Database) -> None:
-        self.place = database.place
+        self.place, self.target = database.place, database.target
         self._database = database
         self._release = once(database.release)
         # Of facts that readers of many runs ask for: the first part of the runs tells what is asked of the others.

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
+from datetime import datetime
+from typing import Any
 
 import sqlalchemy
-from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 from psycopg.conninfo import conninfo_to_dict
 
 from strands_cli_postgres.replies import LimitedConnection
-from strands_cli_workers.json_serializer import JsonSerializer
 from strands_cli_workers.queue_database import QueueDatabase
-from strands_cli_workers.queue_tables import APPLICATION
+from strands_cli_workers.queue_tables import APPLICATION, TABLES
 
 # Of the pool of one worker: its queue threads, its timers, and the ends of its dispatches.
 POOL = 8
 # A schedule that is new, changed or gone is noticed after this time.
 SCHEDULES_S = 5.0
+
+
+class JsonSerializer(Serializer):
+    """Stores JSON values, times as ISO 8601, and of an exception its words; never pickle, which runs code when read."""
+
+    def serialize(self, data: Any) -> str:
+        """Return the text of a value."""
+        return json.dumps(data, default=_as_json)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        """Return the value of a text; a time stays text."""
+        return json.loads(serialized_data)
+
+    def name(self) -> str:
+        """Return the name that DBOS stores with each text."""
+        return "strands_json"
+
+
+def _as_json(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else f"{type(value).__name__}: {value}"
 
 
 def pool_of(database: QueueDatabase, size: int, is_closed: threading.Event | None = None) -> sqlalchemy.Engine:
@@ -28,7 +50,7 @@ def pool_of(database: QueueDatabase, size: int, is_closed: threading.Event | Non
         if closed.is_set():
             # Nothing that DBOS tries again: a thread of it that waits to do so ends when it wakes up.
             raise RuntimeError("this worker has closed its connections to the queues")
-        return database.raw_connection("strands dbos", autocommit=False)
+        return database.raw_connection("strands-dbos", autocommit=False)
 
     return sqlalchemy.create_engine(
         "postgresql+psycopg://", creator=connect, pool_size=size, max_overflow=0, pool_timeout=30, pool_pre_ping=True
@@ -71,7 +93,18 @@ def configuration(pool: sqlalchemy.Engine, schema: str, worker: str, version: st
     }
 
 
-def migrate(database: QueueDatabase) -> None:
+def make_tables(database: QueueDatabase) -> None:
+    """Make the tables of DBOS and ours, or bring them to this version.
+
+    Raises:
+        RunRecordError: The database refuses it, or cannot be reached.
+    """
+    with database.connect("strands-queue") as connection, database.explained():
+        _migrate(database)
+        database.rows(connection, TABLES)
+
+
+def _migrate(database: QueueDatabase) -> None:
     """Create DBOS's tables, or bring them to the version of this DBOS."""
     quiet().addHandler(logging.NullHandler())
     known = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}

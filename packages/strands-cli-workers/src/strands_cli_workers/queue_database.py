@@ -6,18 +6,16 @@ import contextlib
 import shlex
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from strands_cli.api import RunRecordError
-from strands_cli_postgres.address import target_of
+from strands_cli.api import NotEquipped, RunRecordError, RunStore
 from strands_cli_postgres.failures import cut, refused, unusable
+from strands_cli_postgres.postgres_store import PostgresStore
 from strands_cli_postgres.replies import LimitedConnection
-
-if TYPE_CHECKING:
-    from strands_cli.api import StorePlace
+from strands_cli_workers.owner import NAME_A_STORE
 
 # What the server needs to notice that a client is gone. Over a Unix socket there is nothing to set.
 _OF_SERVER = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
@@ -28,15 +26,22 @@ LOST = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.erro
 class QueueDatabase:
     """Opens connections to the queues of one store, and explains their errors.
 
+    Args:
+        store: The store of the runs.
+
     Attributes:
         place: The store, for people.
         schema: The schema of DBOS's tables and of the table of workers.
         runs: The schema of the journals.
+
+    Raises:
+        NotEquipped: The store is not a Postgres database.
     """
 
-    def __init__(self, place: StorePlace, address: str) -> None:
-        self.place = place
-        target = target_of(place, address)
+    def __init__(self, store: RunStore) -> None:
+        if not isinstance(store, PostgresStore):
+            raise NotEquipped(f"the workers have no queues for the store {store.place}", fix=NAME_A_STORE)
+        self.place, target = store.place, store.target
         self.conninfo: str = target.conninfo
         self.runs = target.schema
         self.schema = f"{target.schema}_dbos"

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.api import QueueLimits, QueueState, Schedule, Ticket, WorkerState
 from strands_cli_workers import queue_tables as sql
 from strands_cli_workers.queue_database import KeptConnection, QueueDatabase
+from strands_cli_workers.queue_values import QueueLimits, QueueState, Schedule, Ticket, WorkerState
 
 if TYPE_CHECKING:
     from dbos import DBOSClient
@@ -24,22 +24,28 @@ def workflow_id(ticket: Ticket) -> str:
     return f"{ticket.run_id}:{ticket.attempt}"
 
 
-class DbosQueue:
-    """Implements `RunQueue`; DBOS itself takes most of a second to import, and only what changes a queue does it."""
+class RunQueue:
+    """The queues of one store. DBOS takes most of a second to import, and only what changes a queue imports it.
+
+    All methods raise `RunRecordError` where the store cannot be reached.
+
+    Raises:
+        RunRecordError: The store has no queues yet.
+    """
 
     def __init__(self, database: QueueDatabase) -> None:
         self._database = database
         self._dbos: DBOSClient | None = None
         self._pool: Engine | None = None
         self._known: set[str] = set()
-        self._connection = KeptConnection(database, "strands queue")
+        self._connection = KeptConnection(database, "strands-queue")
         has_queues, has_beats = self._rows(sql.FORMAT)[0]
         if not (has_queues and has_beats):
             self._connection.close()
             raise database.without_queues(*(["has queues of an earlier version"] if has_queues else []))
 
     def put(self, ticket: Ticket) -> None:
-        """Let a run wait in its queue."""
+        """Let a run wait in its queue; a ticket with the attempt of another one of the run changes nothing."""
         import time
         from dataclasses import replace
 
@@ -62,7 +68,7 @@ class DbosQueue:
             client.enqueue(options, numbered.as_dict())  # type: ignore[arg-type]
 
     def take_out(self, run_id: str) -> bool:
-        """Remove all tickets of a run."""
+        """Remove all tickets of a run, and return whether there was one."""
         with self._database.explained():
             waiting = [one[0] for one in self._tickets_of(run_id) if one[1] in ("ENQUEUED", "DELAYED", "PENDING")]
         if waiting:
@@ -70,11 +76,11 @@ class DbosQueue:
         return bool(waiting)
 
     def live(self, run_ids: Collection[str]) -> set[str]:
-        """Return which runs have a ticket that waits or is worked on."""
+        """Return which of these runs have a ticket that waits, or that a worker has taken."""
         return {row[0] for row in self._rows(sql.LIVE, (list(run_ids),))}
 
     def limit(self, queue: str, limits: QueueLimits) -> None:
-        """Set the limits of a queue."""
+        """Set the limits of a queue, for all its workers."""
         limiter: Any = None
         if limits.rate is not None:
             limiter = {"limit": limits.rate, "period": limits.rate_s or 1.0}
@@ -83,7 +89,7 @@ class DbosQueue:
         )
 
     def states(self) -> list[QueueState]:
-        """Return every queue in numbers."""
+        """Return every queue in numbers, by name."""
         limits = {
             name: QueueLimits(concurrency, rate, period) for name, concurrency, rate, period in self._rows(sql.QUEUES)
         }
@@ -98,16 +104,20 @@ class DbosQueue:
         return [QueueState(name, limits.get(name, QueueLimits()), **found) for name, found in sorted(numbers.items())]
 
     def refused(self, most: int) -> list[Ticket]:
-        """Return tickets that wait after a refusal."""
+        """Return tickets that wait after a refusal, the newest first."""
         return [Ticket.from_dict(row[0]) for row in self._rows(sql.REFUSED, (most,))]
 
     def workers(self) -> list[WorkerState]:
-        """Return the workers that hold their locks or have left runs behind."""
+        """Return every worker that holds its lock or has left runs behind, the oldest first."""
         found = [_worker(*row) for row in self._rows(sql.WORKERS)]
         return [one for one in found if one.is_held or one.runs]
 
     def schedule(self, schedule: Schedule) -> None:
-        """Fire again and again from now on."""
+        """Fire again and again from now on; a schedule of this name is replaced.
+
+        Raises:
+            UsageError: The times or the time zone are not valid.
+        """
         from strands_cli_workers.schedule_checks import require_times
 
         require_times(schedule)
@@ -121,14 +131,14 @@ class DbosQueue:
         self._client().apply_schedules([given])
 
     def unschedule(self, name: str) -> bool:
-        """Remove a schedule."""
+        """Remove a schedule, and return whether there was one."""
         was_there = name in {one.name for one in self.schedules()}
         if was_there:
             self._client().delete_schedule(name)
         return was_there
 
     def schedules(self) -> list[Schedule]:
-        """Return every schedule."""
+        """Return every schedule, by name."""
         return [Schedule(*row) for row in self._rows(sql.SCHEDULES)]
 
     def close(self) -> None:

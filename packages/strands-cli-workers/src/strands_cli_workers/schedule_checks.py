@@ -8,7 +8,8 @@ import zoneinfo
 
 from croniter import CroniterBadDateError, croniter
 
-from strands_cli.api import Schedule, UsageError
+from strands_cli.api import UsageError
+from strands_cli_workers.queue_values import Schedule
 
 FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 _FORM = f"write five fields, {', '.join(FIELDS)}: --every '0 6 * * 1-5'"

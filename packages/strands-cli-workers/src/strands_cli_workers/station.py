@@ -8,18 +8,19 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 from dbos import DBOS
 
-from strands_cli.api import Handler, RunRecordError, Ticket, Unreachable
+from strands_cli.api import RunRecordError, Unreachable
 from strands_cli_workers import queue_tables as sql
 from strands_cli_workers.claims import Claims
 from strands_cli_workers.dbos_setup import POOL, configuration, pool_of, quiet
 from strands_cli_workers.queue_database import KeptConnection, QueueDatabase
 from strands_cli_workers.queue_log import QueueLog
-from strands_cli_workers.run_queue import DbosQueue, workflow_id
+from strands_cli_workers.queue_values import Ticket
+from strands_cli_workers.run_queue import RunQueue, workflow_id
 from strands_cli_workers.worker_lock import WorkerLock
 
 # How long DBOS may take to store how the last dispatches ended; what it has not stored by then is recovered.
@@ -28,11 +29,30 @@ END_S = 3.0
 PUT_S = 1.0
 
 
-class DbosStation:
-    """Implements `Station`; a process has one at most, since DBOS keeps one instance.
+class Handler(Protocol):
+    """A station calls it in the event loop that it was started in."""
+
+    async def dispatch(self, ticket: Ticket) -> Ticket | None:
+        """Work on a run, and return the ticket with which it waits again; None if it does not."""
+
+    async def fire(self, schedule: str, at: float) -> Ticket | None:
+        """Make the run of one firing of a schedule, and return its ticket; the same firing is the same run."""
+
+    def lost_lock(self, reason: str) -> None:
+        """End the worker: it no longer holds its lock, so that others may take its runs. Called from any thread."""
+
+    def say(self, line: str) -> None:
+        """Take a line about the queue itself for the log, from any thread."""
+
+
+class Station:
+    """The place of one worker at its queues; a process has one at most, since DBOS keeps one instance.
 
     Attributes:
-        id: The executor id that DBOS stores with each run that is taken, unique and locked.
+        id: The executor id that DBOS stores with each run that is taken, unique, and locked until `close`.
+
+    Raises:
+        RunRecordError: The store cannot be reached, or has no queues yet.
     """
 
     def __init__(
@@ -41,17 +61,21 @@ class DbosStation:
         self._database, self._queues, self._version = database, list(queues), version
         self._claims = Claims(queues, concurrency)
         with contextlib.ExitStack() as stack:
-            self._queue = stack.enter_context(contextlib.closing(DbosQueue(database)))
+            self._queue = stack.enter_context(contextlib.closing(RunQueue(database)))
             self._lock = WorkerLock(database, name, queues, concurrency, version)
             self.id = self._lock.id
             stack.callback(self._lock.release)
-            self._connection = KeptConnection(database, f"strands recovery {self.id}")
+            self._connection = KeptConnection(database, f"strands-recovery {self.id}")
             stack.pop_all()
         self._is_closed = threading.Event()
         self._pool = pool_of(database, POOL, self._is_closed)
 
     def start(self, handler: Handler, frozen_after_s: float | None = None) -> None:
-        """Take tickets from now on."""
+        """Take tickets from now on, as many at once as the worker may; called in its event loop.
+
+        Args:
+            frozen_after_s: After how long without a `beat` others take its runs over; None never.
+        """
         for name in self._queues:
             self._queue.require(name)
         self._claims.begin()
@@ -87,7 +111,7 @@ class DbosStation:
                 await asyncio.to_thread(self._queue.put, ticket)
 
     def beat(self) -> None:
-        """Note that the event loop works."""
+        """Note that the event loop works; others see it within some seconds. It waits for nothing."""
         self._lock.beat()
 
     def recover(self) -> list[str]:

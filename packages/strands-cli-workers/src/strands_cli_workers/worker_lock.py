@@ -38,7 +38,7 @@ class WorkerLock:
         self._ended = threading.Event()
         self._beat_at = time.monotonic()
         self.is_lost = False
-        self._connection = database.connect(f"strands worker {self.id}")
+        self._connection = database.connect(f"strands-worker {self.id}")
         row = (self.id, name, platform.node(), os.getpid(), list(queues), concurrency, version)
         try:
             if database.rows(self._connection, sql.TRY_LOCK, (self.id,)) != [(True,)]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strands_cli.batch.batch_choices import BatchChoices
+from strands_cli.batch.batch_choices import DEFAULT_QUEUE, BatchChoices
 from strands_cli.batch.batch_journal import BatchJournal
 from strands_cli.engine.journal.batch_ids import BATCH, is_batch
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.run_start.new_journal import create_journal
 from strands_cli.errors import RunRecordError, UsageError
-from strands_cli.queues.queue_port import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from strands_cli.engine.ports.store_port import RunStore, StoredJournal

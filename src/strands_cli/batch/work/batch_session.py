@@ -13,6 +13,7 @@ from strands_cli.batch.work.batch_run import BatchRun, RowEngine, WantsRun, is_u
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.result_lines import ResultLines
 from strands_cli.batch.work.row_collection import collect
+from strands_cli.batch.work.workers_of_rows import imported_of_workers
 from strands_cli.engine.effects.provider_limits import Turns
 from strands_cli.engine.effects.rates import Rate
 from strands_cli.engine.ports.clock import SystemClock
@@ -43,9 +44,10 @@ def open_engine(session: BatchSession, budget: Budget | None) -> AbstractAsyncCo
     choices, workflow, store = session.choices, session.workflow, session.store
     if not choices.engine:
         return workflow.opened(store, session.tell, budget=budget, providers=choices.limits)
-    from strands_cli.workers.submitted.queued_rows import QueuedRows
 
-    return QueuedRows.opened(workflow, store, choices.queue, session.tell, budget)
+    rows = imported_of_workers("queued_rows").QueuedRows
+    opened: AbstractAsyncContextManager[RowEngine] = rows.opened(workflow, store, choices.queue, session.tell, budget)
+    return opened
 
 
 @dataclass(slots=True)

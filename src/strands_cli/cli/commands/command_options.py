@@ -23,6 +23,7 @@ SPEC_ARGUMENT = typer.Argument(
     help="Workflow file, or DIST/NAME of a package; `-` reads standard input.",
     autocompletion=completions.workflow_files,
 )
+# The argument of a command that takes a workflow.
 SPEC = Annotated[str, SPEC_ARGUMENT]
 
 
@@ -75,12 +76,12 @@ class ShownFlags:
     if TYPE_CHECKING:
 
         @property
-        def log(self) -> Log:
-            """What stderr is."""
+        def log(self) -> str:
+            """What stderr is: a value of `Log`."""
 
     def logged(self) -> AbstractContextManager[None]:
         """Write the log to stderr in the form that was chosen while the command works."""
-        if self.log is Log.TEXT:
+        if self.log == Log.TEXT:
             return nullcontext()
         from strands_cli.cli.terminal.log_view import json_stderr
 

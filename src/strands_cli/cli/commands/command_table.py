@@ -18,7 +18,6 @@ from strands_cli.default_parts import COMMANDS, DEFAULTS
 HEADINGS = {
     "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "trust", "schema"),
     "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store"),
-    "Beyond one process": ("submit", "worker", "workers", "queue"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
     "This machine": ("list-supported", "completion"),
 }

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -136,13 +136,18 @@ def logs_json() -> bool:
     return _is_json
 
 
-def say(text: str, *, before: str = "", after: str = "") -> None:
+def say(text: str, *, before: str = "", after: str = "", log: Mapping[str, Any] | None = None) -> None:
     """Print lines for the person on stderr: at a terminal broken between words, and coloured.
 
     Args:
         before: What is written before them in the same write.
         after: What is written after them.
+        log: The fields of the line where stderr is JSON, such as `level`, and `message` in place of the text.
     """
+    if _is_json and log is not None:
+        fields = {"message": text, **log}
+        write_log(fields.pop("message"), **fields)
+        return
     text = printable(text).rstrip("\n")
     # Without secrets before it is broken: a part of one would not be found.
     write_error(f"{before}{text if _is_json else laid_out(without_secrets(text), real_stderr())}\n{after}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from strands_cli.engine.journal.batch_ids import BATCH
@@ -185,17 +183,3 @@ class StoreOpener(Protocol):
 
     def migrate(self, place: StorePlace, address: str) -> list[str]:
         """Bring a store of an older version to this one, and return what was done, one line each."""
-
-
-class DevStoreOpener(StoreOpener, Protocol):
-    """An opener that can start a server by itself, to try workers with."""
-
-    def dev_server(self, folder: Path) -> AbstractContextManager[str]:
-        """Have a server whose files are in a folder while the context is open, and return an address without secrets.
-
-        Several processes share the server of one folder; it ends with the last of them, and what it stores stays.
-
-        Raises:
-            NotEquipped: What it needs is not installed, or this system cannot run it.
-            RunRecordError: It cannot be started.
-        """

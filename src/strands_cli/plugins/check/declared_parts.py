@@ -14,7 +14,7 @@ from strands_cli.catalog.distributions.module_files import find_package, module_
 from strands_cli.catalog.entry_faults import BAD_ENTRY_POINT, MISSING_ATTRIBUTE, bad_value, unreadable
 from strands_cli.catalog.source.absent_names import lacks_tool
 from strands_cli.catalog.source.source_module import SourceError
-from strands_cli.default_parts import ENGINES, EXPORTERS, HOOKS, PART_GROUPS, STORES, is_part_name
+from strands_cli.default_parts import EXPORTERS, HOOKS, OWNERS, PART_GROUPS, STORES, is_part_name
 from strands_cli.errors import Finding, Where
 from strands_cli.parts.named_parts import KINDS, PART_TAKEN, owner_of
 from strands_cli.parts.part_faults import Declared, declared_faults
@@ -23,7 +23,7 @@ from strands_cli.plugins.check.project import PluginProject, moduleless, split_r
 from strands_cli.system.subprocesses import run_within
 
 # What a module can be by itself: the groups whose objects have methods or hooks.
-_MODULES = (HOOKS, STORES, ENGINES, EXPORTERS)
+_MODULES = (HOOKS, STORES, OWNERS, EXPORTERS)
 _IMPORTED = 77
 _CHILD = f"""
 import importlib, os, sys

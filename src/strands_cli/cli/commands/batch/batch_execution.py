@@ -143,8 +143,8 @@ def until_reachable(begin: Callable[[], int], place: StorePlace, *, quiet: bool)
     Raises:
         RunRecordError: The store was not reached for a while.
     """
+    from strands_cli.batch.work.workers_of_rows import imported_of_workers
     from strands_cli.engine.stored_runs.opened_store import store_at
-    from strands_cli.workers.patience import reached
 
     def tell(line: str) -> None:
         if not quiet:
@@ -158,7 +158,7 @@ def until_reachable(begin: Callable[[], int], place: StorePlace, *, quiet: bool)
                 raise
             tell(f"{error.message}; the batch goes on when it can be reached")
         time.sleep(BEGIN_S)
-        reached(lambda: store_at(place).close(), UNREACHABLE_S, tell)
+        imported_of_workers("patience").reached(lambda: store_at(place).close(), UNREACHABLE_S, tell)
 
 
 def require_open_files(concurrency: int) -> None:

@@ -100,14 +100,14 @@ class RowChoices:
         Raises:
             UsageError: A rate or a budget is not one, or a queue cannot have this name.
         """
+        from strands_cli.batch.work.workers_of_rows import imported_of_workers
         from strands_cli.engine.effects.budget import Budget
         from strands_cli.engine.effects.rates import Rate
-        from strands_cli.queues.queue_words import require_queue_name
 
         if self.rate is not None:
             Rate.parse(self.rate)
         if self.queue is not None:
-            require_queue_name(self.queue)
+            imported_of_workers("names").require_queue_name(self.queue)
         if self.engine not in (None, ENGINE):
             raise UsageError(f"there is no engine {self.engine!r}", fix=f"write --engine {ENGINE}")
         out = self.output

@@ -79,6 +79,7 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     from strands_cli.batch.reading.checked_rows import RowsFile, read_rows
     from strands_cli.batch.stored.batch_identity import chosen_name
     from strands_cli.batch.stored.batch_opening import require_runnable
+    from strands_cli.batch.work.workers_of_rows import imported_of_workers
     from strands_cli.cli.commands.running.execution import warn_of_questions
     from strands_cli.cli.commands.running.trust_command import require_trust
     from strands_cli.engine.stored_runs.opened_store import store_at
@@ -88,9 +89,7 @@ def _start(spec: str, request: RunRequest, typed: _Typed) -> int:
     workflow = PlannedRows.of(spec, request)
     name = chosen_name(workflow, new.name)
     if typed.choices.engine:
-        from strands_cli.workers.submitted.queued_rows import QueuedRows
-
-        workflow = QueuedRows.require_submittable(workflow)
+        workflow = imported_of_workers("queued_rows").QueuedRows.require_submittable(workflow)
     planned = workflow.plan
     require_runnable(workflow, typed.choices)
     format_ = new.format.value if new.format is not None else None

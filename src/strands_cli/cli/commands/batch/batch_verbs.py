@@ -125,16 +125,16 @@ def _planned(
     """Open a stored batch and plan its workflow, in the directory where it was started."""
     from strands_cli.batch.stored.batch_opening import open_stored, require_runnable
     from strands_cli.batch.work.result_file import ResultFile
+    from strands_cli.batch.work.workers_of_rows import imported_of_workers
     from strands_cli.cli.commands.running.continuation import in_directory_of
     from strands_cli.planned_rows import PlannedRows
-    from strands_cli.workers.submitted.queued_rows import QueuedRows
 
     batch = open_stored(store, name)
     with contextlib.closing(batch.journal), in_directory_of(batch.journal, quiet=quiet):
         choices = batch.choices.changed(how)
         workflow = PlannedRows.stored(batch.journal, changes)
         if choices.engine:
-            workflow = QueuedRows.require_submittable(workflow)
+            workflow = imported_of_workers("queued_rows").QueuedRows.require_submittable(workflow)
         require_runnable(workflow, choices)
         ResultFile(choices.out).require_ours(batch.id, force=workflow.request.force)
         batch.order()

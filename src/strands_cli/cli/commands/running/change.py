@@ -21,7 +21,7 @@ class Change:
     Attributes:
         answers: The key of the question that is answered; None where none is, or the only one.
         decide: Finds out the answer; None where none is given.
-        here: Whether a run that was submitted continues in this process, and not at a worker.
+        here: Whether a run that belongs to others, such as workers, continues in this process.
     """
 
     budgets: Mapping[str, str] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import shlex
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -52,7 +53,8 @@ def continue_run(
     """
     from strands_cli import app
     from strands_cli.cli.commands.running.correction import correct_run, name_of
-    from strands_cli.cli.commands.running.queued_continuation import is_of_workers, wait_for_worker
+    from strands_cli.cli.commands.running.owned_continuation import wait_for_owner
+    from strands_cli.engine.stored_runs.run_owners import owner_name
 
     changes, flags = chosen.changes(), flags.placed()
     place = place_of(changes)
@@ -67,8 +69,9 @@ def continue_run(
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(contextlib.closing(_held(run, place)))
             known["run"] = journal.run_id
-            if is_of_workers(journal) and not (ends or change.here):
-                return wait_for_worker(journal, changes, change, lambda: act_on(journal, act, known), known, flags)
+            if (owner := owner_name(journal)) is not None and not (ends or change.here):
+                act_now = functools.partial(act_on, journal, act, known)
+                return wait_for_owner(owner, journal, changes, change, act_now, known, flags)
             if ends:  # what is only stored needs nothing of the machine where the run was started
                 act_on(journal, act, known)
                 return _left_there(journal, changes, known, flags)
@@ -219,15 +222,15 @@ def act_on(journal: StoredJournal, act: Act, known: dict[str, Any]) -> None:
 
 def _without_directory(journal: StoredJournal, directory: Path, reason: str) -> RunRecordError:
     """Return the error for a run whose directory cannot be entered, with the ways that are left."""
-    from strands_cli.cli.commands.running.queued_continuation import is_of_workers
     from strands_cli.engine.stored_runs.last_place import worked_on
+    from strands_cli.engine.stored_runs.run_owners import owner_name
     from strands_cli.run_views.open_questions import answer_commands, command
 
     where, resume = worked_on(journal), command("resume", journal.run_id, store=journal.place)
     here = f"mkdir -p {shlex.quote(str(directory))}, with the files that it reads"
-    if is_of_workers(journal):
+    if (owner := owner_name(journal)) is not None:
         message = f"the directory from which the run was submitted cannot be entered: {reason}: {directory}"
-        return RunRecordError(message, fix=f"omit --here, so that a worker continues it; or {here}")
+        return RunRecordError(message, fix=f"omit --here, so that {owner} continues it; or {here}")
     if where is None or where.is_here or where.worker:
         message = f"the directory where the run was started cannot be entered: {reason}: {directory}"
         return RunRecordError(message, fix=here)

@@ -30,7 +30,7 @@ KEY = Annotated[
     ),
 ]
 VAR = Annotated[list[str], typer.Option("--var", metavar="NAME=VALUE", help="Change an input; may be repeated.")]
-HERE = typer.Option("--here", help="Continue a submitted run in this terminal, not at a worker.")
+HERE = typer.Option("--here", help="Continue a run that belongs to others, such as workers, in this terminal.")
 
 
 def _of_cut_off(flag: str, text: str) -> Any:

@@ -21,7 +21,7 @@ from strands_cli.cli.commands.stored.listed_inputs import inputs_of
 from strands_cli.cli.commands.stored.show import show_run
 from strands_cli.cli.output.messages import say
 from strands_cli.cli.output.results import print_json, print_result
-from strands_cli.errors import ExitCode, RunRecordError, UsageError, suggest
+from strands_cli.errors import ExitCode, NotEquipped, RunRecordError, UsageError, suggest
 from strands_cli.events import RunStatus
 from strands_cli.texts.phrases import counted
 
@@ -107,18 +107,21 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
                 cancel(opened, run)
             else:
                 cancel_run(opened, run, SystemClock())
-                _leave_queue(opened, run)
+                _leave_owner(opened, run)
             say(f"{run}: cancelled")
     if as_json:
         print_json({"cancelled": names})
 
 
-def _leave_queue(store: RunStore, run_id: str) -> None:
-    """Take a run out of its queue; one of a directory is in none."""
-    if store.place.directory is None:
-        from strands_cli.workers.submitted.waiting_again import leave_queue
+def _leave_owner(store: RunStore, run_id: str) -> None:
+    """Take a run that was cancelled from what it belongs to, if that is installed; it leaves such a run alone too."""
+    from strands_cli.engine.stored_runs.run_owners import BELONGS_TO, run_owner
 
-        leave_queue(store, run_id)
+    with contextlib.closing(store.open(run_id, hold=False)) as journal:
+        name = journal.get(BELONGS_TO)
+    if name is not None:
+        with contextlib.suppress(NotEquipped):
+            run_owner(str(name)).leave(store, run_id)
 
 
 @with_run_options()
@@ -202,7 +205,7 @@ def _delete(store: RunStore, run: str) -> str:
         return ""
     if found.pattern != BATCH:
         if found.status in UNSTARTED:  # or it would count as waiting when it is gone
-            _leave_queue(store, run)
+            _leave_owner(store, run)
         store.delete(run)
         return ""
     return f", with {counted(delete(store, run), 'row')}"

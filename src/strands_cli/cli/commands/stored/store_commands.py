@@ -58,26 +58,31 @@ def _print(
         lines = _directory_facts(place) if name == "facts" else [f"{place}: a directory needs nothing"]
     else:
         opener, address = opener_of(place)
-        lines = [*step_of(opener)(place, address), *_queue_lines(place, address, looks=name == "facts")]
+        lines = [*step_of(opener)(place, address), *_lines_of_owners(place, looks=name == "facts")]
     if as_json:
         print_json({"store": str(place), name: lines})
     else:
         print_result("\n".join(lines))
 
 
-def _queue_lines(place: StorePlace, address: str, *, looks: bool) -> list[str]:
-    """Do the same with the queues of the store, where an engine for them is installed."""
-    from strands_cli.queues.engine_choice import installed_engine
+def _lines_of_owners(place: StorePlace, *, looks: bool) -> list[str]:
+    """Do the same with what the owners of runs that are installed, such as workers, have in the store."""
+    from strands_cli.engine.stored_runs.opened_store import store_at
+    from strands_cli.engine.stored_runs.run_owners import installed_owners
 
-    engine = installed_engine(place.scheme)
-    if engine is None:
+    owners = list(installed_owners())
+    if not owners:
         return []
-    if not looks:
-        return engine.init(place, address)
-    try:
-        return engine.check(place, address)
-    except RunRecordError as error:
-        return [f"queues: none ({error.fix})"]
+    lines: list[str] = []
+    with closing(store_at(place)) as store:
+        for name, owner in owners:
+            try:
+                lines += owner.check(store) if looks else owner.prepare(store)
+            except RunRecordError as error:
+                if not looks:
+                    raise
+                lines.append(f"{name}: none ({error.fix})")
+    return lines
 
 
 def _directory_facts(place: StorePlace) -> list[str]:

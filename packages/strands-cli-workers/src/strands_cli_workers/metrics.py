@@ -1,0 +1,82 @@
+"""The metrics of a worker, which are on if the environment names a destination of metrics."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+from strands_cli.api import NotEquipped
+
+if TYPE_CHECKING:
+    from strands_cli.api import Event
+    from strands_cli_workers.queue_values import QueueState
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
+
+class Measures:
+    """Takes what happens at a worker. This one measures nothing: nothing is named that metrics could be sent to.
+
+    Attributes:
+        is_on: Whether it measures, so that what is only measured need not be looked for.
+    """
+
+    is_on = False
+
+    def take(self, event: Event) -> None:
+        """Count what an event of a run tells."""
+
+    def finish(self, status: str, seconds: float) -> None:
+        """Count the end of the work on a run."""
+
+    def see(self, queues: Iterable[QueueState], runs: Mapping[str, int]) -> None:
+        """Take the numbers of the store's queues, and of its runs by status."""
+
+
+UNMEASURED = Measures()
+
+
+def metrics_exporter(environ: Mapping[str, str]) -> Literal["otlp", "console"] | None:
+    """Return where the metrics of a worker go; None where nothing is measured.
+
+    The variables are those of https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. None
+    of them has a default here: without a destination there is nothing to measure for.
+    """
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    named = environ.get("OTEL_METRICS_EXPORTER", "").strip().lower()
+    if named == "console":
+        return "console"
+    wanted = named == "otlp" or (named != "none" and any(environ.get(name) for name in _ENDPOINTS))
+    return "otlp" if wanted else None
+
+
+@contextlib.contextmanager
+def measured_worker(worker: str, environ: Mapping[str, str], warn: Callable[[str], None]) -> Iterator[Measures]:
+    """Measure a worker while the context is open; `warn` receives a line when metrics can no longer be sent.
+
+    Raises:
+        NotEquipped: Metrics are to be sent, and what sends them is not installed.
+    """
+    exporter = metrics_exporter(environ)
+    if exporter is None:
+        yield UNMEASURED
+        return
+    if exporter == "otlp" and not _has_exporter():
+        raise NotEquipped(
+            "metrics are to be sent by OTLP, and what does that is not installed",
+            fix="pip install 'strands-cli[otel]'; or measure nothing: OTEL_METRICS_EXPORTER=none",
+        )
+    from strands_cli_workers.worker_metrics import open_metrics  # imports OpenTelemetry
+
+    with open_metrics(worker, exporter, warn) as measures:
+        yield measures
+
+
+def _has_exporter() -> bool:
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,99 @@
+"""The queues of a store, and what the runs in them belong to: the entry point `workers` of `strands_cli.owners`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from strands_cli.api import RunOwner, Runs, RunStore, StoredJournal, StorePlace, UsageError
+from strands_cli_workers.queue_values import Ticket
+
+if TYPE_CHECKING:
+    from strands_cli_workers.run_queue import RunQueue
+
+# The name that the journals of submitted runs have for it.
+OWNER = "workers"
+NAME_A_STORE = "name a store: --store postgresql://USER@HOST/DATABASE, or STRANDS_STORE"
+
+
+@contextlib.contextmanager
+def opened_queue(place: StorePlace) -> Iterator[tuple[RunStore, RunQueue]]:
+    """Open a store with its queues.
+
+    Raises:
+        UsageError: The runs are in a directory, which one machine has, or no store has addresses of this form.
+        NotEquipped: No plugin for the store is installed, or the store is of another kind.
+        RunRecordError: The store cannot be reached, or has no queues yet.
+    """
+    if place.directory is not None:
+        raise UsageError(f"the runs are in the directory {place}, and queues are in a database", fix=NAME_A_STORE)
+    with Runs(place) as runs, contextlib.closing(queue_of(runs.store)) as queue:
+        yield runs.store, queue
+
+
+def queue_of(store: RunStore) -> RunQueue:
+    """Return the queues of a store.
+
+    Raises:
+        NotEquipped: The store is of another kind.
+        RunRecordError: It cannot be reached, or has no queues yet.
+    """
+    # The client of the database and DBOS are imported when they are used.
+    from strands_cli_workers.queue_database import QueueDatabase
+    from strands_cli_workers.run_queue import RunQueue
+
+    return RunQueue(QueueDatabase(store))
+
+
+def wait_again(journal: StoredJournal) -> Ticket:
+    """Store in a held run that it waits for a worker; return its ticket, for the queue when the run is not held."""
+    stored = journal.get("ticket")
+    journal.put(status="queued", reason=None, ended_at=None)
+    return Ticket.from_dict({**stored, "run_id": journal.run_id, "attempt": 0, "at": None})
+
+
+class Workers:
+    """See `RunOwner`."""
+
+    def wait_again(self, journal: StoredJournal, act: Callable[[], None]) -> str:
+        """Let a held run wait in its queue again, and close its journal."""
+        with opened_queue(journal.place) as (_, queue):
+            act()
+            ticket = wait_again(journal)
+            journal.close()
+            queue.put(ticket)
+        return f"{ticket.run_id} waits in the queue {ticket.queue} for a worker"
+
+    def leave(self, store: RunStore, run_id: str) -> None:
+        """Take a run that was cancelled out of its queue, and a schedule of its name too."""
+        with contextlib.closing(queue_of(store)) as queue:
+            queue.take_out(run_id)
+            queue.unschedule(run_id)
+
+    def prepare(self, store: RunStore) -> list[str]:
+        """Make the tables of the queues, or bring them to this version."""
+        if not _can_have_queues(store):
+            return []
+        from strands_cli_workers.dbos_setup import make_tables
+        from strands_cli_workers.queue_database import QueueDatabase
+
+        database = QueueDatabase(store)
+        make_tables(database)
+        return [f"queues: the schema {database.schema} is as this version needs it"]
+
+    def check(self, store: RunStore) -> list[str]:
+        """Return how many queues and workers there are."""
+        if not _can_have_queues(store):
+            return []
+        with contextlib.closing(queue_of(store)) as queue:
+            states, workers = queue.states(), queue.workers()
+        alive = sum(worker.is_alive for worker in workers)
+        return [f"queues: {len(states)}, with {sum(state.waiting for state in states)} waiting; workers: {alive}"]
+
+
+def _can_have_queues(store: RunStore) -> bool:
+    return store.place.scheme in ("postgresql", "postgres")
+
+
+WORKERS: RunOwner = Workers()

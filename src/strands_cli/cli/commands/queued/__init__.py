@@ -1,1 +1,0 @@
-"""The commands about runs beyond one process: submit, workers and queues."""

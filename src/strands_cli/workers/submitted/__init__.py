@@ -1,1 +1,0 @@
-"""Runs that were submitted: what is stored of them, and their workflow on another machine."""
