@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +134,11 @@ def _plannable(
 
 
 def shared_runs(
-    *plans: Plan, budget: Budget | None = None, provider_limits: ProviderLimits | None = None, worker: str = ""
+    *plans: Plan,
+    budget: Budget | None = None,
+    provider_limits: ProviderLimits | None = None,
+    worker: str = "",
+    retry: Sequence[str] = (),
 ) -> AbstractAsyncContextManager[SharedRuns]:
     """Return the context of what many runs of one event loop share: models with their connections, secrets, and limits.
 
@@ -143,13 +147,14 @@ def shared_runs(
         budget: What all runs may spend together; see `Budget.of_many`.
         provider_limits: How often all runs may ask each provider; see `ProviderLimits.of`.
         worker: The id of the worker that works on them; empty for runs of no worker.
+        retry: The words of the command that runs those of them again that failed, if they are parts of a run.
 
     Raises:
         NotEquipped: The context is entered, and a secret of a plan has no value.
     """
     from strands_cli.agents.shared_runs import opened_runs
 
-    return opened_runs(plans, budget, provider_limits, worker=worker)
+    return opened_runs(plans, budget, provider_limits, worker=worker, retry=retry)
 
 
 async def run(

@@ -145,7 +145,7 @@ class PlannedRows:
 
         Args:
             limits: By names of `runtime.budgets`; empty for no limit.
-            runs: What the rows are together, for messages: `the batch`.
+            runs: What the rows are together, for messages.
             fix: How they go on after a limit; `{limit}` is its name.
             journal: Has the facts of the rows together.
         """
@@ -192,6 +192,7 @@ class PlannedRows:
         *,
         budget: Budget | None = None,
         providers: Iterable[str] = (),
+        retry: Sequence[str] = (),
     ) -> AsyncIterator[RowRuns]:
         """Open what runs rows in this process, and load the tools and models once.
 
@@ -201,6 +202,7 @@ class PlannedRows:
             warn: Takes warnings of runs.
             budget: What they may spend together.
             providers: See `check_limits`.
+            retry: The words of the command that runs those rows again that failed.
 
         Raises:
             StrandsCliError: A tool, a model or a secret cannot be loaded.
@@ -211,7 +213,7 @@ class PlannedRows:
         from strands_cli.planning.workspace import workspace_of
 
         limits = ProviderLimits.of(read_provider_limits(providers, self.providers), SystemClock())
-        async with app.shared_runs(self.plan, budget=budget, provider_limits=limits) as shared:
+        async with app.shared_runs(self.plan, budget=budget, provider_limits=limits, retry=retry) as shared:
             redactor = (await shared.secrets(self.plan)).redactor
             workers = await assemble(self.plan, workspace_of(self.plan), shared, self.request, warn)
             await workers.close_with(warn)

@@ -57,9 +57,9 @@ def test_a_run_that_waits_is_read_and_not_changed(place: StorePlace, workflow: W
     with Runs(place) as runs:
         assert runs.state(run_id) is not None
         [run], problems = runs.all()
-        assert (run.id, run.status, run.is_batch, problems) == (run_id, "waiting", False, [])
+        assert (run.id, run.status, run.command, problems) == (run_id, "waiting", None, [])
         assert runs.get("last") == run
-        assert runs.without_rows([run]) == [run]
+        assert runs.without_parts([run]) == [run]
         with runs.open(run_id[:-1]) as opened:
             assert opened.id == run_id
             [question] = opened.questions()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from strands_cli.engine.journal.batch_ids import batch_of
+from strands_cli.engine.journal.run_parts import whole_of
 from strands_cli.engine.stored_runs.folder_store import FolderStore
 from strands_cli.errors import RunRecordError
 from tests.batch.kit import OUT, STEPS, Rows
@@ -91,7 +91,7 @@ def finished(rows: Rows) -> tuple[set[str], set[str]]:
     store, asked, tools = FolderStore(rows.folder.runs), set[str](), set[str]()
     for directory in rows.folder.runs.glob("*.*") if rows.folder.runs.exists() else ():
         with contextlib.suppress(RunRecordError), contextlib.closing(store.open(directory.name, hold=False)) as journal:
-            if batch_of(directory.name) is None or not (topic := (journal.get("inputs") or {}).get("topic")):
+            if whole_of(directory.name) is None or not (topic := (journal.get("inputs") or {}).get("topic")):
                 continue
             done = {(row.kind, row.key.split("/")[0]) for row in journal.rows() if row.status == "done"}
             asked |= {topic} if ("model", "steps.0") in done else set()

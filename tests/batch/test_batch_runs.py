@@ -35,11 +35,11 @@ def test_a_list_of_runs_has_a_batch_as_one_line_and_its_rows_where_they_are_aske
     batch = rows.id_of(rows.batch())
     listed = runs(rows)
     assert [(run["id"], run["pattern"]) for run in listed["runs"]] == [(batch, "batch")]
-    assert listed["hidden_rows"] == 2
+    assert listed["hidden_parts"] == 2
     shown = rows.strands("runs", "list")
     assert f"{batch}." not in shown.out
-    assert "strands runs list --rows" in shown.err
-    assert sorted(ids(rows, "--rows", "flow")) == sorted(line["run"] for line in rows.lines())
+    assert "strands runs list --parts" in shown.err
+    assert sorted(ids(rows, "--parts", "flow")) == sorted(line["run"] for line in rows.lines())
     assert ids(rows, "--status", "completed") == [batch]
     rows.strands("run", "flow.yaml", "--var", "topic=bees")
     assert len(ids(rows)) == 2
@@ -91,9 +91,10 @@ def test_a_batch_is_shown_as_what_its_rows_have_come_to(rows: Rows) -> None:
     rows.model.failing = {"ants"}
     rows.csv("bees", "ants", "moths")
     batch = rows.id_of(rows.batch())
-    assert rows.strands("runs", "show", batch).out == rows.strands("batch", "status", "flow").out
-    document = rows.strands("runs", "show", "last", "--json").document
-    assert document == rows.strands("batch", "status", batch, "--json").document
+    shown = rows.strands("runs", "show", batch, "--json").document
+    assert (shown["id"], shown["command"], shown["parts"]) == (batch, "batch", {"completed": 2, "failed": 1})
+    assert f"strands batch status {batch}" in rows.strands("runs", "show", batch).out
+    document = rows.strands("batch", "status", batch, "--json").document
     assert (document["status"], document["rows_file"], document["choices"]["concurrency"]) == ("failed", "rows.csv", 4)
     (failure,) = document["failures"]
     assert (failure["count"], failure["runs"]) == (1, [rows.lines()[1]["run"]])
@@ -105,7 +106,7 @@ def test_last_is_the_newest_run_or_batch_and_never_a_row(rows: Rows) -> None:
     rows.csv("bees")
     alone = rows.strands("run", "flow.yaml", "--var", "topic=ants", "--json").document["run"]
     batch = rows.id_of(rows.batch())
-    assert rows.strands("runs", "show", "last", "--json").document["batch"] == batch
+    assert rows.strands("runs", "show", "last", "--json").document["id"] == batch
     later = rows.strands("run", "flow.yaml", "--var", "topic=ants", "--json").document["run"]
     assert rows.strands("runs", "show", "last", "--json").document["id"] == later != alone
 

@@ -196,7 +196,7 @@ def test_two_processes_cannot_work_on_one_batch(rows: Rows) -> None:
     assert rows.strands("runs", "delete", "last").code == 17
     status = rows.strands("batch", "status", "flow", "--json").document
     assert (status["status"], status["rows"]["left"]) == ("running", 1)
-    row = rows.strands("runs", "list", "--rows", "flow", "--json").document["runs"][0]["id"]
+    row = rows.strands("runs", "list", "--parts", "flow", "--json").document["runs"][0]["id"]
     assert rows.strands("runs", "cancel", row).code == 2, "its process works on all rows"
     started.send(signal.SIGKILL)
     started.end()

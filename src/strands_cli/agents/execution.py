@@ -82,7 +82,7 @@ async def execute_plan(
                 steps = execute(planned, ports, journal.run_id, emit, _writer(planned, request, redactor))
                 result = await while_held(journal, steps)
         except StrandsCliError as error:
-            await explain_stop(error, planned, journal, redactor)
+            await explain_stop(error, planned, journal, redactor, common.retry)
             raise
         return redactor.record(result)
 

@@ -52,14 +52,20 @@ class SharedRuns:
         budget: What all runs may spend together; None for no limit.
         provider_limits: How often they may ask each provider.
         worker: The id of the worker whose runs they are; empty for runs of no worker.
+        retry: The words of the command that runs those of them again that failed; empty for runs of their own.
     """
 
     def __init__(
-        self, budget: Budget | None = None, provider_limits: ProviderLimits = UNLIMITED, worker: str = ""
+        self,
+        budget: Budget | None = None,
+        provider_limits: ProviderLimits = UNLIMITED,
+        worker: str = "",
+        retry: Sequence[str] = (),
     ) -> None:
         self.budget = budget
         self.provider_limits = provider_limits
         self.worker = worker
+        self.retry = retry
         self._models: dict[str, tuple[str, Model]] = {}
         self._recordings: dict[tuple[str, str], Recording] = {}
         self._stores: dict[StorePlace, RunStore] = {}
@@ -159,18 +165,19 @@ async def opened_runs(
     provider_limits: ProviderLimits | None = None,
     warn: Callable[[str], None] | None = None,
     worker: str = "",
+    retry: Sequence[str] = (),
 ) -> AsyncIterator[SharedRuns]:
     """Yield what runs share, and close it after them.
 
     Args:
         plans: Plans whose secrets are read now.
         warn: Receives a line for each connection that cannot be closed: what the runs did is valid all the same.
-        worker: See `SharedRuns`.
+        worker: See `SharedRuns`, as for `retry`.
 
     Raises:
         NotEquipped: A secret of a plan has no value.
     """
-    shared = SharedRuns(budget, provider_limits or UNLIMITED, worker)
+    shared = SharedRuns(budget, provider_limits or UNLIMITED, worker, retry)
     try:
         for plan in plans:
             await shared.know(plan)

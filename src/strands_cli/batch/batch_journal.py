@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.batch_choices import BatchChoices
-from strands_cli.engine.journal.batch_ids import DIGEST_CHARS, row_id
 from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.journal.run_parts import DIGEST_CHARS, part_id, pattern_of_whole
 from strands_cli.errors import RunRecordError
 from strands_cli.run_views.run_end import RunEnd
 from strands_cli.secrets.redactor import HIDE_NOTHING
@@ -37,6 +37,15 @@ _PART, _AT_ONCE = 500, 256
 # The facts that only the journal of a batch has.
 CHOICES, SOURCE, CURRENT = "batch", "rows_file", "order"
 _LEFT_OUT = "left_out"
+
+
+# The command that continues the runs of which a batch consists.
+COMMAND = "batch"
+
+
+def is_batch(journal: StoredJournal) -> bool:
+    """Return whether a journal is that of a batch."""
+    return bool(journal.get("pattern") == pattern_of_whole(COMMAND))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +235,7 @@ class BatchJournal:
         spent = {"usage": dataclasses.asdict(row.usage), "cost_usd": row.cost}
         outcome = RunEnd.from_dict({**row.output, **spent}) if row.output else None
         inputs = row.detail.get("inputs") or {}
-        return BatchRow(digest, row_id(self.id, digest), inputs, row.attempt, row.started_at, outcome)
+        return BatchRow(digest, part_id(self.id, digest), inputs, row.attempt, row.started_at, outcome)
 
     def begin(self, row: BatchRow) -> BatchRow:
         """Store that a row begins once more, and return it so."""

@@ -64,7 +64,7 @@ def strands_decide_call(record: ToolRecord | None, call: ToolCall, context: Hook
 def strands_plan_checks(plan: PlanFacts, context: HookContext) -> Iterable[PlanProblem]:  # type: ignore[empty-body]
     """Return what is wrong with a plan; an error keeps the workflow from running.
 
-    Called by everything that plans: `plan`, `run`, `batch`, `submit`, `resume`. An implementation that raises is an
+    Called by everything that plans, such as `plan`, `run` and `resume`. An implementation that raises is an
     error too.
     """
 

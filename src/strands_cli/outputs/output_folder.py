@@ -30,5 +30,5 @@ def require_own_folder(out_dir: Path, beside: Path) -> Path:
 
 
 def is_default(out_dir: Path) -> bool:
-    """Return whether an output directory is the default one, or below it, as that of a row of a batch is."""
+    """Return whether an output directory is the default one, or below it, as that of a run in a larger one is."""
     return out_dir.parts[:1] == DEFAULT_OUT.parts

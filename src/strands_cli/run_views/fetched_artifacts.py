@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.journal.artifact_rows import keeps_texts, row_of_artifacts, texts_of, written_of
-from strands_cli.engine.journal.batch_ids import is_batch
+from strands_cli.engine.journal.run_parts import command_of
 from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.engine.stored_runs.last_place import worked_on
 from strands_cli.errors import ArtifactError, RunRecordError, UsageError, suggest
@@ -137,7 +137,7 @@ def artifacts_of(journal: StoredJournal, *, with_texts: bool = True) -> RunArtif
         with_texts: Whether their texts are read too, where the store has them.
 
     Raises:
-        UsageError: It is a batch, which has runs that have files.
+        UsageError: It consists of other runs, which have the files.
         ArtifactError: It is not complete.
         RunRecordError: The journal cannot be read.
     """
@@ -209,9 +209,9 @@ def _below(path: str, out: PurePath) -> str:
 
 def _require_complete(journal: StoredJournal) -> None:
     run_id, place = journal.run_id, journal.place
-    if is_batch(journal):
-        fix = f"its rows are runs that have them: {command('runs', 'list', '--rows', run_id, store=place)}"
-        raise UsageError(f"{run_id} is a batch, and has no artifacts of its own", fix=fix)
+    if (name := command_of(journal.get("pattern"))) is not None:
+        fix = f"those of all: {command(name, 'artifacts', run_id, store=place)}"
+        raise UsageError(f"{run_id} consists of other runs, which have the artifacts", fix=fix)
     status = run_of(journal).status
     if status == "completed":
         return

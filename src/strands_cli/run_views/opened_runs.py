@@ -7,7 +7,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from strands_cli.engine.journal.batch_ids import without_rows
+from strands_cli.engine.journal.run_parts import without_parts
 from strands_cli.engine.stored_runs.effect_summary import EffectSummary
 from strands_cli.engine.stored_runs.many_journals import journals_of
 from strands_cli.engine.stored_runs.opened_store import store_at
@@ -68,9 +68,9 @@ class Runs:
         return runs, problems
 
     @staticmethod
-    def without_rows(runs: Iterable[StoredRun]) -> list[StoredRun]:
-        """Return runs without those that are rows of a batch among them."""
-        return without_rows(runs)
+    def without_parts(runs: Iterable[StoredRun]) -> list[StoredRun]:
+        """Return runs without those that are parts of one among them."""
+        return without_parts(runs)
 
     def find(self, name: str) -> str:
         """Return the id of a run, by its id, the start of its id, or `last`.
@@ -196,7 +196,7 @@ class OpenedRun:
         """Return the files that it has written.
 
         Raises:
-            UsageError: It is a batch.
+            UsageError: It consists of other runs.
             ArtifactError: It is not complete.
         """
         from strands_cli.run_views.fetched_artifacts import artifacts_of

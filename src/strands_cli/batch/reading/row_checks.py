@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.reading.given_row import GivenRow
 from strands_cli.batch.reading.row_findings import Rest, RowFindings
-from strands_cli.engine.journal.batch_ids import DIGEST_CHARS
+from strands_cli.engine.journal.run_parts import DIGEST_CHARS
 from strands_cli.errors import Code, Finding, Where, did_you_mean, suggest
 from strands_cli.planning.run_inputs import MISSING_INPUT
 from strands_cli.quick_dataclass import dataclass

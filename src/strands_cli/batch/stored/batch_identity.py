@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from strands_cli.engine.journal.batch_ids import BATCH, batch_of
+from strands_cli.batch.batch_journal import COMMAND
+from strands_cli.engine.journal.run_parts import whole_of
 from strands_cli.errors import RunRecordError, UsageError, suggest
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import first_of
@@ -60,7 +61,7 @@ def name_of(batch: str) -> str:
 
 def batches_in(store: RunStore) -> list[StoredRun]:
     """Return the batches in a store, the newest first."""
-    return [run for run in store.runs()[0] if run.pattern == BATCH]
+    return [run for run in store.runs()[0] if run.command == COMMAND]
 
 
 def unused_name(name: str, batches: Sequence[StoredRun]) -> str:
@@ -89,7 +90,7 @@ def find_batch(store: RunStore, name: str) -> str:
         raise RunRecordError(
             f"the ids of {len(meant)} batches start with {name!r}", fix=f"they are: {first_of(meant, 5)}"
         )
-    if (batch := batch_of(name)) is not None:
+    if (batch := whole_of(name)) is not None:
         raise RunRecordError(f"{name} is a row of a batch", fix=f"name the batch: {batch}")
     known = [LAST, *batches] if batches else []
     fix = suggest(name, known, "see what there is: strands runs list")

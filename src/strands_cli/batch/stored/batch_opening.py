@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strands_cli.batch.batch_choices import DEFAULT_QUEUE, BatchChoices
-from strands_cli.batch.batch_journal import BatchJournal
-from strands_cli.engine.journal.batch_ids import BATCH, is_batch
+from strands_cli.batch.batch_journal import COMMAND, BatchJournal, is_batch
+from strands_cli.engine.journal.run_parts import pattern_of_whole
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.run_start.new_journal import create_journal
 from strands_cli.errors import RunRecordError, UsageError
@@ -25,9 +25,8 @@ def open_batch(rows: PlannedRows, batch_id: str, store: RunStore, choices: Batch
     """
     journal, is_new = _existing(store, batch_id), False
     if journal is None:
-        journal, is_new = create_journal(store, rows.plan, rows.request, batch_id), True
-    if not is_batch(journal):  # it is new, or its process was killed just before this
-        journal.put(pattern=BATCH)
+        facts = {"pattern": pattern_of_whole(COMMAND)}
+        journal, is_new = create_journal(store, rows.plan, rows.request, batch_id, further=facts), True
     batch = BatchJournal(journal, SystemClock())
     try:
         _require_uncancelled(journal)

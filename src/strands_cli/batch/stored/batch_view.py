@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.batch.batch_choices import BatchChoices
-from strands_cli.batch.batch_journal import SOURCE, BatchJournal
+from strands_cli.batch.batch_journal import SOURCE, BatchJournal, is_batch
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.row_collection import collect, current
-from strands_cli.engine.journal.batch_ids import batch_of, is_batch
 from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.stored_runs.cancelling import cancel_run
 from strands_cli.engine.stored_runs.described import run_of
@@ -129,18 +128,3 @@ def _cancelled(end: RunEnd | None) -> RunEnd:
         return RunEnd("cancelled")
     nothing = {"exit_code": 0, "error": None, "questions": (), "denied": (), "failures": (), "failed_calls": 0}
     return dataclasses.replace(end, status="cancelled", verdict=None, **nothing)  # type: ignore[arg-type]
-
-
-def delete(store: RunStore, batch: str) -> int:
-    """Delete a batch with its rows, and return how many rows there were; files that they have written stay.
-
-    Raises:
-        RunRecordError: A process works on the batch or on a row, so that not all of it is deleted.
-    """
-    rows = [run.id for run in store.runs()[0] if batch_of(run.id) == batch]
-    journal = store.open(batch, hold=True)  # refused while a process works on it
-    journal.close()
-    for row in rows:
-        store.delete(row)
-    store.delete(batch)
-    return len(rows)

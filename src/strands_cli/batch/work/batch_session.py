@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from strands_cli.batch.batch_journal import COMMAND
 from strands_cli.batch.work.batch_run import BatchRun, RowEngine, WantsRun, is_unfinished
 from strands_cli.batch.work.batch_tally import BatchTally
 from strands_cli.batch.work.result_lines import ResultLines
@@ -43,7 +44,8 @@ def open_engine(session: BatchSession, budget: Budget | None) -> AbstractAsyncCo
     """Open where the choices of a batch say that its rows are run."""
     choices, workflow, store = session.choices, session.workflow, session.store
     if not choices.engine:
-        return workflow.opened(store, session.tell, budget=budget, providers=choices.limits)
+        retry = (COMMAND, "retry", session.batch.id, "--failed")
+        return workflow.opened(store, session.tell, budget=budget, providers=choices.limits, retry=retry)
 
     rows = imported_of_workers("queued_rows").QueuedRows
     opened: AbstractAsyncContextManager[RowEngine] = rows.opened(workflow, store, choices.queue, session.tell, budget)

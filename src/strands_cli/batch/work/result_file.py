@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from strands_cli.engine.journal.batch_ids import batch_of
+from strands_cli.engine.journal.run_parts import whole_of
 from strands_cli.errors import ArtifactError, UsageError
 
 STDOUT = "-"
@@ -90,7 +90,7 @@ class ResultFile:
         head = first.decode("utf-8", "replace").partition(', "status"')[0]
         try:
             found = json.loads(f"{head}}}") if first else {}
-            return batch_of(found["run"]) if first else ""
+            return whole_of(found["run"]) if first else ""
         except (ValueError, LookupError, TypeError):
             return None
 

@@ -149,22 +149,20 @@ def variables(incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
 @completer
 def runs(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[Offer]:
     """Yield the ids of stored runs with workflow and status, the newest first, and `last`."""
-    from strands_cli.engine.journal.batch_ids import without_rows
+    from strands_cli.engine.journal.run_parts import without_parts
 
     with _store(typed) as store:
-        found = without_rows(store.runs()[0])
+        found = without_parts(store.runs()[0])
     yield from ((run.id, f"{run.workflow} {run.status}") for run in found)
     yield from ["last"] if found else []
 
 
 @completer
-def batches(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the ids of stored batches, the newest first, and `last`."""
-    from strands_cli.engine.journal.batch_ids import BATCH
-
+def wholes(_incomplete: str, typed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the ids of stored runs that consist of others, the newest first, and `last`."""
     with _store(typed) as store:
-        found = [run.id for run in store.runs()[0] if run.pattern == BATCH]
-    yield from (*found, *(["last"] if found else []))
+        ids = [run.id for run in store.runs()[0] if run.command is not None]
+    yield from (*ids, *(["last"] if ids else []))
 
 
 @completer

@@ -126,7 +126,7 @@ class Spender:
         workflow: File of a workflow that is used as a tool; one call of it counts.
         prefix: What the keys begin with that count.
         agents_of: Returns who acts at a key without the prefix: the step's agent, then the agents that are tools in it.
-        runs: What many runs are together that count, for messages: `the batch`.
+        runs: What many runs are together that count, for messages.
         fix: How the many runs go on after a limit of theirs; `{limit}` is its name.
     """
 
@@ -255,7 +255,7 @@ class Budget:
 
         Args:
             limits: By names of `runtime.budgets`.
-            runs: What they are together, for messages: `the batch`.
+            runs: What they are together, for messages.
             fix: How they go on after a limit; `{limit}` is its name.
             journal: Has the facts of the runs together, such as how long earlier processes worked on them.
         """

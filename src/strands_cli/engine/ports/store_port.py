@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from strands_cli.engine.journal.batch_ids import BATCH
 from strands_cli.engine.journal.journal_rows import Journal
+from strands_cli.engine.journal.run_parts import command_of, whole_of
 from strands_cli.events import RunStatus
 
 if TYPE_CHECKING:
@@ -36,9 +36,14 @@ class StoredRun:
     worked_s: float | None = None
 
     @property
-    def is_batch(self) -> bool:
-        """Whether it is a batch, whose rows are runs of their own."""
-        return self.pattern == BATCH
+    def command(self) -> str | None:
+        """The command that continues it, if it consists of other runs, which are its parts."""
+        return command_of(self.pattern)
+
+    @property
+    def whole(self) -> str | None:
+        """The id of the run that it is a part of, if its own id is that of a part."""
+        return whole_of(self.id)
 
 
 class StoredJournal(Journal, Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal.batch_ids import batch_of
+from strands_cli.engine.journal.run_parts import whole_of
 from strands_cli.engine.ports.store_port import StoredRun
 from strands_cli.errors import RunRecordError, suggest
 from strands_cli.events import RunStatus
@@ -37,8 +37,8 @@ def named_run(name: str, known: Collection[str], place: StorePlace, newest: Call
     if name in known:
         return name
     meant = newest() if name == LAST else [run for run in known if name and run.startswith(name)]
-    if len(meant) > 1:  # the start of a batch's id is that of its rows too, and means the batch
-        meant = [run for run in meant if batch_of(run) is None] or meant
+    if len(meant) > 1:  # the start of the id of a whole is that of its parts too, and means the whole
+        meant = [run for run in meant if whole_of(run) is None] or meant
     if len(meant) == 1:
         return meant[0]
     if meant:

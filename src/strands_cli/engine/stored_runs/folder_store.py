@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.journal.batch_ids import newest_ids
+from strands_cli.engine.journal.run_parts import newest_ids
 from strands_cli.engine.stored_runs.described import named_run, run_of
 from strands_cli.engine.stored_runs.folder_changes import FolderChanges
 from strands_cli.engine.stored_runs.index import RunIndex, forget_run

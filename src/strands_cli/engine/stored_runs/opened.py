@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strands_cli.engine.journal.batch_ids import is_batch
+from strands_cli.engine.journal.run_parts import command_of
 from strands_cli.engine.ports.store_port import RunStore, StoredJournal
 from strands_cli.engine.stored_runs.described import require_begun
 from strands_cli.engine.stored_runs.stored_secrets import hide_secrets_of
@@ -14,14 +14,14 @@ def opened_run(store: RunStore, run_id: str, *, hold: bool) -> StoredJournal:
 
     Raises:
         RunRecordError: The journal is not usable, or another process holds it.
-        UsageError: The run was cancelled, or it is a batch.
+        UsageError: The run was cancelled, or it consists of other runs.
     """
     journal = store.open(run_id, hold=hold)
     try:
         require_begun(journal)
-        if is_batch(journal):
-            fix = f"strands batch resume {run_id}; its rows, each a run: strands runs list --rows {run_id}"
-            raise UsageError(f"{run_id} is a batch, not a run", fix=fix)
+        if (command := command_of(journal.get("pattern"))) is not None:
+            fix = f"strands {command} resume {run_id}; the runs: strands runs list --parts {run_id}"
+            raise UsageError(f"{run_id} consists of other runs", fix=fix)
         if hold and journal.get("status") == "cancelled":
             fix = f"strands rerun {run_id} --from KEY"
             raise UsageError(f"the run {run_id} was cancelled", fix=fix)

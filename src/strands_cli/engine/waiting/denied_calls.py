@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from strands_cli.engine.denials import failure_in, is_refusal
-from strands_cli.engine.journal.batch_ids import batch_of
 from strands_cli.engine.journal.journal_rows import Row
+from strands_cli.engine.journal.run_parts import whole_of
 from strands_cli.engine.ports.store_port import StoredJournal
 from strands_cli.engine.waiting.cut_off_calls import rows_before
 from strands_cli.engine.waiting.questions import final_refusal
@@ -22,30 +22,35 @@ if TYPE_CHECKING:
     from strands_cli.secrets.redactor import Redactor
 
 
-async def explain_stop(error: StrandsCliError, planned: Plan, journal: StoredJournal, redactor: Redactor) -> None:
+async def explain_stop(
+    error: StrandsCliError, planned: Plan, journal: StoredJournal, redactor: Redactor, retry: Sequence[str] = ()
+) -> None:
     """Add to the error of a run with denied calls how it continues; tell the plugins about questions that wait."""
     if isinstance(error, CallDenied):
-        error.fix = way_after_denial(journal)
+        error.fix = way_after_denial(journal, retry)
     elif isinstance(error, WaitingForPerson):
         await tell_of_questions(planned, journal, redactor)
 
 
-def way_after_denial(journal: StoredJournal) -> str:
+def way_after_denial(journal: StoredJournal, retry: Sequence[str] = ()) -> str:
     """Return the command that does what was denied; where only a rule denies it, after a change of that rule.
 
-    A step whose model, or what follows it, has read that the call was denied is done in a new run; a row of a batch is
-    run again by its batch, which asks wherever no option decides.
+    A step whose model, or what follows it, has read that the call was denied is done in a new run. A part of a run is
+    run again with the others that failed.
+
+    Args:
+        retry: The command that runs failed parts again; without one, that which shows the whole is named.
     """
     denied, refused = _denied_calls(journal)
     alone = _without_person(denied)
     options = [word for name in _allowed_by(alone) for word in ("--allow", name)]
-    batch = batch_of(journal.run_id)
-    if batch is None and any(ALLOWED_BY not in row.detail for row in alone):  # a person alone can answer, now or later
+    whole = whole_of(journal.run_id)
+    if whole is None and any(ALLOWED_BY not in row.detail for row in alone):  # a person alone can answer, now or later
         options = [*options, "--detach"]
-    before = (
-        _continuation(journal, alone or denied or refused) if batch is None else ("batch", "retry", batch, "--failed")
-    )
-    words = [*before, *options]
+    if whole is None:
+        words = [*_continuation(journal, alone or denied or refused), *options]
+    else:
+        words = [*retry, *options] if retry else ["runs", "show", whole]
     first = "" if alone else "change the rule that denies it, then: "
     if refused:
         fixes = dict.fromkeys(failure.fix for failure in map(failure_in, refused) if failure and failure.fix)

@@ -118,8 +118,8 @@ def ended_run(journal: StoredJournal, redact: Callable[[str], str]) -> RunEnded:
 def _next_steps(run: StoredRun) -> list[list[str]]:
     """Return the commands that show the run, and that continue one which nothing prevents from it."""
     show, resume = ["runs", "show", run.id], ["resume", run.id]
-    if run.is_batch:
-        show, resume = ["batch", "status", run.id], ["batch", "resume", run.id]
+    if run.command is not None:
+        show, resume = [run.command, "status", run.id], [run.command, "resume", run.id]
     return [show, resume] if run.status == "interrupted" else [show]
 
 

@@ -15,7 +15,7 @@ SINCE = Annotated[
 
 
 def runs_since(runs: Runs, since: str | None) -> tuple[list[StoredRun], list[str]]:
-    """Return runs, with the rows of batches and without batches, and the problems of journals that cannot be read.
+    """Return runs, with the parts of others and without these, and the problems of journals that cannot be read.
 
     Raises:
         UsageError: `since` is not an age.
@@ -23,7 +23,7 @@ def runs_since(runs: Runs, since: str | None) -> tuple[list[StoredRun], list[str
     """
     oldest = 0.0 if since is None else time.time() - age_in_seconds(since, "--since")
     every, problems = runs.all()
-    return [run for run in every if not run.is_batch and run.started_at >= oldest], problems
+    return [run for run in every if run.command is None and run.started_at >= oldest], problems
 
 
 def one_line(text: str) -> str:

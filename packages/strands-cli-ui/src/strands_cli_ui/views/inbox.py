@@ -26,8 +26,8 @@ def show_inbox(ui: Ui, request: Any) -> Response:
     """Return the questions of all runs."""
     with ui.opened() as runs:
         every, _ = runs.all()
-        # A batch that waits has no question: its rows have.
-        asking = [run for run in every if run.status in _ASKING and not run.is_batch and has_address(run.id)]
+        # A run of other runs that waits has no question: its parts have.
+        asking = [run for run in every if run.status in _ASKING and run.command is None and has_address(run.id)]
         shown = asking[:SHOWN]
         opened = runs.open_each(run.id for run in shown)
         parts = [_questions_of(opened_run, run, request) for run, opened_run in zip(shown, opened, strict=True)]

@@ -51,15 +51,17 @@ def resume(ui: Ui, request: Any) -> Response:
     """Continue a run."""
     run = _found(ui, request)
     with ui.opened() as runs:
-        is_batch = runs.get(run).is_batch
-    words = _words(ui, "batch resume", run) if is_batch else _words(ui, "resume", run, "--detach")
+        command = runs.get(run).command
+    words = _words(ui, f"{command} resume", run) if command is not None else _words(ui, "resume", run, "--detach")
     return _continued(run, ui.children.start(words))
 
 
 def cancel(ui: Ui, request: Any) -> Response:
     """End a run for good."""
     run = _found(ui, request)
-    child = ui.children.start(_words(ui, "runs cancel", run))
+    with ui.opened() as runs:
+        command = runs.get(run).command or "runs"
+    child = ui.children.start(_words(ui, f"{command} cancel", run))
     return go_to(f"/runs/{quote(run)}") if child.wait(PATIENCE_S) == ExitCode.OK else failure(run, child)
 
 

@@ -45,7 +45,7 @@ def show_runs(ui: Ui, request: Any) -> Response:
             '<p id="live-note" role="status" class="soft"></p>',
             '<div id="live" data-events="/events">',
             f"<p>{counted(len(chosen), 'run')}</p>",
-            f"<p>{counted(hidden, 'row')} of batches not shown: enter the id of a batch as the text.</p>"
+            f"<p>{counted(hidden, 'part')} of other runs not shown: enter the id of such a run as the text.</p>"
             if hidden
             else "",
             _table(shown) if shown else "",
@@ -61,9 +61,9 @@ def show_runs(ui: Ui, request: Any) -> Response:
 
 
 def _listed(runs: list[StoredRun], asked: Any) -> list[StoredRun]:
-    """Return runs without the rows of batches, unless these are asked for: by a text, or as those that wait."""
+    """Return runs without parts of others, unless these are asked for: by a text, or as those that wait."""
     is_asked = bool(asked.get("text", "").strip()) or asked.get("status") in ("waiting", "needs-decision")
-    return runs if is_asked else Runs.without_rows(runs)
+    return runs if is_asked else Runs.without_parts(runs)
 
 
 def _fits(run: StoredRun, asked: Any) -> bool:

@@ -6,6 +6,7 @@ import os
 import shlex
 from typing import Any
 
+from strands_cli.cli.commands.batch.batch_artifacts import fetch_artifacts
 from strands_cli.cli.commands.batch.batch_start import start
 from strands_cli.cli.commands.batch.batch_verbs import cancel_batch, resume_batch, retry_batch, show_status
 from strands_cli.cli.commands.help_group import HelpGroup, group
@@ -58,6 +59,7 @@ batch_app = group(
         "resume": resume_batch,
         "retry": retry_batch,
         "cancel": cancel_batch,
+        "artifacts": fetch_artifacts,
     },
     cls=BatchGroup,
 )

@@ -37,7 +37,7 @@ BATCH = Annotated[
     typer.Argument(
         metavar="BATCH",
         help="The batch's id, the start of it, its name, or `last`.",
-        autocompletion=completions.batches,
+        autocompletion=completions.wholes,
     ),
 ]
 

@@ -34,7 +34,8 @@ def run_document(run: StoredRun) -> dict[str, Any]:
         **{name: getattr(run, name) for name in ("id", "workflow", "status")},
         "started_at": moment(run.started_at),
         "ended_at": moment(run.ended_at) if run.ended_at is not None else None,
-        **{name: getattr(run, name) for name in ("pattern", "file", "reason")},
+        "pattern": run.command or run.pattern,
+        **{name: getattr(run, name) for name in ("file", "reason")},
         "record": run.record,
     }
 

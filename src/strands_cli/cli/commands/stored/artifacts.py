@@ -21,7 +21,6 @@ from strands_cli.cli.text_layout import one_line
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore
     from strands_cli.run_views.fetched_artifacts import RunArtifacts
 
 
@@ -44,13 +43,12 @@ def fetch_artifacts(
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> None:
-    """List the files of a complete run, print one of them, or write them here; of a batch those of its complete rows.
+    """List the files of a complete run, print one of them, or write them here.
 
     A store in a database has their texts, so that they need not be on this machine.
 
     Example: strands runs artifacts last -o fetched
     """
-    from strands_cli.engine.journal.batch_ids import is_batch
     from strands_cli.run_views.fetched_artifacts import artifacts_of
 
     if force and out is None:
@@ -61,9 +59,6 @@ def fetch_artifacts(
     with where.opened() as opened:
         name = opened.find(run)
         with contextlib.closing(opened.open(name, hold=False)) as journal:
-            if is_batch(journal):
-                _of_rows(opened, name, path, out, force=force, as_json=as_json)
-                return
             found = artifacts_of(journal, with_texts=path is not None or out is not None)
     if out is not None:
         _write(found, path, out, force=force, as_json=as_json)
@@ -71,19 +66,6 @@ def fetch_artifacts(
         _print(found, path, as_json=as_json)
     else:
         _list(found, as_json=as_json)
-
-
-def _of_rows(store: RunStore, batch: str, path: str | None, out: Path | None, *, force: bool, as_json: bool) -> None:
-    from strands_cli.cli.commands.stored.batch_files import list_files_of_rows, write_files_of_rows
-    from strands_cli.run_views.open_questions import command
-
-    if path is not None:
-        fix = f"name the row that wrote it: {command('runs', 'list', '--rows', batch, store=store.place)}"
-        raise UsageError(f"{batch} is a batch, and a file is that of one of its rows", fix=fix)
-    if out is None:
-        list_files_of_rows(store, batch, as_json=as_json)
-    else:
-        write_files_of_rows(store, batch, out, force=force, as_json=as_json)
 
 
 def _write(found: RunArtifacts, path: str | None, out: Path, *, force: bool, as_json: bool) -> None:

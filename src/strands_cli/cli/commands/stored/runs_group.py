@@ -47,7 +47,7 @@ STATUS = Annotated[
 ENDED = ["completed", "failed", "cancelled"]
 # What a queue has and no process works on.
 UNSTARTED = ("queued", "scheduled")
-# Rows of batches in these states are listed, since a person has to do something for them.
+# Parts of runs in these states are listed, since a person has to do something for them.
 ASKING = ("waiting", "needs-decision")
 
 
@@ -55,28 +55,28 @@ ASKING = ("waiting", "needs-decision")
 def list_runs(
     status: STATUS = [],  # noqa: B006 - Typer reads the default
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = None,
-    rows: Annotated[
+    parts: Annotated[
         str | None,
         typer.Option(
-            "--rows",
-            metavar="BATCH",
-            help="Show the rows of a batch, which are runs too.",
-            autocompletion=completions.batches,
+            "--parts",
+            metavar="RUN",
+            help="List the runs of which a run such as a batch consists.",
+            autocompletion=completions.wholes,
         ),
     ] = None,
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> None:
-    """List stored runs, the newest first; a batch is one line, and `--status waiting` lists its rows that wait.
+    """List stored runs, the newest first; those of which another consists only with --parts, or where they wait.
 
     Example: strands runs list --status waiting --status interrupted
     """
     with where.opened() as opened:
-        chosen, problems, hidden = _listed(opened, status, rows)
+        chosen, problems, hidden = _listed(opened, status, parts)
         chosen = chosen[:limit]
         inputs = {} if as_json else inputs_of(opened, chosen)
     if as_json:
-        print_json({"runs": [run_document(run) for run in chosen], "problems": problems, "hidden_rows": hidden})
+        print_json({"runs": [run_document(run) for run in chosen], "problems": problems, "hidden_parts": hidden})
         return
     for problem in problems:
         say(f"warning: {problem}")
@@ -85,7 +85,7 @@ def list_runs(
     elif not hidden:
         say("no runs")
     if hidden:
-        say(f"{counted(hidden, 'row')} of batches not shown; those of one: strands runs list --rows BATCH")
+        say(f"{counted(hidden, 'run')} not shown, of which others consist; those of one: strands runs list --parts RUN")
 
 
 @with_run_options()
@@ -94,8 +94,6 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
 
     Example: strands runs cancel 20261121-033012-a1b2c3
     """
-    from strands_cli.batch.stored.batch_view import cancel
-    from strands_cli.engine.journal.batch_ids import BATCH
     from strands_cli.engine.ports.clock import SystemClock
     from strands_cli.engine.stored_runs.cancelling import cancel_run
 
@@ -103,11 +101,10 @@ def cancel_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON =
         names = [opened.find(run) for run in runs]
         for run in names:
             _require_own_process(opened, run)
-            if opened.read(run).pattern == BATCH:
-                cancel(opened, run)
-            else:
-                cancel_run(opened, run, SystemClock())
-                _leave_owner(opened, run)
+            if (command := opened.read(run).command) is not None:
+                raise UsageError(f"{run} consists of other runs", fix=f"strands {command} cancel {run}")
+            cancel_run(opened, run, SystemClock())
+            _leave_owner(opened, run)
             say(f"{run}: cancelled")
     if as_json:
         print_json({"cancelled": names})
@@ -126,7 +123,7 @@ def _leave_owner(store: RunStore, run_id: str) -> None:
 
 @with_run_options()
 def delete_runs(runs: RUNS, where: StoreOptions = DEFAULT_STORE, as_json: JSON = False) -> None:
-    """Delete the journals of runs, and of a batch with its rows; files that the runs have written stay where they are.
+    """Delete the journals of runs, with those of which they consist; files that the runs have written stay.
 
     Example: strands runs delete 20261121-033012-a1b2c3
     """
@@ -146,7 +143,7 @@ def prune_runs(
     where: StoreOptions = DEFAULT_STORE,
     as_json: JSON = False,
 ) -> int:
-    """Delete the journals of old runs that have ended; of others only if --status names them. A batch takes its rows.
+    """Delete the journals of old runs that have ended; of others only if --status names them.
 
     Example: strands runs prune --older-than 7d --status completed --dry-run
     """
@@ -154,7 +151,7 @@ def prune_runs(
     deleted = []
     with where.opened() as opened:
         chosen, own, problems = _chosen(opened, status or ENDED)
-        # Rows go with their batch.
+        # Parts go with their whole.
         old = (run for run in chosen if run.started_at <= before and run.status != "running" and run.id in own)
         for run in old:
             try:
@@ -174,62 +171,64 @@ def prune_runs(
     return ExitCode.RUN_RECORD if problems else ExitCode.OK
 
 
-def _listed(store: RunStore, statuses: Sequence[str], batch: str | None) -> tuple[list[StoredRun], list[str], int]:
-    """Return the runs to list, the problems of journals that cannot be read, and how many rows are left out.
+def _listed(store: RunStore, statuses: Sequence[str], whole: str | None) -> tuple[list[StoredRun], list[str], int]:
+    """Return the runs to list, the problems of journals that cannot be read, and how many parts are left out.
 
     Args:
-        batch: The batch whose rows are listed; without one, rows are where the status that is asked for is theirs
-            alone: that they wait for a person.
+        whole: The run whose parts are listed; without one, parts are listed where the status that is asked for is
+            theirs alone: that they wait for a person.
     """
-    from strands_cli.engine.journal.batch_ids import batch_of
-
     chosen, own, problems = _chosen(store, statuses)
-    if batch is not None:
-        from strands_cli.batch.stored.batch_identity import find_batch
-
-        name = find_batch(store, batch)
-        return [run for run in chosen if batch_of(run.id) == name], problems, 0
+    if whole is not None:
+        name = store.find(whole)
+        return [run for run in chosen if run.whole == name], problems, 0
     shown = [run for run in chosen if run.id in own or (statuses and run.status in ASKING)]
     return shown, problems, len(chosen) - len(shown)
 
 
 def _delete(store: RunStore, run: str) -> str:
-    """Delete a run, or a batch with its rows; return what went with it, in words."""
-    from strands_cli.batch.stored.batch_view import delete
-    from strands_cli.engine.journal.batch_ids import BATCH
+    """Delete a run with its parts; return what went with it, in words.
 
+    Raises:
+        RunRecordError: A process works on it or on a part, so that not all of it is deleted.
+    """
     try:
         found = store.read(run)
     except RunRecordError:  # what cannot be read is deleted too
         store.delete(run)
         return ""
-    if found.pattern != BATCH:
+    if found.command is None:
         if found.status in UNSTARTED:  # or it would count as waiting when it is gone
             _leave_owner(store, run)
         store.delete(run)
         return ""
-    return f", with {counted(delete(store, run), 'row')}"
+    parts = [part.id for part in store.runs()[0] if part.whole == run]
+    store.open(run).close()  # refused while a process works on it
+    for name in (*parts, run):
+        store.delete(name)
+    return f", with {counted(len(parts), 'run')}"
 
 
 def _require_own_process(store: RunStore, run: str) -> None:
     """Check that the process that works on a run works on nothing else.
 
     Raises:
-        UsageError: The run is a row of a batch that is running: its process works on all of them.
+        UsageError: The run is a part of one that is running: its process works on all of them.
     """
-    from strands_cli.engine.journal.batch_ids import batch_of
+    from strands_cli.engine.journal.run_parts import whole_of
 
-    batch = batch_of(run)
-    if batch is None or store.read(run).status != "running":
+    whole = whole_of(run)
+    if whole is None or store.read(run).status != "running":
         return
-    with contextlib.suppress(RunRecordError):  # there is no such batch any more
-        if store.read(batch).status == "running":
-            raise UsageError(f"{run} is a row of a batch that is running", fix=f"strands batch cancel {batch}")
+    with contextlib.suppress(RunRecordError):  # there is no such run any more
+        around = store.read(whole)
+        if around.status == "running" and around.command is not None:
+            raise UsageError(f"{run} is a part of a run that goes on", fix=f"strands {around.command} cancel {whole}")
 
 
 def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], set[str], list[str]]:
-    """Return the runs of these statuses, the ids of all that are not rows of a batch, and problems of journals."""
-    from strands_cli.engine.journal.batch_ids import without_rows
+    """Return the runs of these statuses, the ids of all that are not parts of another, and problems of journals."""
+    from strands_cli.engine.journal.run_parts import without_parts
 
     known = get_args(RunStatus)
     for status in statuses:
@@ -238,7 +237,7 @@ def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], 
             raise UsageError(f"there is no status '{status}'", fix=fix)
     runs, problems = store.runs()
     chosen = [run for run in runs if not statuses or run.status in statuses]
-    return chosen, {run.id for run in without_rows(runs)}, problems
+    return chosen, {run.id for run in without_parts(runs)}, problems
 
 
 ABOUT = "Look at stored runs, fetch their files, cancel and delete them.\n\nExample: strands runs list --status waiting"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,7 @@ from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from strands_cli.engine.ports.store_port import RunStore
+    from strands_cli.engine.ports.store_port import RunStore, StoredRun
 
 KEY = Annotated[
     str | None,
@@ -66,14 +67,13 @@ def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
     from strands_cli.cli.commands.run_lines.end import end_lines
     from strands_cli.cli.commands.run_lines.summary_lines import effects_lines, fact_lines, summary_document
     from strands_cli.cli.commands.run_lines.tree_lines import result_columns
-    from strands_cli.engine.journal.batch_ids import is_batch
+    from strands_cli.engine.journal.run_parts import command_of
+    from strands_cli.engine.stored_runs.described import run_of
     from strands_cli.engine.stored_runs.summary import summary_of
 
     with contextlib.closing(store.open(run, hold=False)) as journal:
-        if is_batch(journal):
-            from strands_cli.cli.commands.batch.batch_status import print_status
-
-            print_status(store, run, as_json=as_json)
+        if (name := command_of(journal.get("pattern"))) is not None:
+            _show_parts(store, run_of(journal), name, as_json=as_json)
             return
         summary = summary_of(journal)
         if as_json:
@@ -84,6 +84,27 @@ def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
         lines = [*fact_lines(summary), *effects_lines(summary, columns=result_columns(), full=full)]
         lines += end_lines(summary, journal, full=full)
     print_result("\n".join(lines))
+
+
+def _show_parts(store: RunStore, run: StoredRun, name: str, *, as_json: bool) -> None:
+    """Show a run that consists of others: how many there are by their status, and the commands that tell more."""
+    from strands_cli.cli.commands.run_lines.report import run_document
+    from strands_cli.cli.text_layout import one_line
+    from strands_cli.run_views.open_questions import command
+    from strands_cli.texts.phrases import counted
+
+    parts = Counter(part.status for part in store.runs()[0] if part.whole == run.id)
+    if as_json:
+        print_json({**run_document(run), "parts": dict(parts), "command": name})
+        return
+    of_status = ", ".join(f"{number} {status}" for status, number in sorted(parts.items()))
+    lines = [
+        f"{run.id} of {run.file}: {run.status}{f', {run.reason}' if run.reason else ''}",
+        f"{counted(parts.total(), 'run')}{f': {of_status}' if of_status else ''}",
+        f"each of them: {command('runs', 'list', '--parts', run.id, store=store.place)}",
+        f"how far it is, and how it goes on: {command(name, 'status', run.id, store=store.place)}",
+    ]
+    print_result("\n".join(map(one_line, lines)))
 
 
 def _show_effect(store: RunStore, run: str, key: str, *, as_json: bool) -> None:
