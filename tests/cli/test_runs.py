@@ -37,7 +37,7 @@ def test_no_runs_are_an_empty_list(folder: Folder, wording: Wording) -> None:
         "format": 1,
         "runs": [],
         "problems": [],
-        "hidden_rows": 0,
+        "hidden_parts": 0,
     }
     ran = folder.strands("runs", "list")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)

@@ -88,7 +88,7 @@ def _show_run(store: RunStore, run: str, *, full: bool, as_json: bool) -> None:
 
 def _show_parts(store: RunStore, run: StoredRun, name: str, *, as_json: bool) -> None:
     """Show a run that consists of others: how many there are by their status, and the commands that tell more."""
-    from strands_cli.cli.commands.run_lines.report import run_document
+    from strands_cli.cli.commands.run_lines.summary_lines import run_document
     from strands_cli.cli.text_layout import one_line
     from strands_cli.run_views.open_questions import command
     from strands_cli.texts.phrases import counted
