@@ -124,9 +124,9 @@ def commands() -> list[tuple[str, str]]:
 def built_commands() -> Iterator[tuple[str, str]]:
     """Yield the commands that are built from words, as far as the call has their words."""
     for node in (node for tree in trees().values() for node in ast.walk(tree)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in BUILDS:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in BUILDS and node.args:
             words = [word for part in node.args if (word := text_of(part)) is not None]
-            if words and words[0] != "FILLED":
+            if text_of(node.args[0]) not in (None, "FILLED"):
                 yield "".join(f" {one}" for one in words if one.isalpha()), " ".join(filter(OPTION.match, words))
 
 
