@@ -22,7 +22,7 @@ ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
 FOR_AUTHORS = ["strands-cli-dev", "strands-cli-hatch"]
 # Commands of the program in distributions of their own.
-COMMANDS = ["strands-cli-doctor", "strands-cli-migrate", "strands-cli-notify", "strands-cli-ui"]
+COMMANDS = ["strands-cli-doctor", "strands-cli-index", "strands-cli-migrate", "strands-cli-notify", "strands-cli-ui"]
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.
 PROVIDERS = ["strands-cli-local"]
 # What runs beyond one process need; they are tested with a Postgres, in an environment of their own.

@@ -142,8 +142,8 @@ def install_many(folder: Path) -> dict[str, str]:
 
 def index_many(folder: Path) -> dict[str, str]:
     """Make the search file of an index of 1,000 distributions of one tool each, in the folder `site`."""
-    from strands_cli.indexes.search_file import search_text
-    from strands_cli.indexes.site_files import SEARCHED
+    from strands_cli_index.reading.search_file import search_text
+    from strands_cli_index.reading.site_files import SEARCHED
 
     site = folder / "site"
     site.mkdir()

@@ -91,6 +91,11 @@ OURS: Mapping[str, Mapping[str, str]] = {
         "atomic": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",
         "notify": "strands-cli-notify",
+        # `install` and `upgrade` take the place of plain ones of the core.
+        **dict.fromkeys(
+            ("plugin.index", "plugin.install", "plugin.publisher", "plugin.search", "plugin.upgrade"),
+            "strands-cli-index",
+        ),
         **dict.fromkeys(("queue", "submit", "worker", "workers"), "strands-cli-workers"),
         **dict.fromkeys(("runs.diff", "runs.report", "runs.search", "runs.stats", "ui"), "strands-cli-ui"),
         "watch": "strands-cli-dev",
@@ -112,7 +117,7 @@ _FILTERS = """
 """
 # A command of one of these groups has a name with a dot: `runs.list`. Other distributions add commands to them.
 _OF_GROUPS = {
-    "plugin": "adopt check disable enable index install list manifest new search unadopt uninstall upgrade verify",
+    "plugin": "adopt check disable enable list manifest new unadopt uninstall verify",
     "runs": "artifacts cancel delete list prune show",
     "store": "check init migrate",
     "tools": "import list run show",

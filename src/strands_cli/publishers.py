@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from strands_cli.quick_dataclass import dataclass
 
@@ -31,6 +31,21 @@ class Publisher:
     repository: str
     workflow: str = ""
 
+    @classmethod
+    def checked(cls, kind: Any, repository: Any, workflow: Any) -> Self:
+        """Return a publisher of checked values.
+
+        Raises:
+            ValueError: A value is not what its kind allows.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"the kind of a publisher is one of {', '.join(KINDS)}")
+        if not _fits(_REPOSITORY, repository) or (kind == "github" and repository.count("/") != 1):
+            raise ValueError("the repository of a publisher has another form")
+        if workflow != "" and not _fits(_WORKFLOW, workflow):
+            raise ValueError("the workflow of a publisher has another form")
+        return cls(kind, repository, workflow)
+
     @property
     def word(self) -> str:
         """The publisher as a rule of policy names it: `github:acme/tool`."""
@@ -53,22 +68,7 @@ def publisher_from(value: Any) -> Publisher:
     """
     if not isinstance(value, Mapping) or set(value) != {"kind", "repository", "workflow"}:
         raise ValueError("a publisher is not written as {kind, repository, workflow}")
-    return make_publisher(*(value[key] for key in ("kind", "repository", "workflow")))
-
-
-def make_publisher(kind: Any, repository: Any, workflow: Any) -> Publisher:
-    """Return a publisher of checked values.
-
-    Raises:
-        ValueError: A value is not what its kind allows.
-    """
-    if kind not in KINDS:
-        raise ValueError(f"the kind of a publisher is one of {', '.join(KINDS)}")
-    if not _fits(_REPOSITORY, repository) or (kind == "github" and repository.count("/") != 1):
-        raise ValueError("the repository of a publisher has another form")
-    if workflow != "" and not _fits(_WORKFLOW, workflow):
-        raise ValueError("the workflow of a publisher has another form")
-    return Publisher(kind, repository, workflow)
+    return Publisher.checked(*(value[key] for key in ("kind", "repository", "workflow")))
 
 
 def _fits(pattern: re.Pattern[str], value: Any) -> bool:

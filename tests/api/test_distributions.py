@@ -61,7 +61,8 @@ def is_of_core(module: str) -> bool:
 def is_public(name: str) -> bool:
     """Return whether a distribution may import a name: of the API, or a hook plugin of the hooks."""
     module, _, last = name.rpartition(".")
-    return (module == "strands_cli.api" and last in PUBLIC) or (module == "strands_cli.hooks" and last in hooks.__all__)
+    doors = {"strands_cli.api": PUBLIC, "strands_cli.hooks": hooks.__all__, "strands_cli": vars(strands_cli)["_PUBLIC"]}
+    return last in doors.get(module, ())
 
 
 DISTRIBUTIONS = sorted(place.parent.name for place in PACKAGES.glob("*/src") if any(imports_of(place)))
@@ -77,6 +78,7 @@ def test_a_distribution_imports_nothing_else_of_the_core(name: str) -> None:
 def test_no_distribution_is_missing() -> None:
     assert {
         "strands-cli-doctor",
+        "strands-cli-index",
         "strands-cli-hatch",
         "strands-cli-local",
         "strands-cli-migrate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,8 @@ if sys.platform == "win32":
 FIRST_TOOL = CLONE / "docs" / "tutorial" / "first-tool.md"
 SHARE = CLONE / "docs" / "tutorial" / "share-a-tool.md"
 FIRST_WORKFLOW = CLONE / "docs" / "tutorial" / "first-workflow.md"
-SIGNED = CLONE / "tests" / "publisher" / "files"
+SIGNED = CLONE / "packages" / "strands-cli-index" / "tests" / "files"
+DEV, INDEX = "strands-cli-dev", "strands-cli-index"
 CPU_SECONDS = 60
 
 
@@ -32,12 +33,6 @@ CPU_SECONDS = 60
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Return wheels of the core and the kit, which all tutorials need."""
     return built(tmp_path_factory.mktemp("dist"), CLONE, CLONE / "packages" / "strands-tool-kit")
-
-
-@pytest.fixture(scope="module")
-def for_authors(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Return the wheel that an author of tools has besides."""
-    return built(tmp_path_factory.mktemp("authors"), CLONE / "packages" / "strands-cli-dev")
 
 
 def built(target: Path, *places: Path) -> list[Path]:
@@ -54,17 +49,16 @@ def reader_in(root: Path, scripts: Path) -> Reader:
     return Reader(scripts, work, home)
 
 
-@pytest.fixture
-def reader(wheels: list[Path], for_authors: list[Path], tmp_path: Path) -> Reader:
-    """Return the reader of the first tool, with the two environments that the page has made."""
-    mine, theirs = make_clean(tmp_path / "mine", [*wheels, *for_authors]), make_clean(tmp_path / "theirs-made", wheels)
+def two_people(root: Path, wheels: list[Path], mine: Sequence[str], theirs: Sequence[str]) -> Reader:
+    """Return the reader of a page that has made two environments, with distributions besides the wheels."""
+    own, other = make_clean(root / "mine", wheels, *mine), make_clean(root / "theirs-made", wheels, *theirs)
     for entry in entries_of(["pytest", "hatchling", "editables"]):
-        if not (mine.site / entry).exists():
-            (mine.site / entry).symlink_to(SITE / entry)
-    for made in (mine, theirs):
+        if not (own.site / entry).exists():
+            (own.site / entry).symlink_to(SITE / entry)
+    for made in (own, other):
         call([str(made.scripts / "python"), "-m", "ensurepip"])
-    reader = reader_in(tmp_path, mine.scripts)
-    (reader.here / "theirs").symlink_to(theirs.scripts.parent)
+    reader = reader_in(root, own.scripts)
+    (reader.here / "theirs").symlink_to(other.scripts.parent)
     return reader
 
 
@@ -86,7 +80,8 @@ def spent() -> float:
 
 
 # Above 5 seconds: it is ten minutes of a person, some twenty commands, each a process or two of its own.
-def test_the_first_tool_is_made_in_less_than_a_minute_of_commands(reader: Reader) -> None:
+def test_the_first_tool_is_made_in_less_than_a_minute_of_commands(wheels: list[Path], tmp_path: Path) -> None:
+    reader = two_people(tmp_path, wheels, [DEV], [INDEX])
     assert sorted(path.name for path in reader.here.iterdir()) == ["theirs"], "an empty directory"
     with within(CPU_SECONDS):
         reader.follow_page(FIRST_TOOL)
@@ -103,7 +98,8 @@ def test_the_first_workflow_runs_as_its_page_says(wheels: list[Path], tmp_path: 
 
 
 # Above 5 seconds: two people, two versions of two packages, and the wheels that they exchange.
-def test_a_tool_is_shared_adopted_locked_and_upgraded(reader: Reader) -> None:
+def test_a_tool_is_shared_adopted_locked_and_upgraded(wheels: list[Path], tmp_path: Path) -> None:
+    reader = two_people(tmp_path, wheels, [DEV, INDEX], [INDEX])
     (site,) = (reader.here / "theirs" / "lib").glob("*/site-packages")
     for entry in entries_of(["pypi-attestations", "sigstore"]):
         if not (site / entry).exists():

@@ -56,7 +56,7 @@ WITHOUT_FIX = {
     "engine/run.py": "the failure of an effect that the journal has",
     "engine/step_inputs.py": "the result of the refused call names the option that allows it",
     "engine/standalone.py": "a tool that stores what JSON does not have",
-    "plugins/install/download.py": "the wheel of another name, which an index gave",
+    "strands_cli_index/installing/download.py": "the wheel of another name, which an index gave",
     "tools/calls/permission_check.py": "a fault of the permission check",
     "tools/forms/manifest_check.py": "a call that goes around the permission check",
 }

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.catalog.catalog import discover_catalog
-from strands_cli.plugins.install.collisions import find_collisions
-from strands_cli.plugins.install.download import Fetched
+from strands_cli.plugins.install.unpacked_plugin import UnpackedPlugin
 
 
 def wrongs(tree: Path, *names: str) -> list[str]:
@@ -18,8 +16,7 @@ def wrongs(tree: Path, *names: str) -> list[str]:
     for name in names:
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text("")
-    fetched = Fetched("new-tool", "1", tree, info, (), None, (), is_indexed=False)
-    return [finding.message for finding in find_collisions(fetched, discover_catalog())]
+    return [finding.message for finding in UnpackedPlugin("new-tool", tree, info).collisions()]
 
 
 @pytest.mark.parametrize(

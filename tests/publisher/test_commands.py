@@ -110,7 +110,7 @@ def test_the_lock_notices_another_publisher_and_none(folder: Folder) -> None:
     assert (difference["field"], difference["old"], difference["new"]) == ("publisher", ACME.as_dict(), None)
     vanished = folder.strands("plan", "flow.yaml")
     assert (vanished.code, vanished.codes[-1]) == (21, "lock-changed")
-    assert f"strands plugin verify {NAME} --publisher" in vanished.err
+    assert f"strands plugin publisher {NAME}" in vanished.err
     assert folder.strands("lock", "--update", NAME).code == 0
     assert folder.strands("run", "--yes", "flow.yaml").code == 0
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from strands_cli.plugins.install.plain_tools import find_plain_tools
 from tests.cli.strands import Folder, Ran
 
 TOOL = 'from strands import tool\n\n\n@tool\ndef {}(x: str = "") -> str:\n    """Do it."""\n    return "done"\n\n\n'
@@ -95,11 +94,3 @@ def test_custom_python_that_cannot_be_imported_is_corrected_and_not_upgraded(sit
     (site / "lacking" / "__init__.py").write_text("import no_such_dependency\n")
     assert fix in fix_of(site, ref)
     assert "custom" not in call(site, ref).err
-
-
-def test_tools_of_plain_python_are_found_without_an_import(site: Path) -> None:
-    (site / "broken.py").write_text("def (")
-    refs = find_plain_tools(site)
-    assert refs == ["described.database:query", "own:shout", "own:whisper", "strands_tools.rss:rss"]
-    for ref in ("own:shout", "described.database:query"):
-        assert call(site, ref).code == 0

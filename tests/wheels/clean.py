@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 CLONE = Path(__file__).parent.parent.parent
 PACKAGES = sorted(path.parent for path in CLONE.glob("packages/strands-tool-*/pyproject.toml"))
-OURS = {"strands-cli", *(path.name for path in PACKAGES)}
+OURS = {"strands-cli", *(path.parent.name for path in CLONE.glob("packages/*/pyproject.toml"))}
 SITE = Path(sysconfig.get_path("purelib"))
 UV = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
 
@@ -75,18 +75,25 @@ def call(command: Sequence[str], cwd: Path = CLONE) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def make_clean(root: Path, wheels: Sequence[Path]) -> Clean:
+def make_clean(root: Path, wheels: Sequence[Path], *others: str) -> Clean:
     """Install wheels beside links to what they declare to need, and to nothing else that is installed here.
+
+    Args:
+        others: Further distributions of this clone, which are built.
 
     The links replace a download: a `.pth` to the whole of site-packages would bring the source tree back, and would
     hide an undeclared dependency.
     """
+    places = [CLONE / "packages" / name for name in others]
+    for place in places:
+        build(place, root / "others")
     call([UV, "venv", "--quiet", "--python", sys.executable, str(root / "venv")])
     scripts = Path(sysconfig.get_path("scripts", "venv", vars=layout(root / "venv")))
     clean = Clean(scripts, root / "folder")
     python = str(scripts / Path(sys.executable).name)
-    call([UV, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", python, *map(str, wheels)])
-    for entry in declared_entries():
+    every = map(str, (*wheels, *(root / "others").glob("*.whl")))
+    call([UV, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", python, *every])
+    for entry in declared_entries([CLONE, *PACKAGES, *places]):
         if (clean.site / entry).exists():
             continue
         if entry.endswith(".dist-info"):  # uv takes no notice of one that is a link
@@ -97,9 +104,9 @@ def make_clean(root: Path, wheels: Sequence[Path]) -> Clean:
     return clean
 
 
-def declared_entries() -> set[str]:
-    """Return the names in site-packages of everything that our distributions need, however far down."""
-    waiting = {Requirement(line) for path in [CLONE, *PACKAGES] for line in dependencies(path)}
+def declared_entries(places: Sequence[Path]) -> set[str]:
+    """Return the names in site-packages of everything that distributions of this clone need, however far down."""
+    waiting = {Requirement(line) for path in places for line in dependencies(path)}
     seen: set[tuple[str, frozenset[str]]] = set()
     entries: set[str] = set()
     while waiting:

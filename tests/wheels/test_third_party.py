@@ -65,8 +65,8 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def operator(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Clean:
-    """Return an environment with our wheels, whose commands find uv and no network."""
-    made = make_clean(tmp_path_factory.mktemp("operator"), wheels)
+    """Return an environment with our wheels, those of plugin indexes too, whose commands find uv and no network."""
+    made = make_clean(tmp_path_factory.mktemp("operator"), wheels, "strands-cli-index")
     (made.scripts / "uv").symlink_to(Path(shutil.which(UV) or UV).resolve())
     (made.folder / "trip.yaml").write_text(WORKFLOW, encoding="utf-8")
     (made.folder / "trip.recording.yaml").write_text(RECORDING, encoding="utf-8")

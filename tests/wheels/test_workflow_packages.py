@@ -46,9 +46,8 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def operator(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Clean:
-    """Return an environment with our wheels, those of `strands atomic` too, whose commands find uv and no network."""
-    agents = built(CLONE / "packages" / "strands-cli-migrate", tmp_path_factory.mktemp("agents") / "wheel")
-    made = make_clean(tmp_path_factory.mktemp("operator"), [*wheels, agents])
+    """Return an environment with our wheels and two commands, which find uv and no network."""
+    made = make_clean(tmp_path_factory.mktemp("operator"), wheels, "strands-cli-index", "strands-cli-migrate")
     (made.scripts / "uv").symlink_to(Path(shutil.which(UV) or UV).resolve())
     return made
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.file_check import check_agent_files as check_agent_files
     from strands_cli.cli.commands.opened_stores import DEFAULT_STORE as DEFAULT_STORE
     from strands_cli.cli.commands.opened_stores import StoreOptions as StoreOptions
+    from strands_cli.cli.commands.plugin.plugin_installer import PluginInstaller as PluginInstaller
     from strands_cli.cli.commands.running.execution import json_on_failure as json_on_failure
     from strands_cli.cli.commands.running.execution import run_in_terminal as run_in_terminal
     from strands_cli.cli.commands.running.exports import Exporter as Exporter
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from strands_cli.engine.stored_runs.run_owners import RunOwner as RunOwner
     from strands_cli.engine.stored_runs.summary import RunSummary as RunSummary
     from strands_cli.errors import Code as Code
+    from strands_cli.errors import Denied as Denied
     from strands_cli.errors import ExitCode as ExitCode
     from strands_cli.errors import Finding as Finding
     from strands_cli.errors import HoldLost as HoldLost
@@ -103,10 +105,15 @@ if TYPE_CHECKING:
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
     from strands_cli.planning.plan.plan_values import Plan as Plan
     from strands_cli.planning.run_request import RunRequest as RunRequest
+    from strands_cli.planning.sentences.permission_phrases import describe_permissions as describe_permissions
+    from strands_cli.plugins.adopt.unpacked_tools import adoptable_tools as adoptable_tools
     from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
     from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
+    from strands_cli.plugins.check.unpacked_check import check_unpacked as check_unpacked
+    from strands_cli.plugins.install.unpacked_plugin import UnpackedPlugin as UnpackedPlugin
     from strands_cli.plugins.scaffold.new_agent import write_agent as write_agent
     from strands_cli.provider_table import Provider as Provider
+    from strands_cli.publishers import Publisher as Publisher
     from strands_cli.run_views.fetched_artifacts import StoredArtifact as StoredArtifact
     from strands_cli.run_views.opened_runs import OpenedRun as OpenedRun
     from strands_cli.run_views.opened_runs import Runs as Runs
@@ -153,6 +160,7 @@ _PUBLIC = {
     "Code": "strands_cli.errors",
     "ConfigPart": "strands_cli.user_files.user_config",
     "DEFAULT_STORE": "strands_cli.cli.commands.opened_stores",
+    "Denied": "strands_cli.errors",
     "EffectSummary": "strands_cli.engine.stored_runs.effect_summary",
     "EndNotice": "strands_cli.cli.commands.end_notice",
     "Event": "strands_cli.events",
@@ -180,8 +188,10 @@ _PUBLIC = {
     "PatternModel": "strands_cli.workflow.pattern_model",
     "PlacedStep": "strands_cli.workflow.placed_steps",
     "Plan": "strands_cli.planning.plan.plan_values",
+    "PluginInstaller": "strands_cli.cli.commands.plugin.plugin_installer",
     "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
     "Provider": "strands_cli.provider_table",
+    "Publisher": "strands_cli.publishers",
     "Question": "strands_cli.engine.journal.journal_rows",
     "Rate": "strands_cli.engine.effects.rates",
     "RedactedFormatter": "strands_cli.secrets.process_streams",
@@ -216,6 +226,7 @@ _PUBLIC = {
     "Text": "strands_cli.workflow.template_scope",
     "ToolRecord": "strands_cli.catalog.tool_record",
     "Translation": "strands_cli.workflow.translated",
+    "UnpackedPlugin": "strands_cli.plugins.install.unpacked_plugin",
     "Unreachable": "strands_cli.errors",
     "Usage": "strands_cli.events",
     "UsageError": "strands_cli.errors",
@@ -225,12 +236,15 @@ _PUBLIC = {
     "WholeEffect": "strands_cli.run_views.whole_effect",
     "Workflow": "strands_cli.api.workflows",
     "WorkflowPreview": "strands_cli.api.workflow_preview",
+    "adoptable_tools": "strands_cli.plugins.adopt.unpacked_tools",
     "age_in_seconds": "strands_cli.cli.commands.ages",
     "build_manifests": "strands_cli.plugins.check.build_manifest",
     "check_agent_files": "strands_cli.cli.commands.file_check",
     "check_atomic": "strands_cli.agent_files.agent_checks",
     "check_text": "strands_cli.api.text_checks",
+    "check_unpacked": "strands_cli.plugins.check.unpacked_check",
     "counted": "strands_cli.texts.phrases",
+    "describe_permissions": "strands_cli.planning.sentences.permission_phrases",
     "duration": "strands_cli.texts.phrases",
     "find_atomic": "strands_cli.workflow.parts.agent_file",
     "first_problem": "strands_cli.tools.schema.schemas",

@@ -69,11 +69,6 @@ def _work_without_parser(arguments: list[str]) -> Callable[[], int] | None:
         from strands_cli.cli.commands.file_check import check_files
 
         return lambda: check_files(words)
-    elif arguments[:2] == ["plugin", "search"]:
-        from strands_cli.cli.commands.plugin.found_plugins import parse_search, search_plugins
-
-        if (asked := parse_search(arguments[2:])) is not None:
-            return lambda: search_plugins(asked[0], asked[1], as_json=asked[2])
     return None
 
 

@@ -116,7 +116,7 @@ def lock_finding(difference: Difference, folder: Path, spec: str = "") -> Findin
 
     fix = f"after you have read the change: strands lock {spec}--update {difference.owner}"
     if difference.field == "publisher" and difference.new is None:
-        fix = f"strands plugin verify {difference.owner} --publisher; if it is meant to be unverified: {fix}"
+        fix = f"strands plugin publisher {difference.owner}; if it is meant to be unverified: {fix}"
     return Finding(difference.code, difference.message, place_in_lock(lock_file(folder), difference.owner), fix)
 
 

@@ -53,6 +53,10 @@ class HelpGroup(FittedHelp, TyperGroup):
         """Return the names of the commands by the heading above them."""
         return {"Commands": list(self.commands)}
 
+    def own_commands(self) -> dict[str, Any]:
+        """Return the commands that are shown, by name."""
+        return {name: command for name, command in self.commands.items() if not command.hidden}
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a name; the error for an unknown one names the closest command, or all of them."""
         try:
@@ -67,11 +71,11 @@ class HelpGroup(FittedHelp, TyperGroup):
 
     def known_names(self) -> list[str]:
         """Return the names to suggest from."""
-        return [name for name, command in self.commands.items() if not command.hidden]
+        return list(self.own_commands())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands below their headings, each with its first sentence."""
-        shown = {name: command for name, command in self.commands.items() if not command.hidden}
+        shown = self.own_commands()
         width = max(map(len, shown), default=0)
         for heading, names in self.headings().items():
             rows = [(name.ljust(width), shown[name].get_short_help_str(UNLIMITED)) for name in names if name in shown]

@@ -37,7 +37,12 @@ class OpenGroup(HelpGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands without building any of them."""
-        return [*self.commands, *self._added()]
+        return list(dict.fromkeys([*self.commands, *self._added()]))
+
+    def own_commands(self) -> dict[str, Any]:
+        """Return the core's commands, without plain ones whose place a distribution of this project has taken."""
+        added = self._added()
+        return {name: command for name, command in super().own_commands().items() if name not in added}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the core's commands below their headings, and those of distributions below one of their own."""
@@ -50,12 +55,13 @@ class OpenGroup(HelpGroup):
         Raises:
             Denied: Two distributions claim the name.
         """
-        if cmd_name in self.commands:
+        name = self._prefix() + cmd_name
+        if cmd_name in self.commands and name not in OURS[COMMANDS]:
             return self.commands[cmd_name]
         from strands_cli.parts.named_parts import part_named
 
-        part = None if cmd_name.startswith("-") or "." in cmd_name else part_named(COMMANDS, self._prefix() + cmd_name)
-        return None if part is None else PluginCommand(part, self._added().get(cmd_name, ""))
+        part = None if cmd_name.startswith("-") or "." in cmd_name else part_named(COMMANDS, name)
+        return self.commands.get(cmd_name) if part is None else PluginCommand(part, self._added().get(cmd_name, ""))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of a name.
@@ -76,7 +82,7 @@ class OpenGroup(HelpGroup):
 
     def known_names(self) -> list[str]:
         """Return the names to suggest from, with those of distributions of this project that are not installed."""
-        return [*super().known_names(), *self._names_of_others()]
+        return list(dict.fromkeys([*super().known_names(), *self._names_of_others()]))
 
     def _names_of_others(self) -> list[str]:
         prefix = self._prefix()

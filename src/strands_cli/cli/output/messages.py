@@ -65,6 +65,7 @@ _OPTIONS_ELSEWHERE = {
     "--max-age-days": "strands runs prune --older-than 30d",
     "--keep-completed": "name the statuses to delete: strands runs prune --status failed",
     "--notify": "strands notify --test sends a test message to each target of your config file",
+    "--publisher": "strands plugin publisher NAME asks the index again who published it",
     "-r": _CONTINUES,
     "--resume": _CONTINUES,
     "--hitl-response": "answer what a stored run waits for: strands approve RUN --answer TEXT",

@@ -36,7 +36,7 @@ def switch_on_hooks(known: dict[str, Any], enable: bool | None, *, yes: bool) ->
     from strands_cli.catalog.distributions.entry_points import normalise
     from strands_cli.cli.commands.plugin.plugin_switch import hook_files
     from strands_cli.config import load_settings
-    from strands_cli.plugins.install.preview import require_allowed
+    from strands_cli.plugins.install.allowed import require_allowed
     from strands_cli.plugins.installed.switching import enable_hooks, is_switched_on
     from strands_cli.user_files.policy_files import load_policy
 

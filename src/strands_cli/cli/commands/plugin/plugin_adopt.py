@@ -201,10 +201,10 @@ def _installed(named: str, catalog: Catalog, options: AdoptOptions) -> tuple[str
 
 
 def _install(named: str, indexes: list[str] | None, *, yes: bool) -> None:
-    from strands_cli.cli.commands.plugin.plugin_install import install
+    from strands_cli.cli.commands.plugin.plugin_install import install_by_words
 
     with contextlib.redirect_stdout(sys.stderr):
-        install(named, index=indexes, yes=yes, force=True)
+        install_by_words(named, indexes, yes=yes)
 
 
 def _not_installed(name: str, catalog: Catalog) -> InvalidInput:

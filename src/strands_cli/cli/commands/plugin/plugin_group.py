@@ -11,11 +11,9 @@ from strands_cli.cli.commands.command_options import JSON
 from strands_cli.cli.commands.help_group import group
 from strands_cli.cli.commands.plugin.plugin_adopt import adopt, unadopt
 from strands_cli.cli.commands.plugin.plugin_check import check as check_plugin
-from strands_cli.cli.commands.plugin.plugin_index import index_app
 from strands_cli.cli.commands.plugin.plugin_install import install, uninstall, upgrade
 from strands_cli.cli.commands.plugin.plugin_list import list_installed
 from strands_cli.cli.commands.plugin.plugin_new import new
-from strands_cli.cli.commands.plugin.plugin_search import search
 from strands_cli.cli.commands.plugin.plugin_switch import disable, enable
 from strands_cli.cli.commands.plugin.plugin_verify import verify
 from strands_cli.cli.commands.plugin_commands import OpenGroup
@@ -69,7 +67,6 @@ plugin_app = group(
         "new": new,
         "manifest": manifest,
         "check": check_plugin,
-        "search": search,
         "install": install,
         "upgrade": upgrade,
         "uninstall": uninstall,
@@ -82,4 +79,3 @@ plugin_app = group(
     },
     cls=OpenGroup,
 )
-plugin_app.add_typer(index_app, name="index")

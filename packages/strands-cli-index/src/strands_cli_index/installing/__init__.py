@@ -1,0 +1,1 @@
+"""Installing: a distribution is fetched, shown, and installed by its hash."""

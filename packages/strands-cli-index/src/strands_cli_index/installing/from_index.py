@@ -1,0 +1,113 @@
+"""Fetch a release of a plugin index: exactly the wheel whose digest the index states, read as any other wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from strands_cli.api import Code, Denied, Finding, PluginInstaller, Where
+from strands_cli_index.installing.download import Fetched, fetch, unpack_wheel
+from strands_cli_index.reading.index_places import Place, configured_places, parse_places
+from strands_cli_index.reading.releases import IndexedFile, Release, choose_file, find_release
+from strands_cli_index.reading.site_files import MAX_BYTES, WHEELS
+from strands_cli_index.reading.web_server import unreachable
+
+INDEX_UNTRUE = Code(
+    "index-untrue",
+    "A wheel is not the one that the plugin index states: its digest, its name or its version differs.",
+    "Do not install it; report it to the publisher of the index.",
+    21,
+)
+
+
+def release_for(installer: PluginInstaller, indexes: Sequence[str]) -> Release | None:
+    """Return the release that a person means in the indexes; None if pip's own index, or a file, provides it.
+
+    Args:
+        indexes: Folders and addresses; without any, those of the config file.
+
+    Raises:
+        UsageError: One of them is not an index.
+        InvalidInput: No index has it, or an index or the config file is not right.
+        NotEquipped: An index cannot be read.
+        Denied: Two indexes contradict each other.
+    """
+    target = installer.target
+    if target.name is None:
+        return None
+    places = parse_places(indexes) if indexes else configured_places()
+    return find_release(target.name, target.specifier, places) if places else None
+
+
+def fetch_target(
+    installer: PluginInstaller,
+    release: Release | None,
+    folder: Path,
+    may_build: Callable[[str], bool],
+) -> Fetched:
+    """Fetch what an installer is for: the release of an index, or what pip or uv gets.
+
+    Args:
+        release: What `release_for` has returned.
+        folder: An empty folder.
+        may_build: Called with the reason before a wheel is built, because a build runs unreviewed code.
+
+    Raises:
+        Denied: It is not the wheel that the index states.
+        NotEquipped: There is no wheel for this machine, or it cannot be read.
+        InvalidInput: It is not a wheel.
+        UsageError: Building a folder or an archive is not allowed.
+    """
+    if release is None:
+        return fetch(installer, folder, may_build)
+    return _fetch_release(release, installer, folder)
+
+
+def _fetch_release(release: Release, installer: PluginInstaller, folder: Path) -> Fetched:
+    """Get the wheel of a release, and check its digest before anything of it is read."""
+    file = choose_file(release)
+    wheels = folder / "as-indexed"
+    wheels.mkdir()
+    wheel = wheels / file.name
+    where = _get(release.place, file, wheel)
+    tree = folder / "tree"
+    tree.mkdir()
+    fetched = unpack_wheel(wheel, tree, installer)
+    if fetched.version != release.version or fetched.name != release.name:
+        raise _untrue(f"it is {fetched.name} {fetched.version}, not {release.name} {release.version}", where)
+    return replace(fetched, is_indexed=True, plugin_index=str(release.place))
+
+
+def _get(place: Place, file: IndexedFile, wheel: Path) -> str:
+    """Write the wheel, and beside it what proves its publisher; return where it came from."""
+    where, digest = _written(place, file.name, wheel, file.size)
+    if digest != file.sha256:
+        raise _untrue(f"its SHA-256 is {digest}, not {file.sha256}", where)
+    if file.provenance is not None:
+        _written(place, file.provenance, wheel.with_name(file.provenance), MAX_BYTES)
+    return where
+
+
+def _written(place: Place, name: str, target: Path, limit: int) -> tuple[str, str]:
+    """Write a file of the folder of wheels, and return where it came from, and its digest."""
+    if place.url is not None:
+        from strands_cli_index.reading.web_server import download
+
+        where = f"{place.url}{WHEELS}/{name}"
+        return where, download(where, target, limit)
+    source = (place.folder or Path()) / WHEELS / name
+    try:
+        with source.open("rb") as stream, target.open("wb") as written:
+            shutil.copyfileobj(stream, written)
+        with target.open("rb") as stream:
+            return str(source), hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise unreachable(str(place), f"{error.strerror} ({name})") from None
+
+
+def _untrue(reason: str, where: str) -> Denied:
+    message = f"the wheel is not what the index states: {reason}"
+    return Denied(message, findings=[Finding(INDEX_UNTRUE, message, Where(where))])

@@ -1,0 +1,225 @@
+"""The command `plugin search`: find plugins in indexes and on this machine, and print them; nothing is imported."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from typing import Annotated, Any, Protocol
+
+import typer
+
+from strands_cli import discover_catalog
+from strands_cli.api import (
+    ExitCode,
+    Finding,
+    StrandsCliError,
+    ToolRecord,
+    counted,
+    describe_permissions,
+    print_json,
+    print_result,
+    say,
+    say_findings,
+)
+from strands_cli_index.foreign_text import one_line
+from strands_cli_index.reading.index_copies import read_part
+from strands_cli_index.reading.index_places import Place, configured_places, parse_places
+from strands_cli_index.reading.releases import require_places
+from strands_cli_index.reading.search_file import GROUPS, SearchLine, find_lines
+from strands_cli_index.reading.site_files import SEARCHED
+from strands_cli_index.wheel_facts import folder_of, names_in, normalise
+
+MOST_TOOLS = 8
+MAX_TEXT = 100
+
+
+class Installed(Protocol):
+    """The catalog of this machine, as far as a search needs it."""
+
+    @property
+    def tools(self) -> tuple[ToolRecord, ...]:
+        """The installed tools."""
+
+    def version_of(self, distribution: str) -> str | None:
+        """Return the version of an installed distribution."""
+
+
+def search(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORD]...", help="What to look for; without one, list all.")
+    ] = None,
+    index: Annotated[
+        list[str] | None,
+        typer.Option("--index", metavar="URL|DIR", help="Search this index, not the configured ones; repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> int:
+    """Search plugin indexes and this machine for plugins that have every word; exit 1 if none has them.
+
+    Names, summaries, tools, workflows, agents and skills are searched. The indexes are those of the config file.
+
+    Example: strands plugin search weather --index https://tools.example.org/strands/
+    """
+    words, indexes = words or [], index or []
+    places = parse_places(indexes) if indexes else configured_places()
+    require_places(places if indexes else ())
+    installed = discover_catalog()
+    found: list[dict[str, Any]] = []
+    findings: list[Finding] = []
+    remarks: list[str] = []
+    unread: list[Place] = []
+    code: int = ExitCode.OK
+    for place in places:
+        try:
+            found += _in_index(place, words, installed, remarks)
+        except StrandsCliError as error:
+            findings += error.findings
+            code = code or error.exit_code
+            unread.append(place)
+    found += _installed_only(words, installed, {one["name"] for one in found})
+    found.sort(key=lambda one: (_rank(one, words), one["name"]))
+    if as_json:
+        shown = [finding.as_dict() for finding in findings]
+        print_json({"words": list(words), "plugins": found, "remarks": remarks, "findings": shown})
+    else:
+        for remark in remarks:
+            say(f"warning: {remark}")
+        say_findings(findings)
+        if found:
+            print_result("\n".join(line for one in found for line in _lines(one, words, is_named=bool(indexes))))
+        else:
+            say(_nothing(words, places, unread))
+    return code or (ExitCode.OK if found else ExitCode.NO)
+
+
+def _nothing(words: Sequence[str], places: Sequence[Place], unread: Sequence[Place]) -> str:
+    what = f"no plugin has {' '.join(words)!r}" if words else "there is no plugin"
+    if places:
+        searched = [*(f"in {place}" for place in places if place not in unread), "on this machine"]
+        return f"{what} {' or '.join(searched)}"
+    fix = "pass --index URL, or see: strands explain plugin-indexes"
+    return f"{what} on this machine, and no index is configured\n  fix: {fix}"
+
+
+def _in_index(place: Place, words: Sequence[str], installed: Installed, remarks: list[str]) -> Iterator[dict[str, Any]]:
+    if place.url is None and place.folder is None:  # the index of pip, which has no manifests
+        return
+    part = read_part(place, SEARCHED)
+    if part.remark:
+        remarks.append(part.remark)
+    for line in find_lines(part.raw, words, part.file):
+        yield _of_line(line, place, installed)
+
+
+def _of_line(line: SearchLine, place: Place, installed: Installed) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "version": line.version,
+        "versions": list(line.versions),
+        "summary": line.summary,
+        "tools": [{key: tool[key] for key in ("name", "description", "permissions")} for tool in line.tools],
+        **{group: list(line.packaged[group]) for group in GROUPS},
+        "publisher": line.publisher or None,
+        "check": line.check or None,
+        "adopt": line.to_adopt,
+        "index": str(place),
+        "installed": installed.version_of(line.name),
+    }
+
+
+def _installed_only(words: Sequence[str], installed: Installed, listed: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the distributions of this machine that have the words and are in no index that has them."""
+    owners: dict[str, list[ToolRecord]] = {}
+    for record in installed.tools:
+        owners.setdefault(record.distribution, []).append(record)
+    groups = _packaged_here()
+    folded = [word.casefold() for word in words]
+    for name in sorted((owners.keys() | groups.keys()) - listed):
+        records = [one for held in owners.get(name, ()) for one in (held, *(held.members or ()))]
+        packaged = groups.get(name) or {group: [] for group in GROUPS}
+        summary = _summary_of(name)
+        texts = [name, summary, *(name for names in packaged.values() for name in names)]
+        text = "\n".join([*texts, *(f"{one.name}\n{one.description or ''}" for one in records)]).casefold()
+        if all(word in text for word in folded):
+            yield _of_records(name, records, packaged, summary, installed)
+
+
+def _summary_of(name: str) -> str:
+    try:
+        return str(metadata.distribution(name).metadata.json.get("summary") or "")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _packaged_here() -> dict[str, dict[str, list[str]]]:
+    """Return the names of installed workflows, agents and skills, by distribution and group."""
+    packaged: dict[str, dict[str, list[str]]] = {}
+    for group in GROUPS:
+        for point in metadata.entry_points(group=f"strands_cli.{group}"):
+            if point.dist is not None:
+                groups = packaged.setdefault(normalise(point.dist.name), {one: [] for one in GROUPS})
+                folder = folder_of(point.value)
+                names = [point.name, *(names_in(folder, group) if folder is not None else ())]
+                groups[group] += [name for name in names if name not in groups[group]]
+    return packaged
+
+
+def _of_records(
+    name: str, records: Sequence[ToolRecord], packaged: Mapping[str, list[str]], summary: str, installed: Installed
+) -> dict[str, Any]:
+    version = installed.version_of(name)
+    tools = [
+        {"name": one.ref_name, "description": one.description or "", "permissions": describe_permissions(one)}
+        for one in records
+    ]
+    unknown = dict.fromkeys(("publisher", "check", "index"))
+    known = {"name": name, "version": version, "versions": [version] if version else [], "summary": summary}
+    return {**known, "tools": tools, **packaged, **unknown, "adopt": False, "installed": version}
+
+
+def _rank(found: Mapping[str, Any], words: Sequence[str]) -> int:
+    """Return how well a plugin fits: by its name, then by the names of its tools, then by other texts."""
+    folded = [word.casefold() for word in words]
+    names = {tool["name"].casefold() for tool in found["tools"]}
+    if any(word == found["name"] or word in names for word in folded):
+        return 0
+    if all(word in found["name"] for word in folded):
+        return 1
+    return 2 if any(word in name for word in folded for name in names) else 3
+
+
+def _lines(found: Mapping[str, Any], words: Sequence[str], *, is_named: bool) -> Iterator[str]:
+    installed = found["installed"]
+    here = (
+        "" if installed is None else " (installed)" if installed == found["version"] else f" (installed: {installed})"
+    )
+    yield f"{found['name']} {found['version'] or '?'}{here}  {_line(found['summary'])}".rstrip()
+    shown = _tools_to_show(found["tools"], words)
+    for tool in shown[:MOST_TOOLS]:
+        yield f"    {_line(tool['name'])}  {_line(tool['description'])} ({_line(tool['permissions'])})"
+    if len(shown) > MOST_TOOLS:
+        yield f"    and {counted(len(shown) - MOST_TOOLS, 'tool')} more"
+    for group in GROUPS:
+        if found[group]:
+            yield f"    {group}: {_line(', '.join(found[group]))}"
+    if found["index"]:
+        by = found["publisher"] or "unverified"
+        yield f"    in {found['index']}; publisher: {_line(by)}; check: {_line(found['check'] or '?')}"
+        if installed is None:
+            option = f" --index {shlex.quote(found['index'])}" if is_named else ""
+            command = "strands plugin adopt {} --install" if found["adopt"] else "strands plugin install {}"
+            yield f"    {command.format(found['name'])}{option}"
+
+
+def _line(text: str) -> str:
+    return one_line(text, MAX_TEXT)
+
+
+def _tools_to_show(tools: Sequence[Mapping[str, str]], words: Sequence[str]) -> list[Mapping[str, str]]:
+    """Return the tools that have a word, or all of them if the words are elsewhere."""
+    folded = [word.casefold() for word in words]
+    fitting = [
+        one for one in tools if any(word in f"{one['name']}\n{one['description']}".casefold() for word in folded)
+    ]
+    return fitting or list(tools)

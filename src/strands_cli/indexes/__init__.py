@@ -1,1 +1,0 @@
-"""Plugin indexes: where they are, reading them, and the release that a name means."""

@@ -1,1 +1,0 @@
-"""Building a plugin index: a folder of wheels becomes a folder for a web server, and nothing is imported."""
