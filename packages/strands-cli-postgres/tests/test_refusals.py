@@ -13,7 +13,7 @@ import pytest
 from store_kit import initialised, opened, refused
 
 from strands_cli.api import RunRecordError, StorePlace
-from strands_cli_postgres import store
+from strands_cli_postgres import failures, store
 from strands_cli_postgres.address import REPLY_S, target_of
 from tests.postgres.postgres_server import PASSWORD, PostgresServer
 
@@ -131,6 +131,14 @@ def test_an_address_without_a_password_is_shown_with_one_and_its_port(database: 
     server = address.partition("@")[2]
     assert ":" in server
     assert f"{{env:PGPASSWORD}}@{server}" in str(refused(lambda: open_at(address)).fix)
+
+
+@pytest.mark.parametrize(("host", "is_of_worker"), [("/tmp/strands-0123456789abcdef", True), ("db.example.com", False)])
+def test_a_server_that_stops_with_its_last_worker_is_not_waited_for(host: str, is_of_worker: bool) -> None:
+    place = StorePlace(address="postgresql://strands@db.example.com/strands")
+    stops = psycopg.OperationalError("FATAL:  the database system is shutting down")
+    error = failures.refused(stops, place, f"host={host} dbname=strands")
+    assert ("strands worker --dev" in str(error.fix)) is is_of_worker
 
 
 def test_a_server_that_does_not_answer_ends_the_wait(silent_port: int) -> None:

@@ -23,9 +23,14 @@ pytestmark = [
 def folder(tmp_path: Path) -> Iterator[Folder]:
     with empty_folder(tmp_path) as made:
         yield made
-        for lock in tmp_path.rglob("server.lock"):
-            with lock.open("rb+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # until the server has stopped
+        wait_for_stop(tmp_path)
+
+
+def wait_for_stop(root: Path) -> None:
+    """Return when no server that has its data below the folder runs."""
+    for lock in root.rglob("server.lock"):
+        with lock.open("rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def drained(folder: Folder, **env: str) -> list[dict[str, str]]:
@@ -49,6 +54,7 @@ def test_a_store_is_started_and_named_and_stays_for_the_next_time(folder: Folder
     address = address_in(first)
     assert address == address_in(second)
     assert address.startswith("postgresql://strands@/strands?host=/")
+    wait_for_stop(folder.root)
     shown = folder.strands("runs", "list", "--store", address)
     assert shown.code == 17, "the server ends with its last worker"
     assert "strands worker --dev" in shown.err

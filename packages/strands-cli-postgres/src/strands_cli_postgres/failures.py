@@ -63,9 +63,12 @@ def refused(error: psycopg.Error, place: StorePlace, conninfo: str) -> RunRecord
 
     text = words_of(error)
     lowered = text.lower()
-    otherwise = _DEV_SERVER if is_of_dev_server(str(conninfo_to_dict(conninfo).get("host") or "")) else _OTHERWISE
+    is_of_worker = is_of_dev_server(str(conninfo_to_dict(conninfo).get("host") or ""))
+    otherwise = _DEV_SERVER if is_of_worker else _OTHERWISE
     lasting = next((fix for words, fix in _REFUSALS if any(word in lowered for word in words)), None)
     passing = next((fix for words, fix in _PASSING if any(word in lowered for word in words)), otherwise)
+    if is_of_worker and "shutting down" in lowered:  # with its last worker, and waiting does not bring it back
+        passing = _DEV_SERVER
     kind = Unreachable if lasting is None else RunRecordError
     fix = (lasting or passing).format(**_names(place, conninfo))
     return kind(f"the store {place} cannot be reached: {text}", fix=fix)
