@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from strands_cli import app
 from strands_cli.engine.stored_runs.opened import opened_run
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from strands_cli.planning.row_planner import RowPlanner
     from strands_cli.planning.run_request import RunRequest
 
-# A run in another state has ended, or waits for a person.
-GOES_ON: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
 # A tool that is installed meanwhile, and a policy file that is changed, hold after this time.
 PLANS_S = 300.0
 MOST_PLANS = 64
@@ -52,11 +50,14 @@ class Takeover:
         takes_approvals: Whether the approvals that a run was stored with (`--yes`, `--allow`) count here.
 
     Attributes:
+        GOES_ON: The statuses of runs that are not over: a run in another one has ended, or waits for a person.
         threads: An executor for this process, whose threads do not delay its end.
 
     Raises:
         Denied: A policy file of this machine cannot be read, or is wrong, so that every run would be refused.
     """
+
+    GOES_ON: ClassVar[tuple[RunStatus, ...]] = ("queued", "running", "interrupted")
 
     def __init__(self, folders: Folders, *, policy: Path | None = None, takes_approvals: bool = True) -> None:
         from strands_cli.config import load_settings
@@ -95,7 +96,7 @@ class Takeover:
                 store.find(run_id)
                 raise
             return None  # it was deleted
-        if journal.get("status") in GOES_ON:
+        if journal.get("status") in self.GOES_ON:
             return journal
         journal.close()
         return None

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.api import HIDE_NOTHING, ExitCode, Redactor, RunRecordError, Unreachable
+from strands_cli.api import HIDE_NOTHING, ExitCode, Redactor, RunRecordError, Takeover, Unreachable
 from strands_cli.planned_rows import Ended, PlannedRows
 from strands_cli.run_views.run_end import RunEnd
 from strands_cli_workers.owner import opened_queue, wait_again
@@ -16,7 +16,7 @@ from strands_cli_workers.queue_values import Ticket
 from strands_cli_workers.submission import Submission, submittable
 
 if TYPE_CHECKING:
-    from strands_cli.api import RunStatus, RunStore
+    from strands_cli.api import RunStore
     from strands_cli.engine.effects.budget import Budget
     from strands_cli_workers.run_queue import RunQueue
 
@@ -26,7 +26,6 @@ LOOK_S = 0.5
 AGAIN_S = 1.0
 # How many rows are submitted at the same time; the store commits them together.
 SUBMITTERS = 8
-_GOING_ON: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
 
 
 class QueuedRows:
@@ -182,7 +181,7 @@ class QueuedRows:
             if not self._waiting:
                 continue
             try:
-                going_on = set(await asyncio.to_thread(self._store.with_status, *_GOING_ON))
+                going_on = set(await asyncio.to_thread(self._store.with_status, *Takeover.GOES_ON))
             except RunRecordError as error:  # what ends all rows is that their own lock is lost
                 if is_answered:
                     self._warn(f"which rows are done is asked again, until there is an answer: {error.message}")

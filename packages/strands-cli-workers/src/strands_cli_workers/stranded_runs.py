@@ -6,15 +6,12 @@ import contextlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from strands_cli.api import RunRecordError, StrandsCliError
+from strands_cli.api import RunRecordError, StrandsCliError, Takeover
 from strands_cli_workers.queue_values import Ticket
 
 if TYPE_CHECKING:
-    from strands_cli.api import RunStatus, RunStore
+    from strands_cli.api import RunStore
     from strands_cli_workers.run_queue import RunQueue
-
-# A run in another state has ended, or waits for a person.
-OPEN: tuple[RunStatus, ...] = ("queued", "running", "interrupted")
 
 MOST_KNOWN = 100_000
 # How many open runs are looked at at once; the next look goes on behind them.
@@ -46,7 +43,7 @@ class StrandedRuns:
         Raises:
             RunRecordError: The store cannot be reached.
         """
-        unfinished = [run for run in self._store.with_status(*OPEN) if run not in self._not_submitted]
+        unfinished = [run for run in self._store.with_status(*Takeover.GOES_ON) if run not in self._not_submitted]
         if self._next >= len(unfinished):
             self._next = 0
         looked_at = unfinished[self._next : self._next + AT_ONCE]
@@ -69,7 +66,8 @@ class StrandedRuns:
                 return False
             # Held for a moment, so that no other worker does the same, and the run is not between two states.
             with contextlib.closing(self._store.open(run_id)) as journal:
-                if journal.get("status") not in OPEN or ticket.get("schedule") or self._queue.live([run_id]):
+                goes_on = journal.get("status") in Takeover.GOES_ON
+                if not goes_on or ticket.get("schedule") or self._queue.live([run_id]):
                     return False
                 with contextlib.suppress(StrandsCliError):
                     self._queue.put(Ticket.from_dict({**ticket, "run_id": run_id, "attempt": 0}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
 import time
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from strands_cli.api import (
     ExitCode,
     ShownFlags,
     UsageError,
+    age_in_seconds,
     print_json,
     print_result,
     say,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from strands_cli_workers.dispatching import WorkerEvent
     from strands_cli_workers.queue_values import WorkerState
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _WARNINGS = ("warning", "refused", "returned", "recovered", "lost")
 
 
@@ -122,9 +121,9 @@ class WorkerOptions:
             folder=None if folder is None else folder.absolute(),
             policy=None if policy is None else policy.absolute(),
             drains=self.drain,
-            drain_timeout_s=_seconds(self.drain_timeout, "--drain-timeout"),
+            drain_timeout_s=age_in_seconds(self.drain_timeout, "--drain-timeout"),
             health_file=None if self.health_file is None else _health_file(self.health_file.absolute()),
-            connect_timeout_s=_seconds(self.connect_timeout, "--connect-timeout"),
+            connect_timeout_s=age_in_seconds(self.connect_timeout, "--connect-timeout"),
             frozen_after_s=_frozen_after(self.frozen_after),
             takes_approvals=not self.no_yes,
         )
@@ -169,22 +168,10 @@ def worker(
 
 
 def _frozen_after(age: str) -> float:
-    seconds = _seconds(age, "--frozen-after")
+    seconds = age_in_seconds(age, "--frozen-after")
     if not seconds:
         raise UsageError("--frozen-after 0 would take the runs of every worker", fix="write two minutes: 2m")
     return seconds
-
-
-def _seconds(text: str, option: str) -> float:
-    """Read an age such as `30s`; without a letter it is days.
-
-    Raises:
-        UsageError: The text is not an age.
-    """
-    found = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text)
-    if found is None:
-        raise UsageError(f"{option} {text!r} is not an age", fix="write a number with s, m, h, d or w: 30d")
-    return int(found[1]) * _SECONDS[found[2] or "d"]
 
 
 def _health_file(file: Path) -> Path:
