@@ -37,6 +37,9 @@ CLONE = Path(__file__).resolve().parent.parent
 REFERENCE = CLONE / "docs" / "reference"
 ARCHITECTURE = CLONE / "docs" / "explanation" / "architecture.md"
 PROVIDERS = CLONE / "docs" / "how-to" / "providers.md"
+MIGRATION = CLONE / "docs" / "how-to" / "migrate.md"
+DIFFERENCES_HEAD = "| what | an earlier strands-cli | version 2 | findings |"
+DIFFERENCES = CLONE / "packages/strands-cli-migrate/src/strands_cli_migrate/differences.json"
 SHIPPED = CLONE / "src" / "strands_cli" / "shipped_docs"
 FIRST_PARTY = CLONE / "src" / "strands_cli" / "catalog" / "first_party.json"
 HELP = CLONE / "src" / "strands_cli" / "cli" / "help.txt"
@@ -213,6 +216,23 @@ def shipped_pages(written: dict[Path, str]) -> dict[Path, str]:
     return {SHIPPED / f"{name}.md": re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text) for name, text in plain.items()}
 
 
+def differences() -> str:
+    """Return the rows of the tables of the page on moving from an earlier strands-cli as JSON."""
+    rows, is_table = list[dict[str, Any]](), False
+    for line in MIGRATION.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            is_table = False
+        elif line == DIFFERENCES_HEAD:
+            is_table = True
+        elif is_table and not line.startswith("| ---"):
+            cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            subject, earlier, now, found = cells
+            plain = {"subject": subject, "earlier": earlier, "now": now}
+            texts = {name: re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text) for name, text in plain.items()}
+            rows.append({**texts, "codes": re.findall("`([^`]+)`", found)})
+    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+
+
 def first_party() -> str:
     """Return the distribution of each first-party tool as JSON, for the fixes of findings."""
     manifests = [json.loads(path.read_text(encoding="utf-8")) for path in CLONE.glob(MANIFESTS)]
@@ -249,6 +269,7 @@ def pages() -> dict[Path, str]:
         ARCHITECTURE: architecture,
         PROVIDERS: providers_page(PROVIDERS.read_text(encoding="utf-8")),
         FIRST_PARTY: first_party(),
+        DIFFERENCES: differences(),
         **shipped_pages(written),
         HELP: program_help(),
         **measurements(),

@@ -99,7 +99,6 @@ COLD = {
     "list-tools table": ["list-tools"],
     "list-tools source": ["list-tools", "--source"],
     "tools show": ["tools", "show", "trap"],
-    "validate --explain-differences": ["validate", "--explain-differences", str(QUICKSTART)],
     "validate": ["validate", str(QUICKSTART)],
     "plan": ["plan", str(QUICKSTART)],
     "plan json": ["plan", "--format", "json", str(QUICKSTART)],

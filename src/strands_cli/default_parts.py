@@ -40,7 +40,6 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "approve": "strands_cli.cli.commands.running.resume_command:approve",
         "reject": "strands_cli.cli.commands.running.resume_command:reject",
         "rerun": "strands_cli.cli.commands.running.resume_command:rerun",
-        "sessions": "strands_cli.cli.commands.stored.sessions_commands:sessions_app",
         "store": "strands_cli.cli.commands.stored.store_commands:store_app",
         "list-workflows": "strands_cli.cli.commands.list_workflows:list_workflows",
         "list-tools": "strands_cli.cli.commands.tools.tools_commands:list_tools",
@@ -77,7 +76,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "graph": "strands_cli.workflow.patterns.graph:Graph",
     },
     FILTERS: {
-        "regex_search": "strands_cli.workflow.templates.filters:_earlier_search",
+        "regex_search": "strands_cli.workflow.templates.filters:regex_search",
     },
     SECRETS: dict.fromkeys(
         ("env", "file", "command", "keyring", "secrets_manager", "ssm"),
@@ -89,6 +88,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 OURS: Mapping[str, Mapping[str, str]] = {
     COMMANDS: {
         "atomic": "strands-cli-migrate",
+        "migrate": "strands-cli-migrate",
+        "sessions": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",
         "notify": "strands-cli-notify",
         # `install` and `upgrade` take the place of plain ones of the core.
@@ -100,6 +101,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("runs.diff", "runs.report", "runs.search", "runs.stats", "ui"), "strands-cli-ui"),
         "watch": "strands-cli-dev",
     },
+    FORMATS: {"versions": "strands-cli-migrate"},
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
     OWNERS: {"workers": "strands-cli-workers"},
     PROVIDERS: {"local": "strands-cli-local"},

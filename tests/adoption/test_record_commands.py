@@ -18,7 +18,7 @@ pytestmark = pytest.mark.wheels
 
 ALIASED = {"greet": "acme_tools.hello:hello"}
 WORKFLOW = """\
-version: 0
+version: 1
 name: greetings
 runtime: {provider: ollama, model_id: m}
 agents: {a: {prompt: Greet., tools: [native:greet]}}

@@ -108,7 +108,6 @@ def test_a_template_that_still_fails_leaves_the_run_as_it_was() -> None:
     [
         (words("other", "two"), RunRecordError, "steps.0"),
         (words("one", "two", name="others"), UsageError, "others"),
-        (words("one", "two", version=0), RunRecordError, "version: 1"),
         (words("one", "{{ nowhere"), InvalidInput, "bad-template"),
         (words("one", "two", inputs={"required": {"x": "string"}}), UsageError, "missing-input"),
         (
@@ -119,7 +118,7 @@ def test_a_template_that_still_fails_leaves_the_run_as_it_was() -> None:
             "parallel",
         ),
     ],
-    ids=["a step that is done", "another name", "another version", "not valid", "a new input", "another pattern"],
+    ids=["a step that is done", "another name", "not valid", "a new input", "another pattern"],
 )
 def test_a_correction_with_which_the_run_cannot_continue_changes_nothing(
     workflow: Workflow, error: type[StrandsCliError], named: str

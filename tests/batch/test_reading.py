@@ -248,11 +248,12 @@ def test_a_value_of_megabytes_is_not_repeated_in_its_finding(tmp_path: Path) -> 
     assert len(caught.value.findings[0].message) < 400
 
 
-def test_the_schema_of_inputs_of_an_earlier_workflow_counts_for_each_row(tmp_path: Path) -> None:
+def test_a_schema_for_the_inputs_of_a_run_counts_for_each_row(tmp_path: Path) -> None:
     flow = (
-        "version: 0\nname: flow\nruntime: {provider: openai, model_id: m}\n"
+        "version: 1\nname: flow\nruntime: {provider: openai, model_id: m}\n"
         "agents: {writer: {prompt: w, input_schema: {type: object, properties: {n: {type: integer, maximum: 5}},"
-        " required: [n]}}}\npattern: {type: chain, config: {steps: [{agent: writer, input: '{{ n }}'}]}}\n"
+        " required: [n]}, input_schema_for: run}}\n"
+        "pattern: {type: chain, config: {steps: [{agent: writer, input: '{{ n }}'}]}}\n"
     )
     assert refused(tmp_path, "n\n4\n9\n", flow=flow) == [("row-input", 3, 1)]
 

@@ -176,19 +176,19 @@ def test_a_call_gets_a_secret_that_the_server_names_without_a_prefix(folder: Fol
     servers = [{**shelf, "env": {"K": "of ${SHELF_KEY}"}}, other]
     secrets = [{"key": "SHELF_KEY"}, {"key": "OTHER", "source": "file", "path": "none"}]
     asks = [{"type": "hitl", "prompt": "Go on?"}]
-    folder.workflow(asks, version=0, tools={"mcp": servers}, env={"secrets": secrets})
+    folder.workflow(asks, tools={"mcp": servers}, env={"secrets": secrets})
     ran = folder.strands("tools", "run", FIND, "--of", "flow.yaml", "--input", ABOUT, SHELF_KEY="0123456789")
     assert (ran.code, json.loads(ran.out or "0")) == (0, FOUND), ran.err
 
 
-def test_a_call_by_hand_has_the_version_of_the_file(folder: Folder) -> None:
+def test_a_call_by_hand_takes_variables_where_the_file_does(folder: Folder) -> None:
     folder.tool(
         "sees",
         "return answer(','.join(kwargs['strands_cli']['secrets']))",
         strands_cli={"capabilities": {"secrets": ["TOKEN"]}},
     )
-    for version, code in ((0, 0), (1, 18)):
-        folder.workflow([{"type": "hitl", "prompt": "Go on?"}], version=version, tools={"python": ["sees"]})
+    for env, code in (({"take_variables": True}, 0), ({}, 18)):
+        folder.workflow([{"type": "hitl", "prompt": "Go on?"}], env=env, tools={"python": ["sees"]})
         ran = folder.strands("tools", "run", "sees", "--of", "flow.yaml", "--input", "{}", TOKEN="0123456789")
         assert (ran.code, ran.out) == (code, "" if code else "TOKEN\n"), ran.err
 

@@ -30,7 +30,7 @@ def commands(path: tuple[str, ...] = (), command: Any = None) -> Iterator[tuple[
         yield from commands((*path, name), child)
 
 
-ALIASES = {"sessions": "runs", "tools list": "list-tools", "sessions resume": "resume", "atomic init": "atomic new"} | {
+ALIASES = {"tools list": "list-tools", "sessions resume": "resume", "atomic init": "atomic new"} | {
     f"sessions {verb}": f"runs {'prune' if verb == 'cleanup' else verb}"
     for verb in ("list", "show", "cancel", "delete", "prune", "cleanup")
 }
@@ -61,7 +61,7 @@ def test_the_example_in_the_help_of_a_command_can_be_parsed(path: str) -> None:
     COMMANDS[path].make_context(path, words)
 
 
-@pytest.mark.parametrize("group", ["tools", "plugin", "runs", "sessions"])
+@pytest.mark.parametrize("group", ["tools", "plugin", "runs"])
 def test_the_help_of_a_group_shows_an_example_of_a_command_in_it(
     group: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,7 +63,7 @@ def test_the_list_has_the_shape_that_scripts_rely_on(folder: Folder) -> None:
     ]
     assert (done["status"], waiting["status"]) == ("completed", "waiting"), "the newest comes first"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", done["started_at"])
-    chosen = folder.strands("sessions", "list", "--status", "waiting", "--json").document["runs"]
+    chosen = folder.strands("runs", "list", "--status", "waiting", "--json").document["runs"]
     assert chosen == [waiting]
     shown = folder.strands("runs", "list", "--limit", "1").out.splitlines()
     assert shown[0].split()[:5] == ["RUN", "STATUS", "STARTED", "DURATION", "WORKFLOW"]
@@ -158,7 +158,7 @@ def test_pruning_takes_old_runs_that_have_ended(folder: Folder) -> None:
     assert (planned["deleted"], planned["dry_run"], len(ids(folder))) == ([old_done], True, 3)
     assert folder.strands("runs", "prune").out == f"{old_done}: deleted\n1 run deleted\n"
     assert ids(folder) == [old_waiting, new_done]
-    assert folder.strands("sessions", "cleanup", "--older-than", "5d", "--status", "waiting").code == 0
+    assert folder.strands("runs", "prune", "--older-than", "5d", "--status", "waiting").code == 0
     assert ids(folder) == [new_done]
     assert folder.strands("runs", "prune", "--older-than", "soon").code == 2
 

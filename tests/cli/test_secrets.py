@@ -140,11 +140,11 @@ def asking(folder: Folder) -> Folder:
     """Return a folder with a workflow that names no secret; its tool needs one, and repeats it."""
     folder.tool("leak", LEAK, **DECLARES)
     step: dict[str, Any] = {"tool": "leak", "input": {"text": "x"}}
-    folder.workflow([step, {"type": "hitl", "prompt": "Go on?"}, step], version=0)
+    folder.workflow([step, {"type": "hitl", "prompt": "Go on?"}, step], env={"take_variables": True})
     return folder
 
 
-def test_a_tool_of_version_0_gets_a_variable_that_is_not_named_and_it_leaks_nowhere(asking: Folder) -> None:
+def test_a_tool_gets_a_variable_that_is_not_named_and_it_leaks_nowhere(asking: Folder) -> None:
     waits = asking.strands("run", "flow.yaml", "--detach", "--events", "events.jsonl", TOKEN=SECRET)
     assert waits.code == 19, waits.err
     assert "warning[unnamed-secret]" in waits.err
@@ -155,7 +155,7 @@ def test_a_tool_of_version_0_gets_a_variable_that_is_not_named_and_it_leaks_nowh
     assert leaks(asking, waits, ran) == []
 
 
-def test_an_answer_that_waits_holds_no_variable_of_version_0(asking: Folder) -> None:
+def test_an_answer_that_waits_holds_no_variable_that_was_taken(asking: Folder) -> None:
     asking.strands("run", "flow.yaml", "--detach", TOKEN=SECRET)
     (run,) = asking.runs.iterdir()
     ran = asking.strands("approve", run.name, "steps.1", "--answer", f"it is {SECRET}", "--no-resume", TOKEN=SECRET)
@@ -255,19 +255,20 @@ LITERAL = "{'capabilities': {'secrets': ['TOKEN']}}"
 
 
 @pytest.mark.parametrize(
-    ("version", "claims", "code"), [(0, LITERAL, 0), (1, LITERAL, 18), (0, f"dict({LITERAL})", 18), (1, "dict()", 0)]
+    ("takes", "claims", "code"),
+    [(True, LITERAL, 0), (False, LITERAL, 18), (True, f"dict({LITERAL})", 18), (False, "dict()", 0)],
 )
 def test_custom_python_is_read_for_the_secrets_that_it_needs(
-    folder: Folder, version: int, claims: str, code: int
+    folder: Folder, takes: bool, claims: str, code: int
 ) -> None:
     folder.write("own.py", OWN.replace("CLAIMS", claims))
     tools = {"python_path": ["."], "python": ["own:own"]}
-    folder.workflow([{"tool": "own:own", "input": {}}], version=version, tools=tools)
+    folder.workflow([{"tool": "own:own", "input": {}}], env={"take_variables": takes}, tools=tools)
     allowed = {"STRANDS_CUSTOM_TOOL_ALLOWLIST": "own:own"}
     ran = folder.strands("run", "flow.yaml", "--yes", **allowed, TOKEN=SECRET)
     assert (ran.code, ran.out) == (code, "TOKEN\n" if claims == LITERAL and not code else "\n" if not code else "")
     if code:
-        assert "error[unnamed-secret]" in ran.err, "what only an import shows must be named in version 0 too"
+        assert "error[unnamed-secret]" in ran.err, "what only an import shows must be named"
         assert not folder.runs.exists()
 
 

@@ -34,7 +34,7 @@ def value(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(world: World, *calls: tuple[str, dict[str, Any]], **sections: Any) -> Ran:
     world.turns = [*(Turn(calls=[call]) for call in calls), Turn("done")]
-    return world.run(write_yaml({"version": 0, "env": SECRETS, **sections}), yes=True)
+    return world.run(write_yaml({"env": SECRETS, **sections}), yes=True)
 
 
 def errors(world: World, **sections: Any) -> list[tuple[str, str]]:
@@ -155,7 +155,7 @@ UNDECLARED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", UNDECLARED)
 def test_an_undeclared_secret_is_an_error_at_its_place_and_nothing_is_sent(world: World, name: str) -> None:
-    found = dict(errors(world, version=0, env=SECRETS, **UNDECLARED[name]))
+    found = dict(errors(world, env=SECRETS, **UNDECLARED[name]))
     assert found["unknown-secret"].endswith("${NOPE}"), found
     assert found["unknown-secret"].partition(" ")[0] in ("b", "http://h/b"), found
     assert world.requests == []
@@ -166,11 +166,11 @@ def test_no_host_is_a_secret(world: World, section: str) -> None:
     address = "https://${TOKEN}.example.com/v1"
     executors = {"tools": {"http_executors": [{"id": "x", "base_url": address}]}}
     sections = {"runtime": {"host": address}} if section == "host" else executors
-    assert ("bad-value", address) in errors(world, version=0, env=SECRETS, **sections)
+    assert ("bad-value", address) in errors(world, env=SECRETS, **sections)
 
 
 def test_a_secret_in_a_path_does_not_go_over_plain_http(world: World) -> None:
     executor = {"id": "x", "base_url": "http://example.com/${TOKEN}"}
     assert ("bad-value", "http://example.com/${TOKEN}") in errors(
-        world, version=0, env=SECRETS, tools={"http_executors": [executor]}
+        world, env=SECRETS, tools={"http_executors": [executor]}
     )

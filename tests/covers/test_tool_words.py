@@ -1,4 +1,4 @@
-"""What the tools of an earlier strands-cli were called with works; models are offered the present words."""
+"""Calls in the earlier words that tools declare are made; models are offered the present words."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PRESENT = {
 }
 
 
-def run(world: World, service: HttpService, pattern: Any, version: Any = 0, **more: Any) -> Ran:
+def run(world: World, service: HttpService, pattern: Any, **more: Any) -> Ran:
     tools = {
         "http_executors": [{"id": "hives", "base_url": f"{service.url}/v1"}],
         "python": ["current_time", {"tool": "web_fetch", "config": {"allow_private": [f"127.0.0.1:{service.port}"]}}],
     }
-    sections = {"version": version, "tools": tools, "pattern": pattern, **more.pop("sections", {})}
+    sections = {"tools": tools, "pattern": pattern, **more.pop("sections", {})}
     return world.run(write_yaml(sections), yes=True, **more)
 
 
@@ -44,13 +44,12 @@ def results(world: World) -> list[Any]:
     return [json.loads(one["content"]) for one in world.requests[-1]["messages"] if one["role"] == "tool"]
 
 
-@pytest.mark.parametrize("version", [0, 1])
-def test_calls_of_a_model_in_earlier_words_are_made(world: World, version: int) -> None:
+def test_calls_of_a_model_in_earlier_words_are_made(world: World) -> None:
     with HttpService({"/page": "bees"}) as service:
         page = {"url": f"{service.url}/page", "mode": "text"}
         calls = [("hives", WRITTEN), ("web_fetch", page), ("current_time", {"timezone": "local", "format": "unix"})]
         world.turns = [Turn(calls=calls), Turn("done")]
-        assert run(world, service, chain("go"), version).response == "done"
+        assert run(world, service, chain("go")).response == "done"
         posted = next(one for one in service.asked if one.method == "POST")
     assert (posted.path, json.loads(posted.body), posted.headers["x-hive"]) == (
         "/v1/hives?season=spring",

@@ -46,8 +46,29 @@ FIELDS = (
     "validation/pattern",
 )
 STEP = re.compile(f"/pattern/config/({'|'.join(map(re.escape, PLACES))})/({'|'.join(map(re.escape, FIELDS))})")
+_AS_MIGRATED = "what a file of an earlier program needs to mean the same; `strands migrate` writes it"
 _ANOTHER_FORM = "in place of a token, which an example has; the page on executors has each form"
 LEFT_OUT = {
+    **dict.fromkeys(
+        (
+            "/agents/*/input_schema_for",
+            "/context_policy/memory",
+            "/context_policy/prompt_end",
+            "/context_policy/retrieval/replaces_tools",
+            "/context_policy/skills_in_prompts",
+            "/env/take_variables",
+            "/inputs/absent",
+            "/inputs/allow_undeclared",
+            "/inputs/keep_texts",
+            "/outputs/plain_paths",
+            "/pattern/config/all_nodes",
+            "/pattern/config/last_response",
+            "/rendering/completed",
+            "/rendering/control_characters",
+            "/tools/mcp_folder",
+        ),
+        _AS_MIGRATED,
+    ),
     **{f"/tools/http_executors/*/auth/{one}": _ANOTHER_FORM for one in ("username", "password", "name", "value")},
     "/tools/mcp/*/proxy": "an example would need a proxy beside its server",
     "/tools/mcp/*/allow_private": "an example would need a name of the private network, which runs nowhere else",

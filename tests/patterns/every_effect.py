@@ -139,7 +139,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     },
 }
 # Their agents remember their steps, which run side by side.
-EARLIER = ("parallel", "workflow", "orchestrator_workers")
+SIDE_BY_SIDE = ("parallel", "workflow", "orchestrator_workers")
 
 
 def write_workflow(work: Path, pattern: str, host: str, tag: str) -> None:
@@ -151,11 +151,13 @@ def write_workflow(work: Path, pattern: str, host: str, tag: str) -> None:
     tools = {"writer": [*native, "pair", "agent:helper", "workflow:./sub.yaml"], "memory": native, "helper": small}
     agents = {name: {"prompt": prompt, "tools": tools.get(name, [])} for name in (*tools, "editor", "judge")}
     agents["memory"]["memory"] = "run"
+    if pattern in SIDE_BY_SIDE:
+        agents = {name: {**agent, "memory": "path"} for name, agent in agents.items()}
     calls = [{"tool": f"native:{name}", "input": {"id": "{{ id }}" + name}} for name in ("act", "look")]
     pair = {"id": "pair", "description": "Two.", "input_schema": ID, "steps": calls, "output": "{{ steps[1].output }}"}
     files = {"answer.md": "{{ last_response }}", "large.txt": "{{ last_response }} {{ 'x' * 300000 }}"}
     flow: dict[str, Any] = {
-        "version": 0 if pattern in EARLIER else 1,
+        "version": 1,
         "name": "flow",
         "runtime": runtime,
         "tools": {"composite": [pair]},

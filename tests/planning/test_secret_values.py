@@ -184,12 +184,15 @@ def test_the_keyring_is_asked_by_service_and_key(tmp_path: Path, monkeypatch: py
     __import__("sys").modules.pop("keyring", None)
 
 
-def searching(tmp_path: Path, rest: str, *secrets: str, version: int = 1, **environ: str) -> Plan:
+TAKEN = "env: {take_variables: true}"
+
+
+def searching(tmp_path: Path, rest: str, *secrets: str, **environ: str) -> Plan:
     """Return the plan of a workflow whose tool declares secrets."""
     site = tmp_path / "site"
     sound(site, "search", strands_cli={"capabilities": {"secrets": secrets or ["SEARCH_KEY"]}})
     rest = f"tools: {{python: [native:search]}}\n{rest}"
-    return chain_of(STEP, rest=rest, catalog=discover_catalog([str(site)]), environ={**KEY, **environ}, version=version)
+    return chain_of(STEP, rest=rest, catalog=discover_catalog([str(site)]), environ={**KEY, **environ})
 
 
 def test_a_tool_that_needs_a_secret_no_one_names_is_an_error_with_the_line_to_write(tmp_path: Path) -> None:
@@ -211,8 +214,8 @@ def test_a_tool_that_needs_a_secret_no_one_names_is_an_error_with_the_line_to_wr
     assert found(searching(tmp_path, rest, x="0123456789"), "unnamed-secret") == []
 
 
-def test_in_version_0_it_is_a_variable_that_plan_and_question_name(tmp_path: Path) -> None:
-    plan = searching(tmp_path, "", version=0, SEARCH_KEY="abcdefghij")
+def test_where_variables_are_taken_it_is_one_that_plan_and_question_name(tmp_path: Path) -> None:
+    plan = searching(tmp_path, TAKEN, SEARCH_KEY="abcdefghij")
     assert [finding.severity for finding in found(plan, "unnamed-secret")] == ["warning"]
     require_runnable(plan)
     assert read_secrets(plan, {"SEARCH_KEY": "abcdefghij"}) == {"SEARCH_KEY": "abcdefghij"}
@@ -221,22 +224,22 @@ def test_in_version_0_it_is_a_variable_that_plan_and_question_name(tmp_path: Pat
         ("variable", "SEARCH_KEY", ("the tool search",))
     ]
     assert ("SEARCH_KEY",) in [way.keys for way in authority.outgoing]
-    without = searching(tmp_path, "", version=0)
+    without = searching(tmp_path, TAKEN)
     assert found(without, "missing-secret") != []
     assert authority_of(without, {}).digest == authority.digest, "an answer holds where the variable is not set"
 
 
 def test_a_secret_without_which_a_tool_works_may_be_left_out(tmp_path: Path) -> None:
-    for version in (0, 1):
-        plan = searching(tmp_path, "", "SEARCH_KEY?", version=version, SEARCH_KEY="abcdefghij")
+    for rest in (TAKEN, ""):
+        plan = searching(tmp_path, rest, "SEARCH_KEY?", SEARCH_KEY="abcdefghij")
         assert (found(plan, "unnamed-secret"), read_secrets(plan, {"SEARCH_KEY": "abcdefghij"})) == ([], {})
         named = searching(tmp_path, "env: {secrets: [{key: SEARCH_KEY}]}", "SEARCH_KEY?", SEARCH_KEY="abcdefghij")
         assert secret_takers(named) == {"SEARCH_KEY": ("the tool search",)}
 
 
 def test_a_tool_that_policy_denies_needs_no_secret(tmp_path: Path) -> None:
-    for version in (0, 1):
-        plan = searching(tmp_path, "security: {permissions: {deny: [search]}}", version=version)
+    for rest in (TAKEN, ""):
+        plan = searching(tmp_path, f"security: {{permissions: {{deny: [search]}}}}\n{rest}")
         assert found(plan, "unnamed-secret") == []
         assert found(plan, "missing-secret") == []
 

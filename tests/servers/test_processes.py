@@ -51,20 +51,20 @@ def test_a_server_gets_only_what_is_configured(site: Site, monkeypatch: pytest.M
     assert site.started()[0]["folder"] == str(site.world.folder)
 
 
-@pytest.mark.parametrize("version", [0, 1])
-def test_a_server_of_version_0_runs_in_the_working_directory(
-    site: Site, monkeypatch: pytest.MonkeyPatch, version: int
+@pytest.mark.parametrize("place", ["working", "workflow"])
+def test_a_server_runs_in_the_folder_that_the_workflow_says(
+    site: Site, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     elsewhere = site.world.folder / "elsewhere"
     elsewhere.mkdir()
-    program = elsewhere / "serve" if version == 0 else site.world.folder / "serve"
+    program = (elsewhere if place == "working" else site.world.folder) / "serve"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     program.chmod(0o700)
     site.add(settings={"command": "./serve"})
     monkeypatch.chdir(elsewhere)
-    ran = site.run(more={"version": version})
+    ran = site.run(more={"tools": {"mcp_folder": place}})
     assert ran.error is None, ran.error
-    assert site.started()[0]["folder"] == str(site.world.folder if version else elsewhere)
+    assert site.started()[0]["folder"] == str(program.parent)
     assert {"PATH", "HOME"} <= site.started()[0]["started"].keys() & os.environ.keys()
 
 

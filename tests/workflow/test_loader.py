@@ -26,8 +26,8 @@ CORPUS = sorted(path for path in WORKFLOWS.iterdir() if path.is_file())
 EXPECTED_WARNINGS = {
     "evaluator_optimizer.yaml": {"no-effect"},
     "graph_dead_end.yaml": {"no-else"},
-    "oddities.yaml": {"earlier-file", "no-effect", "undeclared-variable"},
-    "everything.yaml": {"earlier-file", "no-effect", "prints-none", "python-boolean", "unused-agent"},
+    "oddities.yaml": {"no-effect", "undeclared-variable"},
+    "everything.yaml": {"no-effect", "prints-none", "python-boolean", "unused-agent"},
 }
 
 
@@ -38,7 +38,7 @@ def load(text: str) -> Loaded:
 def test_the_corpus_has_every_pattern() -> None:
     kinds = {loaded.spec.pattern.type for path in CORPUS if (loaded := load_spec(read_document(path))).spec}
     assert len(kinds) == 7
-    assert len(CORPUS) >= 14
+    assert len(CORPUS) >= 13
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)

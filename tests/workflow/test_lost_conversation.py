@@ -1,4 +1,4 @@
-"""An agent that comes again and is given nothing of what was before is found, in version 1 only."""
+"""An agent that comes again and is given nothing of what was before is found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document_reader import read_document
 
-HEAD = """version: {version}
+HEAD = """version: 1
 name: t
 runtime: {{provider: ollama, model_id: m}}
 inputs: {{values: {{topic: bees}}}}
@@ -20,8 +20,8 @@ pattern:
 """
 
 
-def found(config: str, kind: str = "chain", version: str = "1", more: str = "", end: str = "") -> list[str]:
-    text = HEAD.format(version=version, type=kind, config=config, more=more) + end
+def found(config: str, kind: str = "chain", more: str = "", end: str = "") -> list[str]:
+    text = HEAD.format(type=kind, config=config, more=more) + end
     findings = load_spec(read_document("flow.yaml", text)).findings
     return [one.where.pointer for one in findings if one.code == "lost-conversation" and one.where]
 
@@ -38,9 +38,9 @@ def test_the_word_of_the_author_counts(more: str) -> None:
     assert found(BLIND, more=more) == []
 
 
-@pytest.mark.parametrize("version", ["0", "1.0.0"])
-def test_in_the_earlier_format_nothing_is_lost(version: str) -> None:
-    assert found(BLIND, version=version) == []
+@pytest.mark.parametrize("memory", ["step", "run", "path"])
+def test_the_word_of_the_author_for_all_agents_counts(memory: str) -> None:
+    assert found(BLIND, end=f"context_policy: {{memory: {memory}}}\n") == []
 
 
 def test_notes_bring_earlier_answers() -> None:

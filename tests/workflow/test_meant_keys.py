@@ -163,7 +163,11 @@ pattern:
     edges: [{source: one, target: tow}]
 """
     (code, line, fix), *others = found(text)
-    assert (code, line, str(fix).rpartition(" of ")[2]) == ("wrong-type", 4, "optional, required, values")
+    assert (code, line, str(fix).rpartition(" of ")[2]) == (
+        "wrong-type",
+        4,
+        "absent, allow_undeclared, keep_texts, optional, required, values",
+    )
     assert others == [
         ("wrong-type", 5, "write it as a mapping: `name: ...` for each"),
         ("unknown-key", 7, "did you mean `prompt`?"),

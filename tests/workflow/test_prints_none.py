@@ -5,19 +5,26 @@ from __future__ import annotations
 import pytest
 
 from strands_cli import app
+from strands_cli.workflow.templates.given_values import Absent
+from strands_cli.workflow.templates.template import Templates
+from strands_cli.workflow.templates.template_errors import TemplateError
+from tests.wordings import Wording
 
 FLOW = """
-version: {version}
+version: 1
 name: flow
-inputs: {{optional: {{who: string, age: integer, place: {{type: string, default: here}}}}, values: {{known: x}}}}
+inputs:
+  absent: {absent}
+  optional: {{who: string, age: integer, place: {{type: string, default: here}}}}
+  values: {{known: x}}
 agents: {{a: {{prompt: You write., tools: []}}}}
 pattern: {{type: chain, config: {{steps: [{step}]}}}}
 """
 AGENT = "{{agent: a, input: '{text}'}}"
 
 
-def warned(step: str, version: object = 1) -> list[str]:
-    loaded = app.load("<flow>", FLOW.format(version=version, step=step))
+def warned(step: str, absent: str = "none") -> list[str]:
+    loaded = app.load("<flow>", FLOW.format(absent=absent, step=step))
     return [found.message.split("`")[1] for found in loaded.findings if found.code == "prints-none"]
 
 
@@ -34,10 +41,17 @@ def warned(step: str, version: object = 1) -> list[str]:
 )
 def test_what_a_template_prints_without_asking_for_it(text: str, names: list[str]) -> None:
     assert warned(AGENT.format(text=text)) == names
-    assert warned(AGENT.format(text=text), version=0) == []
+    assert warned(AGENT.format(text=text), absent="undefined") == []
 
 
 def test_an_argument_that_is_an_input_has_its_value() -> None:
     call = '{{tool: native:file_write, input: {{path: x, content: "{}"}}}}'
     assert warned(call.format("{{ who }}")) == []
     assert warned(call.format("Hi {{ who }}")) == ["who"]
+
+
+def test_the_error_of_an_input_without_a_value_names_it_and_guesses_no_other(wording: Wording) -> None:
+    with pytest.raises(TemplateError) as raised:
+        Templates().render("{{ extra }}", {"extra": Absent(name="extra")})
+    assert raised.value.is_unknown
+    wording(raised.value.message)

@@ -81,7 +81,7 @@ def test_other_templates_are_left_to_the_parser(text: str) -> None:
 
 
 def test_the_names_that_templates_always_have_are_not_plain() -> None:
-    assert {*Sandbox().globals, *Sandbox(earlier=True).globals} <= NOT_PLAIN
+    assert {name for name in Sandbox().globals if name.isascii()} <= NOT_PLAIN
 
 
 def test_each_template_of_a_large_workflow_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,25 @@ def test_its_command_says_what_to_install(bare: Without) -> None:
     bare.assert_absent("atomic", "strands-cli-migrate", "atomic", "list")
 
 
+@pytest.mark.parametrize("name", ["migrate", "sessions"])
+def test_each_of_its_commands_says_what_to_install(bare: Without, name: str) -> None:
+    ran = bare.strands(name, "x")
+    assert ran.returncode == 18, ran.stdout + ran.stderr
+    assert f"`{name}` comes with strands-cli-migrate" in ran.stderr
+
+
+@pytest.mark.parametrize("version", ["0", "1.0.0", "3", "latest"])
+def test_a_file_of_another_version_is_one_finding_with_what_to_install(bare: Without, version: str) -> None:
+    (bare.work / "old.yaml").write_text(FLOW.replace("version: 1", f"version: {version}") + "colour: red\n")
+    for command in ("validate", "plan", "run"):
+        ran = bare.strands(command, "old.yaml")
+        assert ran.returncode == 18, ran.stdout + ran.stderr
+        assert ran.stderr.count("[unknown-format]") == ran.stderr.count("  fix: ") == 1, ran.stderr
+        assert "old.yaml:2:10" in ran.stderr
+        assert "pip install 'strands-cli[migrate]'" in ran.stderr
+        assert "strands migrate old.yaml" in ran.stderr
+
+
 def test_nothing_else_misses_it(bare: Without) -> None:
     shown = bare.strands("--help")
     assert shown.returncode == 0, shown.stderr

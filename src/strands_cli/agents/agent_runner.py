@@ -105,9 +105,9 @@ class SdkAgentRunner:
         return replace(answer, messages=messages, restated=restated, state=agent.state.get())
 
     async def _whole_prompt(self, request: AgentRequest, scope: StepScope) -> str:
-        """Return the system prompt with the notes of earlier steps, and in the earlier format with its end."""
+        """Return the system prompt with the notes of earlier steps, and with its end."""
         noted = await self._context.noted(_system_prompt(request), scope)
-        return f"{noted}\n\n{request.agent.context}" if request.agent.context else noted
+        return f"{noted}\n\n{request.prompt_end}" if request.prompt_end else noted
 
     async def _answer(self, request: AgentRequest, result: Any, scope: StepScope) -> AgentAnswer:
         """Return the agent's answer, and append it to the notes."""
@@ -151,7 +151,7 @@ class SdkAgentRunner:
 def _without_secrets(request: AgentRequest, redactor: Redactor) -> AgentRequest:
     """Return the request with secrets redacted from its prompts, also those from files and persons."""
     prompt, system_prompt = redactor.text(request.prompt), redactor.text(request.system_prompt)
-    return replace(request, prompt=prompt, system_prompt=system_prompt)
+    return replace(request, prompt=prompt, system_prompt=system_prompt, prompt_end=redactor.text(request.prompt_end))
 
 
 def _system_prompt(request: AgentRequest) -> str:

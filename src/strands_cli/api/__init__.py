@@ -146,6 +146,7 @@ if TYPE_CHECKING:
     from strands_cli.workflow.translated import FormatProblem as FormatProblem
     from strands_cli.workflow.translated import Translation as Translation
     from strands_cli.yaml_files.document_reader import SUFFIXES as SUFFIXES
+    from strands_cli.yaml_files.document_reader import read_document as read_document
 
 # Imported on first use: a program that only lists runs needs no model, and a build no store.
 _PUBLIC = {
@@ -262,6 +263,7 @@ _PUBLIC = {
     "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",
     "printable": "strands_cli.texts.unicode_safety",
+    "read_document": "strands_cli.yaml_files.document_reader",
     "replay_model": "strands_cli.agents.model.replayed_turns",
     "require_trust": "strands_cli.cli.commands.running.trust_command",
     "require_trust_of_agent": "strands_cli.cli.commands.running.trust_command",

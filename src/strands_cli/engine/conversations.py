@@ -1,4 +1,4 @@
-"""The conversations and states of agents with `memory: run`: what each step added, joined in one order."""
+"""The conversations and states of agents that remember: what each step added, joined in one order."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class _Exchange:
     """What one step added to the conversation of its agent.
 
     `messages` is None where its row has none. `replaced` are the steps whose messages it restates. `in_order` says
-    whether the steps after it that name none remember it. In the earlier format an agent has a conversation for each
-    set of `tools`.
+    whether the steps after it that name none remember it. With `memory: path` an agent has a conversation for each set
+    of `tools`.
     """
 
     messages: Sequence[Any] | None
@@ -37,7 +37,7 @@ class _Exchange:
 
 
 class Conversations:
-    """What the steps of each agent with `memory: run` added to its conversation, as the rows of the steps have it.
+    """What the steps of each agent that remembers added to its conversation, as the rows of the steps have it.
 
     A step remembers the steps that its pattern names, in that order. Where the pattern names none, it remembers those
     that are done and remember in the same way.
@@ -47,14 +47,16 @@ class Conversations:
         self._done: dict[str, dict[str, _Exchange]] = {
             agent.id: {} for agent in plan.agents.values() if agent.keeps_conversation
         }
-        # In a workflow of the earlier format, steps at the same time remember apart from each other.
-        self._has_one_order = not plan.spec.is_earlier
         self._speaking: dict[str, str] = {}
         self._plan = plan
 
     def has_one(self, step: Step) -> bool:
-        """Return whether a step is one of an agent with `memory: run`."""
+        """Return whether a step is one of an agent that remembers."""
         return isinstance(step, AgentStep) and step.agent in self._done
+
+    def follows_path(self, step: Step) -> bool:
+        """Return whether a step is one of an agent with `memory: path`, whose steps at the same time are apart."""
+        return isinstance(step, AgentStep) and self._plan.agents[step.agent].follows_path
 
     def history(self, step: AgentStep, remembers: Sequence[str] | None) -> tuple[Any, ...]:
         """Return the messages so far; none for an agent with `memory: step`.
@@ -87,21 +89,21 @@ class Conversations:
         return {key: done[key] for key in remembers if key in done}
 
     def _tools_of(self, step: AgentStep) -> frozenset[str] | None:
-        """Return what tells the conversations of an agent from each other, in a workflow of the earlier format."""
-        if self._has_one_order:
+        """Return what tells the conversations of an agent with `memory: path` from each other."""
+        if not self.follows_path(step):
             return None
         tools = tools_in_step(step, self._plan.agents, self._plan.override_tools)
         return frozenset(tool.name for tool in tools)
 
     @contextlib.contextmanager
     def reserved(self, step: Step, key: str) -> Iterator[None]:
-        """Reserve an agent's conversation for one step; where it has one order, a second step at once is refused.
+        """Reserve an agent's conversation for one step; with `memory: run` a second step at once is refused.
 
         Raises:
             RunFailed: Another step of this agent has not ended, so the order of the conversation would not be defined.
         """
         agent_id = step.agent if isinstance(step, AgentStep) and step.agent in self._done else None
-        if agent_id is None or not self._has_one_order:
+        if agent_id is None or self.follows_path(step):
             yield
             return
         if agent_id in self._speaking:

@@ -36,18 +36,11 @@ def end_names(run: Run, names: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **run.unless_inputs(name=spec.name, total_steps=len(done), timestamp=_in_words(last)),
         **answer,
-        **(run.unless_inputs(cumulative_tokens=budget.usage.total_tokens) if spec.is_earlier else {}),
         "runtime": spec.runtime.model_dump(),
         "run": {"id": run.id, "duration_s": round(budget.seconds, 3), "usage": usage, "cost_usd": budget.cost},
-        "execution_context": {**past, **answer, **_of_pattern(run, names, past)},
+        "execution_context": {**past, **answer, **names},
         "TRACE": json.dumps([_traced(row) for row in in_order_of_request(rows)], ensure_ascii=False, indent=2),
     }
-
-
-def _of_pattern(run: Run, names: Mapping[str, Any], past: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of the pattern; one of the earlier format is not in place of one of the past."""
-    earlier = run.plan.spec.pattern.earlier_at_end
-    return {name: value for name, value in names.items() if name not in past or name not in earlier}
 
 
 def _past(run: Run, done: list[Row]) -> dict[str, Any]:

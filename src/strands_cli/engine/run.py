@@ -119,19 +119,22 @@ class Run:
         *,
         keep_failure: bool = False,
         apart: bool = False,
+        is_path: bool = False,
     ) -> dict[str, Any]:
         """Run steps one after another; each sees the earlier ones as `steps`, `last_response`, `hitl_response`.
 
         Args:
             keep_failure: See `Visit`.
             apart: Whether their agents remember no other steps.
+            is_path: Whether those with `memory: path` remember no other steps.
 
         Returns:
             The names as the last step left them.
         """
         seen: dict[str, Any] = {**(names or {}), "steps": [], "last_response": ""}
         for index, step in enumerate(steps):
-            before = keys_in(prefix, steps[:index]) if apart else None
+            alone = apart or (is_path and self.step_inputs.conversations.follows_path(step))
+            before = keys_in(prefix, steps[:index]) if alone else None
             key = f"{prefix}.{index}"
             result = await self._visit(Visit(key, step, seen, index, None, keep_failure, before))
             seen = {**seen, "steps": [*seen["steps"], result], "last_response": result.response}

@@ -11,17 +11,17 @@ from strands_cli.engine.conversations import Conversations, fields_of, without_f
 from strands_cli.engine.denials import has_denial, is_refusal
 from strands_cli.engine.journal.journal_rows import Question
 from strands_cli.engine.ports.engine_ports import AgentRequest, Ports
-from strands_cli.engine.step_results import StepResult, failure_of, json_of, text_of
+from strands_cli.engine.step_results import CompletedAs, StepResult, describe, failure_of, json_of, text_of
 from strands_cli.errors import CallDenied, CallFailed, FileAtFault
 from strands_cli.planning.plan.plan_values import tools_in_step
-from strands_cli.workflow.steps.step_models import AgentStep, CallStep
+from strands_cli.workflow.steps.step_models import AgentStep, CallStep, GateStep
 from strands_cli.workflow.templates.template import is_prompt_template
 from strands_cli.workflow.templates.template_errors import TemplateError
 
 if TYPE_CHECKING:
     from strands_cli.engine.effects.step_scope import StepScope
     from strands_cli.planning.plan.plan_values import Plan, PlannedAgent
-    from strands_cli.workflow.steps.step_models import GateStep, Step
+    from strands_cli.workflow.steps.step_models import Step
 
 Work = Callable[[], Awaitable[tuple[StepResult, dict[str, Any]]]]
 
@@ -137,18 +137,19 @@ class StepInputs:
         return self.in_words(StepResult(**without_fields(output), index=visit.index), visit.step)
 
     def in_words(self, result: StepResult, step: Step, prompt: str = "") -> StepResult:
-        """Return a result as templates of this workflow's format know it."""
-        if not self._plan.spec.is_earlier:
-            return result
-        from strands_cli.engine.earlier_results import as_earlier
-
-        return as_earlier(result, step, prompt)
+        """Return a result of a step with what is known of the step, and with the workflow's word for its status."""
+        kind = "hitl" if isinstance(step, GateStep) else describe(step)[0]
+        word = self._plan.spec.rendering.completed
+        is_renamed = result.status == "completed" and word != "completed"
+        status = CompletedAs(word) if is_renamed else result.status
+        return dataclasses.replace(result, status=status, type=kind, prompt=prompt)
 
     def _agent(self, scope: StepScope, step: AgentStep, visit: Visit) -> tuple[Any, Work]:
         agent, names = self._plan.agents[step.agent], visit.names
         values = {name: self.render_value(value, names, where=f"{scope.key}.vars") for name, value in step.vars.items()}
         known = {**names, **values} if values else names
         system_prompt = self._system_prompt(agent, {} if is_part(scope) else known, scope.key)
+        prompt_end = self.render(agent.prompt_end or "", {"agent": agent.id}, where="context_policy.prompt_end")
         if step.input is not None:
             prompt = self.render(step.input, known, where=f"{scope.key}.input")
         else:
@@ -167,7 +168,7 @@ class StepInputs:
             state = self.conversations.state(step, visit.remembers)
 
         async def act() -> tuple[StepResult, dict[str, Any]]:
-            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state)
+            request = AgentRequest(agent, prompt, system_prompt, tools, schema, history, state, prompt_end)
             answer = await self._ports.agents.run_agent(request, scope)
             conversation = fields_of(answer, state) if agent.keeps_conversation else {}
             return StepResult(answer.text, agent.id, output=answer.output), conversation
@@ -178,7 +179,8 @@ class StepInputs:
             "system": system_prompt,
             "tools": [tool.name for tool in tools],
         }
-        return ({**effect_input, "schema": schema} if schema is not None else effect_input), act
+        more = {**({"schema": schema} if schema is not None else {}), **({"end": prompt_end} if prompt_end else {})}
+        return {**effect_input, **more}, act
 
     def _system_prompt(self, agent: PlannedAgent, names: Mapping[str, Any], key: str) -> str:
         """Return an agent's prompt with the names of its step; an input wins over a name of the runtime, as ever."""

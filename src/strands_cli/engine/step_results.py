@@ -19,12 +19,33 @@ if TYPE_CHECKING:
 TOOL_FAILED = "tool_failed"
 
 
+# Of a field that is neither in the text nor in the JSON of a whole result, which are as before there was the field.
+UNSHOWN = {"is_shown": False}
+_CHARACTERS_A_TOKEN = 4
+
+
+class CompletedAs(str):
+    """A workflow's word for the status `completed`, to which it is equal too."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other == "completed" or super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """What later templates may use of a step, such as `steps[0].response`.
 
-    `status` is `completed`, `failed` (then `response` is the error) or `skipped`. `approved` says of a gate whether
-    its answer is one of `APPROVALS`; any other answer does not approve.
+    `status` is `completed` or the workflow's word for it, `failed` (then `response` is the error) or `skipped`.
+    `approved` says of a gate whether its answer is one of `APPROVALS`; any other answer does not approve. `type` is
+    `agent`, `call` or `hitl`, and `prompt` the question of a gate.
     """
 
     response: str
@@ -34,6 +55,13 @@ class StepResult:
     status: str = "completed"
     # Not in the text of a whole step: a template that prints one makes the same prompt as before.
     approved: bool | None = field(default=None, repr=False)
+    type: str = field(default="", repr=False, metadata=UNSHOWN)
+    prompt: str = field(default="", repr=False, metadata=UNSHOWN)
+
+    @property
+    def tokens_estimated(self) -> int:
+        """The number of tokens of its response, estimated from its length."""
+        return len(self.response) // _CHARACTERS_A_TOKEN
 
     @classmethod
     def of_call(cls, result: Mapping[str, Any], tool: str, index: int) -> StepResult:
@@ -50,6 +78,11 @@ class WithMore(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         return self._more[name]
+
+
+def with_unshown(shown: dict[str, Any], result: StepResult) -> dict[str, Any]:
+    """Return what templates see of a result in a mapping, with what its text does not have."""
+    return WithMore(shown, type=result.type, prompt=result.prompt, tokens_estimated=result.tokens_estimated)
 
 
 def describe(step: Step) -> tuple[StepKind, str]:

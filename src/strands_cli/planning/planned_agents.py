@@ -29,29 +29,15 @@ def planned_agent(agent_id: str, resolver: ToolResolver) -> PlannedAgent:
         recording=recording,
         input_schema=agent.input_schema if isinstance(agent.input_schema, Mapping) else None,
         output_schema=agent.output_schema if isinstance(agent.output_schema, Mapping) else None,
-        keeps_conversation=agent.memory == "run",
-        lists_skills=spec.is_earlier,
-        takes_any_message=spec.is_earlier and agent.takes_object,
-        context=_runtime_context(spec, agent_id) if spec.is_earlier else "",
+        keeps_conversation=agent.memory != "step",
+        follows_path=agent.memory == "path",
+        lists_skills=spec.context_policy.skills_in_prompts,
+        takes_any_message=agent.input_schema_for == "run" and agent.takes_object,
+        prompt_end=spec.context_policy.prompt_end,
         summarizer=summarizer_of(spec, model),
         limits=agent.limits,
         budgets=agent.budgets,
     )
-
-
-def _runtime_context(spec: WorkflowSpec, agent_id: str) -> str:
-    """Return what the earlier format tells each agent of the workflow that it is a part of."""
-    budgets = [
-        f"{name}={value:g}" for name, value in spec.runtime.budgets.model_dump(exclude_unset=True).items() if value
-    ]
-    parts = {
-        "Workflow": spec.name,
-        "Description": spec.description,
-        "Tags": ", ".join(spec.tags),
-        "Agent ID": agent_id,
-        "Budgets": ", ".join(budgets),
-    }
-    return "\n".join(["# Runtime Context", *(f"- {name}: {value}" for name, value in parts.items() if value)])
 
 
 def tools_of_steps(

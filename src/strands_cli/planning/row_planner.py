@@ -65,7 +65,7 @@ class InputPlanner:
     def inputs(self, request: RunRequest) -> tuple[dict[str, Any], list[Finding]]:
         """Return the inputs of a request, and what is wrong with them and with what follows from them alone."""
         spec, document = self._spec, self._document
-        is_read = None if spec.is_earlier else partial(is_read_in_templates, spec)
+        is_read = None if spec.inputs.allow_undeclared else partial(is_read_in_templates, spec)
         inputs, findings = resolve_inputs(spec.inputs, request.variables, request.values, document, is_read)
         if self._is_tool:
             findings = [found for found in findings if found.code != MISSING_INPUT]

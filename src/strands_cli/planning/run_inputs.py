@@ -53,7 +53,7 @@ def resolve_inputs(
         texts: Texts to be converted to the declared types (`--var`).
         values: Values that have types already; they count less than what is given as text.
         is_read: Returns whether a template reads a name of the inputs: a value that is not declared and that none reads
-            is an error. None makes a warning of each, as in version 0.
+            is an error. None makes a warning of each.
     """
     declared = inputs.declared()
     resolved: dict[str, Any] = {name: spec.default for name, spec in inputs.optional.items()}

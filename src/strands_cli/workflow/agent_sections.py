@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from strands_cli.workflow.sections import InputSpec
 
 
+# What an agent remembers of its steps.
+Memory = Literal["step", "run", "path"]
+
+
 class Compaction(FormatModel):
     """When and how a long conversation is summarised."""
 
@@ -49,6 +53,10 @@ class Retrieval(FormatModel):
 
     jit_tools: tuple[str, ...] = Field(default=(), description="Tools every agent gets for retrieval.")
     mcp_servers: tuple[str, ...] = Field(default=(), description="MCP servers every agent gets for retrieval, by id.")
+    replaces_tools: bool = Field(
+        default=False,
+        description="Whether agents without `tools` have `jit_tools` in place of `tools.python`, rather than both.",
+    )
 
 
 class ContextPolicy(FormatModel):
@@ -58,6 +66,13 @@ class ContextPolicy(FormatModel):
     window: Window | None = Field(default=None, description="Only the latest messages of long conversations.")
     notes: Notes | None = Field(default=None, description="Notes across steps.")
     retrieval: Retrieval | None = Field(default=None, description="Context fetched on demand.")
+    memory: Memory = Field(default="step", description="What agents remember that name no `memory` of their own.")
+    prompt_end: str | None = Field(
+        default=None, description="Text that ends each system prompt (a template, which has the name `agent`)."
+    )
+    skills_in_prompts: bool = Field(
+        default=False, description="Whether system prompts list the skills too, rather than only the tool `Skill`."
+    )
 
 
 class Skill(FormatModel):
@@ -132,14 +147,18 @@ class AgentSpec(FormatModel):
     inference: Inference = Field(
         default_factory=Inference.model_construct, description="Sampling settings of this agent."
     )
-    memory: Literal["step", "run"] = Field(
+    memory: Memory = Field(
         default="step",
-        description="`step`: each step starts a new conversation; `run`: one conversation, the default in version 0.",
+        description="`step`: each step starts a new conversation; `run`: one conversation, whose steps have one order;"
+        " `path`: that of the steps before it with the same tools; that of `context_policy` if not given.",
     )
     input_schema: str | Mapping[str, Any] | None = Field(
-        default=None,
-        description="JSON Schema (inline, or a path) that the rendered input must satisfy; "
-        "in version 0 that of an object is about the inputs of the run.",
+        default=None, description="JSON Schema (inline, or a path) that the rendered input must satisfy."
+    )
+    input_schema_for: Literal["step", "run"] = Field(
+        default="step",
+        description="What an `input_schema` of an object describes: the input of each step, or the inputs of the run"
+        " of a workflow with one agent and one step.",
     )
     output_schema: str | Mapping[str, Any] | None = Field(
         default=None, description="JSON Schema (inline, or a path) that the answer must satisfy."

@@ -117,7 +117,7 @@ def mistyped_type(pattern: Any) -> str | None:
 
 def section_of(key: str, model: type[FormatModel], loc: Loc) -> Loc | None:
     """Return the sections below a place, from the outermost, in the last of which a key belongs; None if in none."""
-    if keys_at(model, loc) == {"required", "optional", "values"}:
+    if keys_at(model, loc) >= {"required", "optional", "values"}:
         return ("required",)
     if "pattern" in keys_at(model, loc) and any(key in keys_at(pattern, ("config",)) for pattern in PATTERNS.values()):
         return ("pattern", "config")

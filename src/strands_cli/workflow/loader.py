@@ -14,6 +14,7 @@ from strands_cli.errors import Code, Finding, StrandsCliError, too_many
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.workflow.loaded import Loaded, Repairs
 from strands_cli.workflow.model import WorkflowSpec
+from strands_cli.workflow.settled import settled
 from strands_cli.yaml_files.document import Document, escape
 from strands_cli.yaml_files.file_source import NO_SNAPSHOT, FileSnapshot
 
@@ -78,8 +79,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 
         candidate, document, repairs, mistakes = repaired(document, errors, _validate)
         of_form += mistakes
-    # An earlier strands-cli printed the numbers.
-    keeps_texts = candidate is not None and bool(document.written) and not candidate.is_earlier
+    keeps_texts = candidate is not None and bool(document.written)
     if candidate is not None and keeps_texts:
         from strands_cli.workflow.written_values import with_texts_as_written
 
@@ -93,14 +93,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
         resolved = resolve_references(candidate, document, snapshot)
         candidate, files, origins = resolved.spec, resolved.files, resolved.origins
         findings, packages = [*findings, *resolved.findings], resolved.packages
-    if candidate is not None and candidate.is_earlier:
-        from strands_cli.workflow.earlier import as_earlier
-
-        candidate = as_earlier(candidate)
-    if candidate is not None and candidate.env.secrets:
-        from strands_cli.workflow.secret_places import with_secret_names
-
-        candidate = with_secret_names(candidate)
+    candidate = settled(candidate) if candidate is not None else None
     if candidate is not None and candidate.skills:
         from strands_cli.workflow.files.skill_folders import check_skills
 
@@ -120,7 +113,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
 def _in_present_format(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     """Return a document in the present format, and what its translation found."""
     value = json_object(document.value)
-    if "format" not in value and value.get("version") in (None, 1, 2):
+    if "format" not in value and value.get("version") in (None, 1, 2):  # as nearly all are
         return document, ()
     from strands_cli.workflow.translated import translated
 

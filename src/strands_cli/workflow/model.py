@@ -12,10 +12,10 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from strands_cli.workflow.agent_sections import AgentSpec, ContextPolicy, Skill
 from strands_cli.workflow.base_model import FormatModel, Named, ReadByItself
-from strands_cli.workflow.meaning import is_earlier
+from strands_cli.workflow.coercion import coerce
 from strands_cli.workflow.patterns.chain import Chain
 from strands_cli.workflow.patterns.pattern_models import Pattern
-from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Runtime, Security, Telemetry
+from strands_cli.workflow.sections import Env, Inputs, Metadata, Outputs, Rendering, Runtime, Security, Telemetry
 from strands_cli.workflow.steps.step_models import AgentStep, CallStep
 from strands_cli.workflow.steps.tool_entries import Tools
 from strands_cli.workflow.templates.template import Templates
@@ -23,7 +23,7 @@ from strands_cli.workflow.templates.template import Templates
 if TYPE_CHECKING:
     from strands_cli.workflow.known_answers import KnownAnswers
 
-# What an earlier strands-cli wrote as `_` in the path of an artifact.
+# What is written as `_` in the plain path of an artifact.
 _NOT_IN_PATHS = re.compile(r"[^\w./-]+")
 
 
@@ -34,7 +34,7 @@ class WorkflowSpec(FormatModel):
     """
 
     version: StrictInt | StrictFloat | StrictStr = Field(
-        description="Format of the file: `1` or `2`; any other number or text means what an earlier strands-cli did."
+        description="Version of the format: `1` or `2`, which mean the same."
     )
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")
@@ -65,24 +65,21 @@ class WorkflowSpec(FormatModel):
         default_factory=dict, description="The agents, by id; steps that only call tools need none."
     )
     pattern: Pattern = Field(description="How the agents work together.")
+    rendering: Rendering = Field(default_factory=Rendering.model_construct, description="How templates are rendered.")
     outputs: Outputs = Field(default_factory=Outputs.model_construct, description="Files the run writes.")
     security: Annotated[Security, ReadByItself(Security)] = Field(
         default_factory=Security.model_construct, description="Restrictions on the workflow's tools."
     )
 
-    @property
-    def is_earlier(self) -> bool:
-        """Whether the file means what an earlier strands-cli did; `workflow/earlier.py` writes it out."""
-        return is_earlier(self.version)
-
     def templates(self) -> Templates:
         """Return what renders its templates."""
-        return Templates(earlier=self.is_earlier)
+        keeps_control = self.rendering.control_characters == "keep"
+        return Templates(removes_control=not keeps_control)
 
     def artifact_path(self, rendered: str) -> str:
-        """Return where an artifact is written; an earlier strands-cli wrote only letters, digits, `_`, `.` and `-`."""
+        """Return where an artifact is written."""
         parts = rendered.split("/")
-        if not self.is_earlier or ".." in parts or not parts[0] or not parts[-1]:
+        if not self.outputs.plain_paths or ".." in parts or not parts[0] or not parts[-1]:
             return rendered
         path = "/".join(part for part in parts if part != ".")
         return re.sub("__+", "_", _NOT_IN_PATHS.sub("_", path)).strip("._/") or rendered
@@ -96,24 +93,28 @@ class WorkflowSpec(FormatModel):
 
     @property
     def schema_of_inputs(self) -> Mapping[str, Any] | None:
-        """What the inputs of a run must fit together: in the earlier format the `input_schema` of an only agent."""
-        agent = self.agents[self.only_agent] if self.is_earlier and self.only_agent is not None else None
+        """What the inputs of a run must fit together: the `input_schema` of an only agent that is for the run."""
+        about_inputs = any(agent.input_schema_for == "run" for agent in self.agents.values())
+        agent = self.agents[self.only_agent] if about_inputs and self.only_agent is not None else None
         schema = agent.input_schema if agent is not None and agent.takes_object else None
         return schema if isinstance(schema, Mapping) else None
 
     def object_of_inputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs of a run that the schema is about: not those that only the workflow itself declares."""
         from strands_cli.workflow.described_inputs import inputs_in  # most workflows have no such schema
-        from strands_cli.workflow.earlier_inputs import typed
 
         described = {name for part in inputs_in(self.schema_of_inputs or {}) for name in part}
         others = {*self.inputs.declared(), *self.inputs.values} - described
         given = {name: value for name, value in inputs.items() if value is not None and name not in others}
-        return typed(self.inputs.declared(), given)
+        declared = self.inputs.declared()
+        return {
+            name: coerce(declared[name].type, value) if isinstance(value, str) and name in declared else value
+            for name, value in given.items()
+        }
 
     def folder_of_servers(self, folder: Path) -> Path:
-        """Return where MCP servers run: the folder of the file, and in version 0 the working directory."""
-        return Path.cwd() if self.is_earlier else folder
+        """Return where the programs of MCP servers run; `folder` is that of the file."""
+        return Path.cwd() if self.tools.mcp_folder == "working" else folder
 
     def words_of_gate(self, key: str) -> tuple[tuple[str, ...], bool]:
         """Return the answers to a gate that the workflow knows, and whether it takes no other; by its key in a run."""

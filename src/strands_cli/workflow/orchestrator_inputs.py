@@ -1,4 +1,4 @@
-"""The inputs of a run in the message to an orchestrator: whether it reads any, and a message that lists them."""
+"""Whether an orchestrator reads any of a run's inputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import strings_in
-from strands_cli.workflow.steps.step_models import question_to
 from strands_cli.workflow.templates.template import Templates
 
 if TYPE_CHECKING:
@@ -26,30 +25,6 @@ def unread_inputs(spec: WorkflowSpec) -> list[str]:
     return [] if read.intersection(names) else list(dict.fromkeys(names))
 
 
-def with_inputs(spec: WorkflowSpec) -> WorkflowSpec:
-    """Return a workflow whose orchestrator gets the inputs after its message, where it reads none of them."""
-    names, config = unread_inputs(spec), _config_of(spec)
-    if not names or config is None:
-        return spec
-    step, agent = config.orchestrator, spec.agents.get(config.orchestrator.agent)
-    message = question_to(step, (agent.prompt if agent is not None else None) or "")
-    step = step.model_copy(update={"input": message + _listed(spec, names)})
-    pattern = spec.pattern.model_copy(update={"config": config.model_copy(update={"orchestrator": step})})
-    return spec.model_copy(update={"pattern": pattern})
-
-
 def _config_of(spec: WorkflowSpec) -> OrchestratorConfig | None:
     """Return the config of a workflow with an orchestrator; no other pattern is imported to see that."""
     return cast("OrchestratorConfig", spec.pattern.config) if spec.pattern.type == "orchestrator_workers" else None
-
-
-def _listed(spec: WorkflowSpec, names: list[str]) -> str:
-    """Return the template of a list of inputs; one that need not be given is in it if it has a value."""
-    optional = {name for name, one in spec.inputs.optional.items() if one.default is None} - {*spec.inputs.values}
-    lines = []
-    for name in names:
-        line = f"\n- {name}: {{{{ {name} if {name} is string else {name} | tojson }}}}"
-        lines.append(f"{{% if {name} is defined %}}{line}{{% endif %}}" if name in optional else line)
-    has_any = " or ".join(f"{name} is defined" for name in names)
-    listed = "\n\nInputs:" + "".join(lines)
-    return listed if optional != {*names} else f"{{% if {has_any} %}}{listed}{{% endif %}}"

@@ -36,7 +36,7 @@ class StepEdge(NamedTuple):
 class SharedAgent(NamedTuple):
     """An agent that may work on two steps at the same time, and the JSON pointer of the later mention.
 
-    In a workflow of the earlier format, workers begin without a conversation.
+    With `memory: path` workers begin without a conversation.
     """
 
     agent: str
@@ -58,7 +58,6 @@ class PatternModel(FormatModel):
         starter: The agents, pattern and outputs of a new workflow, as YAML.
         reserved: Names that its templates may use and that inputs should not have. Those of the core's patterns are
             in the table of `patterns/pattern_models.py`: each workflow asks for them, and imports one pattern.
-        earlier_at_end: Names that artifacts of the earlier format may use besides.
         is_bounded: Whether every step runs at most once.
         runs_every_step: Whether a run that completes has run every step once.
         joins_any: Whether one of the edges to a step is enough to run it, rather than all of them.
@@ -69,7 +68,6 @@ class PatternModel(FormatModel):
     starter: ClassVar[str]
     recording: ClassVar[str]
     reserved: ClassVar[frozenset[str]] = frozenset()
-    earlier_at_end: ClassVar[tuple[str, ...]] = ()
     is_bounded: ClassVar[bool] = False
     runs_every_step: ClassVar[bool] = False
     joins_any: ClassVar[bool] = False

@@ -141,6 +141,16 @@ class Inputs(FormatModel):
     values: Mapping[str, Scalar] = Field(
         default_factory=dict, description="Variables with fixed values; `--var` overrides them."
     )
+    keep_texts: bool = Field(
+        default=False,
+        description="Whether what is given as text prints as that text and is equal to it, whatever its type.",
+    )
+    absent: Literal["none", "undefined"] = Field(
+        default="none", description="What an optional variable is that has no value and no default."
+    )
+    allow_undeclared: bool = Field(
+        default=False, description="Whether values for names that are not declared are accepted, with a warning."
+    )
 
     def declared(self) -> dict[str, InputSpec]:
         """Return required and optional inputs by name."""
@@ -193,6 +203,10 @@ class Env(FormatModel):
     mounts: Mapping[str, str] = Field(
         default_factory=dict, description="Directories the file tools may use besides the working directory, by name."
     )
+    take_variables: bool = Field(
+        default=False,
+        description="Whether a tool that needs a secret which `secrets` does not name gets the variable of its name.",
+    )
 
 
 class Otel(FormatModel):
@@ -226,6 +240,19 @@ class Telemetry(FormatModel):
     redact: Redact = Field(default_factory=Redact.model_construct, description="What traces omit.")
 
 
+class Rendering(FormatModel):
+    """How templates are rendered."""
+
+    completed: str = Field(
+        default="completed",
+        min_length=1,
+        description="The word for the status of what is done; `completed` is equal to it.",
+    )
+    control_characters: Literal["keep", "remove"] = Field(
+        default="keep", description="Whether control characters other than tabs and line ends stay in rendered texts."
+    )
+
+
 class Artifact(FormatModel):
     """A file written when the run has finished."""
 
@@ -237,6 +264,11 @@ class Outputs(FormatModel):
     """The files that a run writes."""
 
     artifacts: tuple[Artifact, ...] = Field(default=(), description="Files written at the end of the run.")
+    plain_paths: bool = Field(
+        default=False,
+        description="Whether other characters than letters, digits, `_`, `.` and `-` in a path become one `_`, and"
+        " none is at its ends.",
+    )
     overwrite: bool = Field(
         default=False, description="Whether artifacts replace files of their names that are there already."
     )

@@ -17,6 +17,8 @@ from strands_cli.yaml_files.document import escape
 def template_sites(spec: WorkflowSpec) -> Iterator[Site]:
     """Yield every template and condition of a workflow; those of composite tools have names of their own."""
     yield from _prompts(spec)
+    if (end := spec.context_policy.prompt_end) is not None:
+        yield Site("/context_policy/prompt_end", end, {"agent": ANY})
     for placed in spec.pattern.placed:
         yield from placed.sites()
     yield from spec.pattern.templates()
@@ -33,9 +35,8 @@ def _at_end(spec: WorkflowSpec) -> Scope:
         {spec.pattern.step_name(placed.key): ANY for placed in spec.pattern.placed},
     )
     last = {"last_response": spec.pattern.last_answer()}
-    earlier = dict.fromkeys((*spec.pattern.earlier_at_end, "cumulative_tokens"), ANY) if spec.is_earlier else {}
-    context = {"iterations": ran, **earlier, **AT_END["execution_context"], **last, **names}
-    return {**AT_END, **last, **earlier, **names, "execution_context": context}
+    context = {"iterations": ran, **AT_END["execution_context"], **last, **names}
+    return {**AT_END, **last, **names, "execution_context": context}
 
 
 def _prompts(spec: WorkflowSpec) -> Iterator[Site]:

@@ -72,7 +72,9 @@ def scope_of(*words: str) -> dict[str, Any]:
     return dict.fromkeys(words, ANY)
 
 
-STEP: Scope = {**scope_of("output", "agent", "index", "status", "approved"), "response": Text(output=BESIDE)}
+# What a result has besides what its text shows.
+UNSHOWN = ("type", "prompt", "tokens_estimated")
+STEP: Scope = {**scope_of("output", "agent", "index", "status", "approved", *UNSHOWN), "response": Text(output=BESIDE)}
 
 
 def answered_by(*agents: str) -> dict[str, Any]:

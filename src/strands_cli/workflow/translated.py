@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from strands_cli.default_parts import FORMATS
+from strands_cli.default_parts import FORMATS, OURS, install_of
 from strands_cli.errors import Code, Finding, NotEquipped, StrandsCliError, suggest
 from strands_cli.parts.named_parts import PART_BROKEN, NamedIn, Part, broken_part, imported_part, names_in, part_named
 from strands_cli.texts.canonical_json import json_object
 from strands_cli.texts.unicode_safety import printable
-from strands_cli.workflow.meaning import PRESENT, format_number
 from strands_cli.yaml_files.document import Document
 
+# The version of the present format.
+PRESENT = frozenset({1, 2})
+# The name of the format that reads files of each version which no format has by its own name.
+OTHER_VERSIONS = "versions"
+_WHOLE = re.compile(r"\s*(\d{1,9})(\.0)?\s*")
 # Files are read to a depth that is much smaller.
 _DEEPEST = 200
 
 UNKNOWN_FORMAT = Code(
     "unknown-format",
-    "A file names a format that no installed distribution translates.",
-    "Install the distribution that has it, or correct the name.",
+    "A file names a format or a version that no installed distribution translates.",
+    "Install the distribution that has it, or correct the name or the version.",
     18,
 )
 FORMAT_FINDING = Code(
@@ -39,12 +44,14 @@ class FormatProblem:
 
     Attributes:
         pointer: The place in the document that was given, as a JSON pointer; empty for the whole.
+        code: The code of the finding, if the distribution declares one.
     """
 
     message: str
     fix: str | None = None
     pointer: str = ""
     severity: Literal["error", "warning"] = "error"
+    code: Code | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class Translation:
 
     Attributes:
         value: The document, as data.
-        places: For a pointer of the new document, the pointer in the old one that it comes from.
+        places: For a pointer of the new document, the pointer in the old one that it and all below it come from.
     """
 
     value: Mapping[str, Any]
@@ -64,11 +71,12 @@ class Translation:
 def translated(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     """Return a document in the present format, and what its translation found; most are in it already.
 
-    A file names its format (`format: NAME`), or has a version for which a distribution has a format `version-V`.
+    A file names its format (`format: NAME`), or has another version than the present one: the format `version-V`
+    translates the version V, and `versions` all that have no format of their own.
 
     Raises:
         Denied: The translation is of a distribution that may not be imported.
-        NotEquipped: No distribution has the format, or its translation is broken.
+        NotEquipped: No distribution has the format or reads the version, or the translation is broken.
     """
     part, where = _part_of(document)
     if part is None:
@@ -80,9 +88,13 @@ def translated(document: Document) -> tuple[Document, tuple[Finding, ...]]:
         error.findings = tuple(replace(one, where=document.where(where)) for one in found)
         raise
     findings = tuple(_finding(part, problem, document) for problem in made.problems)
-    moved = {new: document.positions[old] for new, old in made.places.items() if old in document.positions}
-    positions = {**document.positions, **moved}
-    return replace(document, value=dict(made.value), positions=positions, written={}), findings
+    moved = {new: old for new, old in made.places.items() if new != old}
+    # One that is moved to where another one was has that one's place, and all below it.
+    at_once = {new: document.positions[old] for new, old in moved.items() if old in document.positions and old in moved}
+    positions = {place: at for place, at in document.positions.items() if place not in moved}
+    aliases = {**document.aliases, **{new: old for new, old in moved.items() if new not in at_once}}
+    value = dict(made.value)
+    return replace(document, value=value, positions={**positions, **at_once}, aliases=aliases, written={}), findings
 
 
 def _part_of(document: Document) -> tuple[Part | None, str]:
@@ -99,9 +111,29 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
             raise NotEquipped(message, findings=[finding], fix=fix)
         return part, "/format"
     version = value.get("version")
-    if version is None or format_number(version) in PRESENT:
+    if isinstance(version, bool) or not isinstance(version, (int, float, str)) or is_present(version):
         return None, ""
-    return part_named(FORMATS, f"version-{version}"), "/version"
+    part = part_named(FORMATS, f"version-{version}") or part_named(FORMATS, OTHER_VERSIONS)
+    if part is None:
+        raise _unknown_version(version, document)
+    return part, "/version"
+
+
+def is_present(version: object) -> bool:
+    """Return whether a version is that of the present format, also as a text or with `.0`."""
+    found = _WHOLE.fullmatch(str(version))
+    return found is not None and int(found[1]) in PRESENT
+
+
+def _unknown_version(version: object, document: Document) -> NotEquipped:
+    import shlex
+
+    present, install = max(PRESENT), install_of(OURS[FORMATS][OTHER_VERSIONS])
+    file = "FILE" if document.file.startswith("<") else shlex.quote(document.file)
+    message = f"the file has version {printable(str(version))}, and the present format is version {present}"
+    fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands migrate {file}` writes it as"
+    fix += f" version {present}; otherwise write `version: {present}`"
+    return NotEquipped(message, findings=[Finding(UNKNOWN_FORMAT, message, document.where("/version"), fix)], fix=fix)
 
 
 def _translation(part: Part, document: Document) -> Translation:
@@ -156,4 +188,5 @@ def _finding(part: Part, problem: FormatProblem, document: Document) -> Finding:
     severity: Literal["error", "warning"] = "warning" if problem.severity == "warning" else "error"
     text = printable(f"{part.distribution}: {problem.message}")
     fix = None if problem.fix is None else printable(problem.fix)
-    return Finding(FORMAT_FINDING, text, document.where(problem.pointer), fix, severity)
+    code = FORMAT_FINDING if problem.code is None else problem.code
+    return Finding(code, text, document.where(problem.pointer), fix, severity)

@@ -17,7 +17,7 @@ from strands_cli.default_parts import COMMANDS, DEFAULTS
 # The names of `default_parts.DEFAULTS` by the headings of the help.
 HEADINGS = {
     "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "trust", "schema"),
-    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "sessions", "store"),
+    "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "store"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
     "This machine": ("list-supported", "completion"),
 }

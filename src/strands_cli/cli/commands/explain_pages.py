@@ -16,7 +16,6 @@ PAGES = {
     "plugin-indexes": "how-to/plugin-index.md",
     "live-models": "how-to/live-model.md",
     "security": "explanation/security-model.md",
-    "migrate": "how-to/migrate.md",
 }
 
 

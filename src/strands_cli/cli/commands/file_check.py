@@ -13,7 +13,6 @@ from strands_cli.errors import Denied, ExitCode, Finding, StrandsCliError, has_e
 from strands_cli.texts.phrases import counted
 
 if TYPE_CHECKING:
-    from strands_cli.cli.commands.explain.explained_differences import Explained
     from strands_cli.planning.data_flow.authority import Use
     from strands_cli.workflow.loaded import Loaded
     from strands_cli.workflow.model import WorkflowSpec
@@ -24,29 +23,28 @@ MOST_USES = 200
 
 
 class Checked(NamedTuple):
-    """What is found in one file: findings, an exit code, what it uses of the machine, differences if asked for."""
+    """What is found in one file: findings, an exit code, and what it uses of the machine."""
 
     name: str
     findings: tuple[Finding, ...]
     code: ExitCode
     uses: tuple[Use, ...] = ()
-    differences: tuple[Explained, ...] | None = None
 
 
-def check_files(specs: Sequence[str], output: Format = "text", *, explain_differences: bool = False) -> int:
+def check_files(specs: Sequence[str], output: Format = "text") -> int:
     """Check workflow files and folders (`-` is standard input), report the findings, and return the exit code."""
-    checked = [one for name in dict.fromkeys(specs) for one in _checked(name, explains=explain_differences)]
+    checked = [one for name in dict.fromkeys(specs) for one in _checked(name)]
     return report_checked(checked, output)
 
 
-def _checked(name: str, *, explains: bool) -> Iterator[Checked]:
+def _checked(name: str) -> Iterator[Checked]:
     if not os.path.isdir(name):  # noqa: PTH112 - pathlib is not needed yet
-        yield _check(name, explains=explains)
+        yield _check(name)
         return
     from strands_cli.cli.commands.checked_folder import files_in
 
     for one in files_in(name):
-        yield check_agent_file(one.name) if one.kind == "agent" else _check(one.name, explains=explains)
+        yield check_agent_file(one.name) if one.kind == "agent" else _check(one.name)
 
 
 def check_agent_file(name: str) -> Checked:
@@ -86,18 +84,11 @@ def report_checked(checked: Sequence[Checked], output: Format) -> int:
             else:
                 counted_findings = f", {_count(one.findings)}" if one.findings else ""
                 print_result("\n".join([f"{one.name}: ok{counted_findings}", *_use_lines(one.uses)]))
-            if one.differences is not None:
-                from strands_cli.cli.commands.explain.explained_differences import lines_of
-
-                print_result("\n".join(lines_of(one.name, one.differences)))
     return max((one.code for one in checked), default=ExitCode.OK)
 
 
 def _document(one: Checked) -> dict[str, Any]:
-    document = {"file": one.name, "valid": not has_errors(one.findings), "uses": [use.as_dict() for use in one.uses]}
-    if one.differences is None:
-        return document
-    return {**document, "differences": [explained.as_dict() for explained in one.differences]}
+    return {"file": one.name, "valid": not has_errors(one.findings), "uses": [use.as_dict() for use in one.uses]}
 
 
 def _use_lines(uses: Sequence[Use]) -> list[str]:
@@ -124,7 +115,7 @@ def _print_annotations(findings: list[Finding], form: Format) -> None:
         print_result("\n".join(map(github_line, findings)))
 
 
-def _check(name: str, *, explains: bool = False) -> Checked:
+def _check(name: str) -> Checked:
     """Return what is found in one file."""
     from strands_cli import app
     from strands_cli.planning.name_checks import check_names
@@ -133,14 +124,9 @@ def _check(name: str, *, explains: bool = False) -> Checked:
         loaded = check_names(app.load(name))
     except StrandsCliError as error:
         return Checked(name, error.findings, error.exit_code)
-    differences = None
-    if explains:
-        from strands_cli.cli.commands.explain.explained_differences import explained_in
-
-        differences = explained_in(loaded)
     if has_errors(loaded.findings):
-        return Checked(name, loaded.findings, ExitCode.INVALID, differences=differences)
-    return Checked(name, loaded.findings, ExitCode.OK, _uses_of(loaded), differences)
+        return Checked(name, loaded.findings, ExitCode.INVALID)
+    return Checked(name, loaded.findings, ExitCode.OK, _uses_of(loaded))
 
 
 def _uses_of(loaded: Loaded) -> tuple[Use, ...]:

@@ -24,10 +24,6 @@ def validate(
     ],
     output: Annotated[Format, typer.Option("--format", help="Format of the findings.")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    explain_differences: Annotated[
-        bool,
-        typer.Option("--explain-differences", help="Print which differences from earlier versions it has."),
-    ] = False,
     _watch: WATCH = False,
 ) -> int:
     """Check workflow files and report every finding.
@@ -38,10 +34,7 @@ def validate(
 
     Example: strands validate flows/*.yaml
     """
-    chosen: Format = "json" if as_json else output
-    if explain_differences and chosen in ("github", "sarif"):
-        raise UsageError(f"--format {chosen} has findings only, no differences", fix="omit it, or write --json")
-    return check_files(specs, chosen, explain_differences=explain_differences)
+    return check_files(specs, "json" if as_json else output)
 
 
 def schema(

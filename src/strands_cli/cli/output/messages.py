@@ -50,7 +50,7 @@ def discard_output(stream: TextIO) -> None:
 _real: TextIO | None = None
 _is_json = False
 _CONTINUES = "every run is stored; continue one: strands resume RUN, where RUN may be `last`"
-# What to write for an option that another command has, or that an earlier strands-cli had.
+# What to write for an option that another command has, or no command any more.
 _OPTIONS_ELSEWHERE = {
     "--bypass-tool-consent": "--yes allows every tool call that would ask; --allow TOOL allows the calls of one",
     "--debug": "-v shows what models say and what the SDK logs; STRANDS_DEBUG=1 prints the traceback of a bug",

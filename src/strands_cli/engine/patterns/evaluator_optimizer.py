@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.earlier_results import Counted
 from strands_cli.engine.patterns.read_answers import ReadSchema, as_evaluation
 from strands_cli.engine.step_results import WithMore
 from strands_cli.errors import FileAtFault
@@ -65,22 +64,7 @@ async def evaluator_optimizer(run: Run, config: EvaluatorConfig) -> dict[str, An
                 break
         message = config.revise_prompt or REVISE
     _conclude(run, config, names, by_person=is_taken)
-    return {**names, **_in_earlier_words(config, names)} if run.plan.spec.is_earlier else names
-
-
-def _in_earlier_words(config: EvaluatorConfig, names: dict[str, Any]) -> dict[str, Any]:
-    """Return the names that an earlier strands-cli had at the end."""
-    fields = ("score", "issues", "fixes", "draft_preview")
-    drafts = [{name: one[name] for name in fields} for one in names["iterations"]]
-    least = config.accept.min_score
-    return {
-        # It counted on before it wrote down what was judged.
-        "history": [{"iteration": number, **one} for number, one in enumerate(drafts, 2)],
-        "last_evaluation": names["evaluation"],
-        "iterations": Counted.of(names["iterations"]),
-        "min_score": int(least) if least.is_integer() else least,
-        "max_iters": config.accept.max_iters,
-    }
+    return names
 
 
 def _conclude(run: Run, config: EvaluatorConfig, names: dict[str, Any], *, by_person: bool) -> None:
@@ -101,8 +85,7 @@ async def _iterate(
 ) -> dict[str, Any]:
     """Write one draft and ask for its evaluation; return what later templates may use."""
     producer = AgentStep(agent=config.producer, input=message)
-    seen = {**names, "iteration": index + 1} if run.plan.spec.is_earlier else names
-    draft = (await run.step(f"iterations.{index}.producer", producer, seen)).response
+    draft = (await run.step(f"iterations.{index}.producer", producer, names)).response
     names = {**names, "draft": draft, "iteration": index + 1}
     names.setdefault("evaluation", WithMore({"score": 0, "issues": [], "fixes": []}, feedback=""))
     evaluator = config.evaluator

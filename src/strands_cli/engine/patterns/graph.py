@@ -6,10 +6,9 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.earlier_results import as_earlier, with_fields
 from strands_cli.engine.effects.concurrency import Job, Outcome, combined
 from strands_cli.engine.patterns.graph_waiting import WaitingNodes
-from strands_cli.engine.step_results import StepResult
+from strands_cli.engine.step_results import StepResult, with_unshown
 from strands_cli.errors import RunFailed, WaitingForPerson
 from strands_cli.workflow.graph_paths import Order
 from strands_cli.workflow.steps.step_models import GateStep
@@ -38,7 +37,6 @@ class _Walk:
         visits: How often each node has begun.
         origins: The node that led to each node last.
         last: The node that has finished last; of those that ran together the last in the file.
-        path: The nodes in the order in which they have finished.
         finished: The keys of the nodes before the next ones, wave after wave.
     """
 
@@ -47,7 +45,6 @@ class _Walk:
         self.visits: Counter[str] = Counter()
         self.origins: dict[str, str] = {}
         self.last = ""
-        self.path: list[str] = []
         self.finished: tuple[str, ...] = ()
         self._run = run
         self._config = config
@@ -68,9 +65,7 @@ class _Walk:
                 pending |= set(targets)
         if self._waiting.reasons:
             raise combined(self._waiting.reasons)
-        past: dict[str, Any] = {"iteration_counts": dict(self.visits), "execution_path": self.path}
-        names = {"terminal_node": self.last, **(past if self._run.plan.spec.is_earlier else {})}
-        return {**self.names, **self._run.unless_inputs(**names)}
+        return {**self.names, **self._run.unless_inputs(terminal_node=self.last)}
 
     async def _run_wave(self, wave: list[str]) -> dict[str, StepResult]:
         """Run nodes side by side; return the results of those that did not have to wait."""
@@ -111,7 +106,6 @@ class _Walk:
 
     def _add(self, node: str, result: StepResult) -> None:
         self.last = node
-        self.path.append(node)
         fields = {name: getattr(result, name) for name in ("response", "output", "agent", "status")}
         seen = {**fields, "iteration": self.visits[node]}
         if self._run.step_inputs.conversations.has_one(self._config.nodes[node]):
@@ -120,7 +114,7 @@ class _Walk:
             seen["approved"] = result.approved
         self.names = {
             **self.names,
-            "nodes": _with(self.names["nodes"], node, with_fields(seen, result)),
+            "nodes": _with(self.names["nodes"], node, with_unshown(seen, result)),
             "last_response": result.response,
         }
         if isinstance(self._config.nodes[node], GateStep):
@@ -142,14 +136,15 @@ class _Walk:
 
 
 def _before_all(run: Run, config: GraphConfig) -> dict[str, Any]:
-    """Return the nodes before any has run: in the earlier format with their fields, else without being defined."""
+    """Return the nodes before any has run; without `all_nodes` they have their fields and are not defined."""
     fields = {"response": "", "output": None, "agent": "", "status": "not_executed", "iteration": 0}
     gate = {**fields, "approved": False}
-    absent = {name: gate if isinstance(node, GateStep) else fields for name, node in config.nodes.items()}
-    if not run.plan.spec.is_earlier:
-        return Results({}, absent)
-    none = StepResult("")
-    return {name: with_fields(absent[name], as_earlier(none, node)) for name, node in config.nodes.items()}
+    kinds = {name: run.step_inputs.in_words(StepResult(""), node) for name, node in config.nodes.items()}
+    absent = {
+        name: with_unshown(gate if isinstance(node, GateStep) else fields, kinds[name])
+        for name, node in config.nodes.items()
+    }
+    return absent if config.all_nodes else Results({}, absent)
 
 
 def _with(nodes: dict[str, Any], node: str, result: dict[str, Any]) -> dict[str, Any]:

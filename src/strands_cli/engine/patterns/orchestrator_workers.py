@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.earlier_results import joined_workers, with_fields
 from strands_cli.engine.effects.concurrency import Job, Outcome
 from strands_cli.engine.patterns.read_answers import ReadSchema, as_tasks
-from strands_cli.engine.step_results import after
+from strands_cli.engine.step_results import after, with_unshown
 from strands_cli.errors import FileAtFault
 from strands_cli.workflow.steps.step_models import AgentStep, question_to
 
@@ -96,7 +95,7 @@ async def _work(
     for start in range(0, len(jobs), width):
         await run.jobs(dict(jobs[start : start + width]), keep)
     workers = [
-        with_fields(
+        with_unshown(
             {
                 "task": one["task"],
                 "response": done[str(n)].response,
@@ -111,5 +110,8 @@ async def _work(
     ]
     joined = [*names["workers"], *workers]
     counts = {"num_workers": len(joined), **run.unless_inputs(worker_count=len(joined))}
-    last = joined_workers(joined) if run.plan.spec.is_earlier else workers[-1]["response"]
-    return {**names, "workers": joined, **counts, "last_response": last}
+    names = {**names, "workers": joined, **counts, "last_response": workers[-1]["response"]}
+    if config.last_response is not None:
+        where = "pattern.config.last_response"
+        names["last_response"] = run.step_inputs.render(config.last_response, names, where=where)
+    return names

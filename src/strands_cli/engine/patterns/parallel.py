@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.engine.earlier_results import joined_branches, with_fields
 from strands_cli.engine.effects.concurrency import Job, Outcome
 from strands_cli.engine.step_inputs import keys_in
-from strands_cli.engine.step_results import StepResult, after
+from strands_cli.engine.step_results import StepResult, after, with_unshown
 
 if TYPE_CHECKING:
     from strands_cli.engine.run import Run
@@ -26,12 +25,12 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
         steps = (await run.sequence(place, branch.steps, keep_failure=keep_failure, apart=True))["steps"]
         status = "completed" if steps[-1].status == "failed" else steps[-1].status
         names = {"response": steps[-1].response, "output": steps[-1].output, "status": status, "steps": steps}
-        return with_fields(names, steps[-1])
+        return with_unshown(names, steps[-1])
 
     def keep(name: str, outcome: Outcome) -> None:
         failed: dict[str, Any] = {"response": outcome.error, "output": None, "status": outcome.status, "steps": []}
         result = run.step_inputs.in_words(StepResult(outcome.error), last[name])
-        done[name] = outcome.value or with_fields(failed, result)
+        done[name] = outcome.value or with_unshown(failed, result)
 
     jobs = {
         branch.id: Job(partial(perform, branch), stop_on_error=branch.on_error == "stop") for branch in config.branches
@@ -39,8 +38,10 @@ async def parallel(run: Run, config: ParallelConfig) -> dict[str, Any]:
     await run.jobs(jobs, keep)
     branches = {branch.id: done[branch.id] for branch in config.branches}
     completed = [result["response"] for result in branches.values() if result["status"] == "completed"]
-    joined = joined_branches(branches) if run.plan.spec.is_earlier else "\n\n".join(completed)
-    names: dict[str, Any] = {"branches": branches, "last_response": joined}
+    names: dict[str, Any] = {"branches": branches, "last_response": "\n\n".join(completed)}
+    if config.last_response is not None:
+        where = "pattern.config.last_response"
+        names["last_response"] = run.step_inputs.render(config.last_response, {"branches": branches}, where=where)
     if config.reduce is not None:
         before = [key for branch in config.branches for key in keys_in(f"branches.{branch.id}.steps", branch.steps)]
         result = await run.step("reduce", config.reduce, names, index=1, remembers=before)

@@ -23,11 +23,7 @@ async def routing(run: Run, config: RoutingConfig) -> dict[str, Any]:
     if config.router.review_router is not None:
         route, answer = await _reviewed(run, config.router.review_router, config, names)
         names = {**_chosen(run, route, response), "hitl_response": answer}
-    if not run.plan.spec.is_earlier:
-        return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names)
-    # The router's own conversation is of no concern to the steps of the route.
-    names |= run.unless_inputs(router_agent=config.router.agent)
-    return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names, apart=True)
+    return await run.sequence(f"routes.{route}.steps", config.routes[route].then, names, is_path=True)
 
 
 def _chosen(run: Run, route: str, response: str) -> dict[str, Any]:

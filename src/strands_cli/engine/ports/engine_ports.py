@@ -22,7 +22,7 @@ class AgentRequest:
     """One step of one agent: the agent, the rendered prompts, the tools, and the schema of the answer.
 
     `history` are the messages of the agent's earlier steps, as `AgentAnswer.messages` had them, and `state` is what the
-    latest of them left in its state.
+    latest of them left in its state. `prompt_end` ends the system prompt, behind the notes.
     """
 
     agent: PlannedAgent
@@ -32,13 +32,14 @@ class AgentRequest:
     output_schema: Mapping[str, Any] | None = None
     history: tuple[Any, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
+    prompt_end: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
     """The answer of an agent: its text without the trailing newline, and structured output if it has a schema.
 
-    `messages` are those that the step added to the conversation of an agent with `memory: run`, as JSON; with
+    `messages` are those that the step added to the conversation of an agent that remembers, as JSON; with
     `restated` they are the whole conversation, in which a summary has replaced older messages. `state` are the values
     that tools have left in its state.
     """

@@ -175,9 +175,6 @@ def _require_own(journal: Journal, before: WorkflowSpec, after: Plan) -> None:
     if spec.pattern.type != before.pattern.type:
         message = f"the run {run_id} has the pattern {before.pattern.type}, and {file} has {spec.pattern.type}"
         raise RunRecordError(f"{message}, whose steps are others", fix=new)
-    if spec.is_earlier != before.is_earlier:
-        message = f"the run {run_id} began with version {before.version}, and {file} has version {spec.version}"
-        raise RunRecordError(f"{message}, which means something else", fix=f"write `version: {before.version}`")
 
 
 def _without_var(finding: Finding) -> Finding:

@@ -87,8 +87,7 @@ def uses_in(plan: Plan) -> tuple[Use, ...]:
 
 def may_use(spec: WorkflowSpec) -> bool:
     """Return whether a workflow can have uses at all: it names some, or another workflow, which may."""
-    # Tools of the earlier format get variables that it does not name.
-    taken = spec.is_earlier and spec.named_tools()
+    taken = spec.env.take_variables and spec.named_tools()
     own = taken or spec.env.secrets or spec.env.mounts or spec.tools.mcp or spec.tools.http_executors
     sends = spec.runtime.host or spec.runtime.recording or spec.telemetry.otel or spec.context_policy.notes
     is_configured = any(entry.config for _, entry in entries_of(spec))

@@ -1,4 +1,4 @@
-"""Secrets that tools need and `env.secrets` does not name: taken from variables in version 0, an error in version 1."""
+"""Secrets that tools need and `env.secrets` does not name: an error, unless the workflow takes variables for them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 UNNAMED_SECRET = Code(
     "unnamed-secret",
-    "A tool needs a secret that `env.secrets` does not name. In version 0 it gets the variable of that name; in "
-    "version 1 the run does not begin.",
+    "A tool needs a secret that `env.secrets` does not name. The run does not begin, unless `env.take_variables` lets "
+    "the tool have the variable of that name.",
     "Name it under `env.secrets`.",
     18,
 )
@@ -50,7 +50,7 @@ def check_unnamed(
     """Yield a finding for each secret that a tool needs and the file does not name.
 
     Args:
-        severity: That of version 1; version 0 gets a warning.
+        severity: That of the findings; where the workflow takes variables they are warnings.
     """
     if _is_around_an_agent(document):
         return
@@ -80,11 +80,9 @@ def _finding(
     fix = f"name it: env: {{secrets: [{{key: {name}}}]}}"
     if close := did_you_mean(name, _named(spec)):
         fix += f"; or did you mean to name '{close}' so?"
-    if not spec.is_earlier and not spec.env.secrets:
-        fix += "; in a file of an earlier strands-cli: write `version: 0`"
     message = f"the tool '{tool.name}' needs the secret '{name}', which the workflow does not name"
-    if where is not None and spec.is_earlier:
-        message, severity = f"{message}; in version 0 it gets the variable {name}", "warning"
+    if where is not None and spec.env.take_variables:
+        message, severity = f"{message}; it gets the variable {name}", "warning"
     return Finding(UNNAMED_SECRET, message, where, fix, severity)
 
 
@@ -93,7 +91,7 @@ def _named(spec: WorkflowSpec) -> list[str]:
 
 
 def _takes_variables(spec: WorkflowSpec, document: Document) -> bool:
-    return spec.is_earlier or _is_around_an_agent(document)
+    return spec.env.take_variables or _is_around_an_agent(document)
 
 
 def _is_around_an_agent(document: Document) -> bool:

@@ -25,6 +25,7 @@ from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTo
 from strands_cli.planning.planned_tools.tool_config import reached_by
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
 from strands_cli.texts.canonical_json import canonical_json
+from strands_cli.workflow.translated import OTHER_VERSIONS, is_present
 
 if TYPE_CHECKING:
     from strands_cli.catalog.distributions.entry_points import Scan
@@ -103,7 +104,9 @@ def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
         named |= {(SECRETS, secret.source) for secret in plan.spec.env.secrets}
         named |= {(FILTERS, word) for text in (plan.text, *plan.files.values()) for word in _PIPED.findall(text)}
         named |= {(FORMATS, name) for name in _FORMAT.findall(plan.text)}
-        named |= {(FORMATS, f"version-{version}") for version in _VERSION.findall(plan.text)}
+        versions = [version for version in _VERSION.findall(plan.text) if not is_present(version)]
+        named |= {(FORMATS, f"version-{version}") for version in versions}
+        named |= {(FORMATS, OTHER_VERSIONS)} if versions else set()
     parts = []
     for group, name in sorted(named):
         if name in DEFAULTS.get(group, {}):

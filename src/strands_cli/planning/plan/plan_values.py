@@ -128,10 +128,10 @@ PlannedTool = InstalledTool | ObjectTool | PythonTool | McpTool | WorkflowTool |
 class PlannedAgent:
     """An agent with everything resolved: its prompt as written, its model, its tools.
 
-    `keeps_conversation` is `memory: run`; `summarizer` the model of its summaries where that is another one.
-    `lists_skills` says whether its system prompt ends with the list of its skills, as in the earlier format, and
-    `takes_any_message` that its `input_schema` is about the inputs of the run, as there. `context` ends that prompt
-    there too.
+    `keeps_conversation` is `memory: run` or `path`, of which `follows_path` is the second; `summarizer` the model of
+    its summaries where that is another one. `lists_skills` says whether its system prompt has the list of its skills,
+    and `takes_any_message` whether its `input_schema` is about the inputs of the run. `prompt_end` is the template that
+    ends the system prompt.
     """
 
     id: str
@@ -142,9 +142,10 @@ class PlannedAgent:
     input_schema: Mapping[str, Any] | None = None
     output_schema: Mapping[str, Any] | None = None
     keeps_conversation: bool = False
+    follows_path: bool = False
     lists_skills: bool = False
     takes_any_message: bool = False
-    context: str = ""
+    prompt_end: str | None = None
     summarizer: ModelSettings | None = None
     limits: AgentLimits | None = None
     budgets: AgentBudgets | None = None

@@ -149,8 +149,11 @@ class ComposedTools:
         agent = self.planned_agent(agent_id, where)
         if agent is None:
             return ()
-        if agent.keeps_conversation and not self.spec.is_earlier:
-            message = f"the agent '{agent_id}' has `memory: run`, and starts afresh wherever it is called as a tool"
+        if agent.keeps_conversation and self.spec.context_policy.memory == "step":
+            memory = self.spec.agents[agent_id].memory
+            message = (
+                f"the agent '{agent_id}' has `memory: {memory}`, and starts afresh wherever it is called as a tool"
+            )
             fix = "leave `memory` out, or give it what it has to know with each call"
             self.context.report(NO_EFFECT, message, where, fix, "warning")
         made = AgentAsTool(agent)

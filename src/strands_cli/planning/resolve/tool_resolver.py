@@ -120,9 +120,9 @@ class ToolResolver:
         return self.distinct((*own, *self._for_retrieval()), "/tools/python" if entries is None else pointer)
 
     def _of_all(self) -> tuple[PlannedTool, ...]:
-        """Return what an agent without a list has; in the earlier format `jit_tools` are in place of `tools.python`."""
+        """Return what an agent without a list has."""
         retrieval = self.context.spec.context_policy.retrieval
-        if not self.context.spec.is_earlier or retrieval is None or not retrieval.jit_tools:
+        if retrieval is None or not retrieval.replaces_tools or not retrieval.jit_tools:
             return self.workflow_tools
         listed = {tool.identity for tool in self.listed}
         return tuple(tool for tool in self.workflow_tools if tool.identity not in listed)

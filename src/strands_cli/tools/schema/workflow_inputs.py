@@ -1,4 +1,4 @@
-"""The inputs of a workflow as one object, against the schema that a workflow of the earlier format has for it."""
+"""The inputs of a workflow as one object, against the schema that its only agent may have for them."""
 
 from __future__ import annotations
 

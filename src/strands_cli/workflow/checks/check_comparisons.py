@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from strands_cli.errors import Code, Finding, suggest
 from strands_cli.workflow.findings import NO_EFFECT
 from strands_cli.workflow.loaded import Loaded
-from strands_cli.workflow.meaning import format_number
 from strands_cli.workflow.model import WorkflowSpec
 from strands_cli.workflow.placed_steps import Site
 from strands_cli.workflow.template_scope import is_result, spoken_path
@@ -28,7 +27,7 @@ WHOLE_RESULT = Code(
 PYTHON_BOOLEAN = Code(
     "python-boolean",
     "A template prints a boolean input as Python has it: `True` or `False`.",
-    "Write `| lower` behind it for `true` or `false`, as in version 0; or `{% if %}` for words of your own.",
+    "Write `| lower` behind it for `true` or `false`; or `{% if %}` for words of your own.",
 )
 PRINTS_NONE = Code(
     "prints-none",
@@ -45,10 +44,8 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
     """Yield a warning for each comparison that never holds, and each default that never acts."""
     for path, word in dict.fromkeys(templates.words_in(site.text, is_condition=site.is_condition)):
         is_status = path[0] in _RESULTS and path[0] in site.scope and path[-1] == "status"
-        if is_status and word.strip().lower() not in (*STATUSES, *(("success",) if spec.is_earlier else ())):
+        if is_status and word.strip().lower() not in (*STATUSES, spec.rendering.completed.lower()):
             fix = f"write '{_MEANT[word]}'" if word in _MEANT else suggest(word, STATUSES, f"one of {STATUSES}")
-            if word == "success" and format_number(spec.version) == 1:
-                fix = f"{fix}; in a file of an earlier strands-cli: `version: 0`"
             yield Finding(
                 UNKNOWN_STATUS, f"no step ever has the status {word!r}", loaded.where(site.pointer), fix, "warning"
             )
@@ -70,7 +67,8 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
             message = f"`{path[0]}` is optional and has no default: without a value it prints as `None`"
             fix = f"give it a `default`, such as '', or write `{path[0]} or ''`"
             yield Finding(PRINTS_NONE, message, loaded.where(site.pointer), fix, "warning")
-    for name in () if spec.is_earlier else templates.assumed_missing(site.text, is_condition=site.is_condition):
+    may_miss = spec.inputs.absent == "undefined"
+    for name in () if may_miss else templates.assumed_missing(site.text, is_condition=site.is_condition):
         given = spec.inputs.optional.get(name)
         if given is not None and given.default is None and name not in {*site.scope, *spec.inputs.values}:
             message = f"the optional input `{name}` is never missing: without a value it is none"
@@ -81,7 +79,7 @@ def check_comparisons(site: Site, templates: Templates, spec: WorkflowSpec, load
 def _may_print_none(name: str, site: Site, templates: Templates, spec: WorkflowSpec) -> bool:
     """Return whether a name is an input without a value or a default that a template does not ask for before."""
     given = spec.inputs.optional.get(name)
-    if given is None or given.default is not None or spec.is_earlier:
+    if given is None or given.default is not None or spec.inputs.absent == "undefined":
         return False
     # An argument that is nothing but the input is its value, and no text.
     is_value = _ARGUMENT.search(site.pointer) is not None and templates.is_lone(site.text)
@@ -98,8 +96,8 @@ def _of_objects(spec: WorkflowSpec) -> Iterator[str]:
 
 
 def _is_python_boolean(name: str, spec: WorkflowSpec) -> bool:
-    """Return whether an input is a boolean that prints as Python has it; in version 0 it always did."""
-    if spec.is_earlier:
+    """Return whether an input is a boolean that prints as Python has it, where texts do not print as they are given."""
+    if spec.inputs.keep_texts:
         return False
     declared = spec.inputs.declared_as(name)
     return declared.type == "boolean" if declared is not None else isinstance(spec.inputs.values.get(name), bool)

@@ -21,7 +21,7 @@ UNUSED_AGENT = Code("unused-agent", "An agent that no step uses.", "Use it or re
 UNREAD_INPUTS = Code(
     "unread-inputs",
     "A workflow with inputs, whose orchestrator reads none of them.",
-    "Name the inputs in its message; version 0 lists them there.",
+    "Name the inputs in its message.",
 )
 
 

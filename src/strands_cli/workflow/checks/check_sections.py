@@ -119,7 +119,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                 if finding is not None:
                     yield finding
     for name in unchecked_schemas(spec):
-        message = "in version 0 an `input_schema` is about the input of an agent that runs alone, not about messages"
+        message = "an `input_schema` is about the inputs of a run only where its agent has the only step"
         fix = "remove it; in version 1 it is about each message to the agent"
         where = loaded.where(f"/agents/{escape(name)}/input_schema")
         yield Finding(NO_EFFECT, message, where, fix, "warning")

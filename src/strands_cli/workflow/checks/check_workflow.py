@@ -11,8 +11,6 @@ from strands_cli.workflow.checks.check_answers import check_answers
 from strands_cli.workflow.checks.check_comparisons import check_comparisons
 from strands_cli.workflow.checks.check_pattern import check_pattern
 from strands_cli.workflow.checks.check_sections import check_sections
-from strands_cli.workflow.checks.check_version import check_version
-from strands_cli.workflow.earlier_prompts import is_sent_as_text
 from strands_cli.workflow.findings import UNKNOWN_NAME, no_effect
 from strands_cli.workflow.loaded import Loaded
 from strands_cli.workflow.model import WorkflowSpec
@@ -28,23 +26,12 @@ from strands_cli.yaml_files.document import escape
 BAD_TEMPLATE = Code("bad-template", "A template or condition that does not compile.", "Correct its syntax.")
 # How other programs name all inputs.
 _WHOLES = ("input", "inputs", "variables", "vars", "params")
-# Fields of results in the earlier format, each with those that such a result has besides.
-_EARLIER_FIELDS = {
-    "type": {"agent", "status"},
-    "prompt": {"agent", "status"},
-    "tokens_estimated": {"response", "status"},
-}
 # Words of other programs for `else`.
 _OTHERWISE = ("default", "otherwise", "always")
 UNDECLARED_VARIABLE = Code(
     "undeclared-variable", "A template uses a variable that no input declares.", "Declare it under `inputs`."
 )
 
-PROMPT_AS_TEXT = Code(
-    "prompt-as-text",
-    "A prompt of version 0 has many names that nothing defines, and is sent as it is written.",
-    "Put examples of templates between `{% raw %}` and `{% endraw %}`.",
-)
 _RAW_FIX = "put what is meant as text between `{% raw %}` and `{% endraw %}`"
 SINGLE_BRACES = Code(
     "single-braces",
@@ -61,7 +48,6 @@ _TEMPLATES = re.compile(_RAW + r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|" + _ROUTE, re
 
 def check_spec(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Yield everything that is wrong in a well-formed workflow."""
-    yield from check_version(spec, loaded)
     yield from check_sections(spec, loaded)
     yield from check_pattern(spec, loaded)
     yield from check_templates(spec, loaded)
@@ -71,11 +57,6 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
     """Compile every template and condition, and check the names that it uses."""
     templates = spec.templates()
     inputs = {*spec.inputs.declared(), *spec.inputs.values}
-    for name, agent in spec.agents.items():
-        if is_sent_as_text(agent.prompt):
-            where = loaded.where(f"/agents/{escape(name)}/prompt")
-            message = "nothing defines many of the names in this prompt, so it is sent as it is written"
-            yield Finding(PROMPT_AS_TEXT, message, where, _RAW_FIX, "warning")
     plain = [
         Site(f"/agents/{escape(name)}/prompt", agent.prompt, {})
         for name, agent in spec.agents.items()
@@ -110,11 +91,7 @@ def check_templates(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
         for path in paths:
             if str(path[0]) in ends:
                 continue  # the end of an id with a hyphen, which is a finding
-            finding = (
-                _name(site, path, inputs, loaded, is_earlier=spec.is_earlier)
-                if (site.pointer, path) not in seen
-                else None
-            )
+            finding = _name(site, path, inputs, loaded) if (site.pointer, path) not in seen else None
             if finding is not None:
                 seen.add((site.pointer, path))  # a prompt has a site for each use
                 is_prompt = site.pointer.startswith("/agents/")
@@ -166,10 +143,10 @@ def _syntax(site: Site, error: TemplateError, loaded: Loaded) -> Finding:
     return Finding(BAD_TEMPLATE, f"the {kind} does not compile: {problem}", where, fix)
 
 
-def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded, *, is_earlier: bool) -> Finding | None:
+def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded) -> Finding | None:
     root = str(path[0])
     if root in site.scope:
-        return _attribute(site, path, loaded, is_earlier=is_earlier)
+        return _attribute(site, path, loaded)
     if root in inputs:
         return None
     where = loaded.where(site.pointer)
@@ -190,9 +167,9 @@ def _name(site: Site, path: Path, inputs: Collection[str], loaded: Loaded, *, is
     return Finding(UNDECLARED_VARIABLE, message, where, fix, "warning")
 
 
-def _attribute(site: Site, path: Path, loaded: Loaded, *, is_earlier: bool) -> Finding | None:
+def _attribute(site: Site, path: Path, loaded: Loaded) -> Finding | None:
     problem = problem_of(path, site.scope)
-    if problem is None or (is_earlier and _EARLIER_FIELDS.get(problem.word, {""}) <= {*problem.known}):
+    if problem is None:
         return None
     meant = _hyphened(path, site.scope)
     hyphened = f"write `{path[0]}[{meant!r}]`: a hyphen means minus" if meant else None

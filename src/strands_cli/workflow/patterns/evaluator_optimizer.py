@@ -102,7 +102,6 @@ class EvaluatorOptimizer(PatternModel):
     purpose = "Drafts are judged and revised until one is good enough."
     starter = STARTER
     recording = RECORDING
-    earlier_at_end = ("history", "last_evaluation", "min_score", "max_iters")
 
     type: Literal["evaluator_optimizer"] = Field(description="The pattern's name.")
     config: EvaluatorConfig = Field(description="Producer and evaluator.")

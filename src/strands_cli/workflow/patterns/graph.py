@@ -16,7 +16,7 @@ from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEd
 from strands_cli.workflow.patterns.graph_branches import Branches
 from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, result_of, text_of
 from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step
-from strands_cli.workflow.template_scope import ANY, Scope, Text, scope_of
+from strands_cli.workflow.template_scope import ANY, UNSHOWN, Scope, Text, scope_of
 from strands_cli.yaml_files.document import escape
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ NO_ELSE = Code(
     "Add an `else` if it should continue.",
 )
 
-NODE: Scope = scope_of("agent", "status", "iteration")
+NODE: Scope = scope_of("agent", "status", "iteration", *UNSHOWN)
 GATE: Scope = {**NODE, **scope_of("approved")}
 
 STARTER = """\
@@ -104,6 +104,9 @@ class GraphConfig(FormatModel):
     nodes: Named[Step] = Field(min_length=1, description="The nodes, by id.")
     edges: tuple[Edge, ...] = Field(default=(), description="The edges between nodes.")
     max_iterations: int = Field(default=10, ge=1, description="How often one node may run.")
+    all_nodes: bool = Field(
+        default=False, description="Whether `nodes` has each node from the start, also those that have not run."
+    )
 
     @functools.cached_property
     def followers(self) -> dict[str, list[str]]:
@@ -142,7 +145,6 @@ class Graph(PatternModel):
     purpose = "Nodes joined by edges with conditions, cycles allowed; the first node is the entry."
     starter = STARTER
     recording = RECORDING
-    earlier_at_end = ("iteration_counts", "execution_path")
     joins_any = True
 
     type: Literal["graph"] = Field(description="The pattern's name.")

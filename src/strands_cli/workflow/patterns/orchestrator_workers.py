@@ -10,16 +10,16 @@ from pydantic import Field
 from strands_cli.workflow.base_model import FormatModel
 from strands_cli.workflow.findings import no_effect
 from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEdge
-from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, gate_scope, optional_step, text_of
+from strands_cli.workflow.placed_steps import CONFIG, PlacedStep, Site, gate_scope, optional_step, text_of
 from strands_cli.workflow.steps.step_models import AgentStep, GateStep, Step, agent_step
 from strands_cli.workflow.steps.tool_entries import ToolEntry
-from strands_cli.workflow.template_scope import ANY, Items, Scope, Text, answered_by, scope_of
+from strands_cli.workflow.template_scope import ANY, UNSHOWN, Items, Scope, Text, answered_by, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.workflow.findings import Locator
 
-WORKER: Scope = scope_of("agent", "status", "task", "index")
+WORKER: Scope = scope_of("agent", "status", "task", "index", *UNSHOWN)
 ORCHESTRATION: Scope = {
     **scope_of("round_count", "task_count"),
     "orchestrator_response": Text(),
@@ -98,6 +98,10 @@ class OrchestratorConfig(FormatModel):
     reduce_review: GateStep | None = Field(default=None, description="A gate before the results are joined.")
     reduce: Step | None = Field(default=None, description="The step that joins the results.")
     writeup: Step | None = Field(default=None, description="The step that writes the final answer.")
+    last_response: str | None = Field(
+        default=None,
+        description="What `last_response` is after the workers (a template); if not given, the last one's answer.",
+    )
 
 
 class OrchestratorWorkers(PatternModel):
@@ -120,7 +124,7 @@ class OrchestratorWorkers(PatternModel):
         step = agent_step(worker.agent, tools=worker.tools)
         pointer = f"{CONFIG}/worker_template"
         yield PlacedStep("workers.N", pointer, step, fields={"tool_overrides": f"{pointer}/tools"})
-        done = {**self._work, "last_response": self._of_last_worker}
+        done = {**self._work, "last_response": self._of_workers}
         yield from optional_step(
             "reduce_review", config.reduce_review, done | gate_scope([config.decomposition_review])
         )
@@ -145,13 +149,20 @@ class OrchestratorWorkers(PatternModel):
         return {**WORK, "workers": Items({**WORKER, **answered_by(self.config.worker_template.agent)})}
 
     @property
-    def _of_last_worker(self) -> Text:
+    def _of_workers(self) -> Text:
+        if self.config.last_response is not None:
+            return Text()
         return Text((self.config.worker_template.agent,), ("workers", -1, "output"))
 
     def last_answer(self) -> Text:
         """Return the answer of the last step."""
         joining = self.config.writeup or self.config.reduce
-        return text_of(joining) if joining is not None else self._of_last_worker
+        return text_of(joining) if joining is not None else self._of_workers
+
+    def templates(self) -> Iterator[Site]:
+        """Yield the template of the workers' answers."""
+        if self.config.last_response is not None:
+            yield Site(f"{CONFIG}/last_response", self.config.last_response, self._work)
 
     def check(self, locator: Locator) -> Iterator[Finding]:
         """Report a review of results that no step brings together."""

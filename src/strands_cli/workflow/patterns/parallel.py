@@ -13,6 +13,7 @@ from strands_cli.workflow.pattern_model import PatternModel, SharedAgent, StepEd
 from strands_cli.workflow.placed_steps import (
     CONFIG,
     PlacedStep,
+    Site,
     optional_step,
     result_of,
     results_of,
@@ -20,14 +21,14 @@ from strands_cli.workflow.placed_steps import (
     text_of,
 )
 from strands_cli.workflow.steps.step_models import AgentStep, Step
-from strands_cli.workflow.template_scope import STEP, Items, Scope, Text, scope_of
+from strands_cli.workflow.template_scope import STEP, UNSHOWN, Items, Scope, Text, scope_of
 
 if TYPE_CHECKING:
     from strands_cli.errors import Finding
     from strands_cli.workflow.findings import Locator
 
 BRANCHES = f"{CONFIG}/branches"
-BRANCH: Scope = scope_of("status")
+BRANCH: Scope = scope_of("status", *UNSHOWN)
 
 STARTER = """\
 agents:
@@ -76,6 +77,10 @@ class ParallelConfig(FormatModel):
 
     branches: tuple[Branch, ...] = Field(min_length=2, description="The branches, two or more.")
     reduce: Step | None = Field(default=None, description="The step that sees all branches' answers.")
+    last_response: str | None = Field(
+        default=None,
+        description="What `last_response` is after the branches (a template); if not given, their answers.",
+    )
 
 
 class Parallel(PatternModel):
@@ -99,6 +104,11 @@ class Parallel(PatternModel):
     def names_at_end(self) -> Scope:
         """Return the results of the branches."""
         return {"branches": {branch.id: _result_of(branch) for branch in self.config.branches}}
+
+    def templates(self) -> Iterator[Site]:
+        """Yield the template of the branches' answers."""
+        if self.config.last_response is not None:
+            yield Site(f"{CONFIG}/last_response", self.config.last_response, self.names_at_end())
 
     def last_answer(self) -> Text:
         """Return the answer of the step that joins the branches."""

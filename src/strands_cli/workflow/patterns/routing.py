@@ -93,7 +93,6 @@ class Routing(PatternModel):
     purpose = "A router chooses one of the routes; only that one runs."
     starter = STARTER
     recording = RECORDING
-    earlier_at_end = ("router_agent",)
 
     type: Literal["routing"] = Field(description="The pattern's name.")
     config: RoutingConfig = Field(description="Router and routes.")

@@ -153,5 +153,9 @@ class Tools(FormatModel):
         default=(), description="Folders inside the workflow's own, for allowlisted callables."
     )
     mcp: tuple[McpServer, ...] = Field(default=(), description="MCP servers.")
+    mcp_folder: Literal["workflow", "working"] = Field(
+        default="workflow",
+        description="Where the programs of MCP servers run: in the folder of the file, or in the working directory.",
+    )
     http_executors: tuple[HttpExecutor, ...] = Field(default=(), description="HTTP services as tools.")
     composite: tuple[CompositeTool, ...] = Field(default=(), description="Tools made of other tools.")

@@ -45,8 +45,9 @@ WIDE_FORMAT = re.compile(r"\d{5,}|\*|:[^}]*\{")
 
 
 def fields_of(value: Any) -> list[str]:
-    """Return the names of a dataclass's fields, none for other values."""
-    return [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+    """Return the names of a dataclass's fields but for those that are not shown, none for other values."""
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    return [field.name for field in fields if field.metadata.get("is_shown", True)]
 
 
 def kind_of(value: Any) -> str:
@@ -218,7 +219,8 @@ def _fromjson(text: Any) -> Any:
         raise TemplateError(f"`fromjson` got text that is not JSON: {error}") from None
 
 
-def _found(text: Any, pattern: str) -> Found | None:
+def _found(text: Any, pattern: str, *, ignorecase: bool = False) -> Found | None:
+    pattern = f"(?i){pattern}" if ignorecase else pattern
     spend(_STEPS_OF_A_SEARCH + 3 * len(pattern) + len(str(text)) // _CHARACTERS_A_STEP)
     start = time.thread_time()
     try:
@@ -231,9 +233,9 @@ def _found(text: Any, pattern: str) -> Found | None:
         spend(int((time.thread_time() - start) * _STEPS_A_SECOND))
 
 
-def _regex_search(text: Any, pattern: str) -> str | None:
+def regex_search(text: Any, pattern: str, ignorecase: bool = False) -> str | None:
     """Return the first match of a pattern, its first group if it has one, or None."""
-    match = _found(text, pattern)
+    match = _found(text, pattern, ignorecase=ignorecase)
     if match is None:
         return None
     return match.groups[0] if match.groups else match.whole
@@ -263,24 +265,12 @@ def _unique(environment: Any, value: Any, case_sensitive: bool = False, attribut
     return sync_do_unique(environment, items, case_sensitive, attribute)
 
 
-def _earlier_search(text: Any, pattern: str) -> str:
-    """Return the first group of the first match in any case; empty without a match or a group."""
-    match = _found(text, f"(?i){pattern}")
-    return (match.groups[0] or "") if match is not None and match.groups else ""
-
-
-def _earlier_truncate(value: Any, length: int = 255, *_others: Any, **_named: Any) -> str:
-    """Cut a text to `length` characters, the three dots of the cut included."""
-    return _truncate(value, length, killwords=True)
-
-
 def _whole(value: Any) -> int:
     return int(value) if not isinstance(value, str) or len(value) <= MAX_DIGITS else 0
 
 
-# What templates of an earlier strands-cli had besides, or otherwise.
-EARLIER_FILTERS = {"regex_search": _earlier_search, "truncate": _earlier_truncate}
-EARLIER_FUNCTIONS: dict[str, Any] = {
+# Functions of templates, where they are called; a name that is not called is one of the workflow.
+FUNCTIONS: dict[str, Any] = {
     "len": len,
     "str": text_of,
     "int": _whole,
@@ -303,7 +293,7 @@ FILTERS = {
     "join": _join,
     "tojson": _tojson,
     "fromjson": _fromjson,
-    "regex_search": _regex_search,
+    "regex_search": regex_search,
     "search": regex_found,
     "replace": _replace,
     "center": _center,

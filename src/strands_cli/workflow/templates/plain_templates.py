@@ -11,10 +11,9 @@ from strands_cli.workflow.templates.template_facts import Facts, Read
 # A text up to a name with its fields and numbers in braces; everything else is left to the parser.
 _PRINTED = re.compile(r"[^{}]*\{\{[ \t]*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d{1,9}\])*)[ \t]*\}\}", re.ASCII)
 _PART = re.compile(r"\w+", re.ASCII)
-# Words of the language, and names that templates always have, in the earlier format too.
+# Words of the language, and names that templates always have.
 NOT_PLAIN = frozenset({*keyword.kwlist, "true", "false", "none", "self", "super", "loop", "caller"}) | frozenset(
     {"cycler", "dict", "joiner", "namespace", "range"}
-    | {"abs", "bool", "float", "int", "len", "max", "min", "round", "str"}
 )
 
 

@@ -37,9 +37,8 @@ from strands_cli.workflow.templates.bounds import (
     text_of,
 )
 from strands_cli.workflow.templates.filters import (
-    EARLIER_FILTERS,
-    EARLIER_FUNCTIONS,
     FILTERS,
+    FUNCTIONS,
     bounded_range,
     fields_of,
     kind_of,
@@ -71,6 +70,8 @@ _CHECKED_METHODS = frozenset(
     {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "encode", "translate", "to_bytes"}
 )
 _FILE = "<template>"
+# The name under which a function is among the globals: one that no input can have.
+_FUNCTION = "{}\u00b7"
 _NOT_HERE: dict[type[nodes.Node], str] = {
     nodes.Include: "include",
     nodes.Import: "import",
@@ -80,7 +81,13 @@ _NOT_HERE: dict[type[nodes.Node], str] = {
 
 
 class _Parser(Parser):
-    """Jinja's parser with one comparison more: `a contains b`, which is `b in a`."""
+    """Jinja's parser with one comparison more, `a contains b`, which is `b in a`, and with functions by their calls."""
+
+    def parse_call(self, node: nodes.Expr) -> nodes.Call:
+        # A name that is not called may be that of an input.
+        if isinstance(node, nodes.Name) and node.name in FUNCTIONS:
+            node = nodes.Name(_FUNCTION.format(node.name), "load", lineno=node.lineno)
+        return super().parse_call(node)
 
     def parse_compare(self) -> nodes.Expr:
         expression = super().parse_compare()
@@ -141,16 +148,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
     text_of = staticmethod(text_of)
     concat = staticmethod(joined)
 
-    def __init__(self, *, earlier: bool = False) -> None:
+    def __init__(self) -> None:
         # The optimizer would evaluate constant expressions, however large, when a template is only checked.
         super().__init__(undefined=Missing, keep_trailing_newline=True, autoescape=False, optimized=False)
-        filters = {**self.filters, **FILTERS, **(EARLIER_FILTERS if earlier else {})}
+        filters = {**self.filters, **FILTERS}
         self.filters.update({name: bounded_filter(name, function) for name, function in filters.items()})
         looking = {name: cast("Callable[..., Any]", test) for name, test in self.tests.items() if "defined" not in name}
         self.tests.update({name: bounded_test(test) for name, test in looking.items()})
         self.tests["search"] = regex_found
-        if earlier:
-            self.globals.update(EARLIER_FUNCTIONS)
+        self.globals.update({_FUNCTION.format(name): function for name, function in FUNCTIONS.items()})
         self.globals["range"] = bounded_range
         self.globals.pop("lipsum", None)
         self.parts = lru_cache(maxsize=1024)(self._parts)
@@ -295,6 +301,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _with_known_words(self, parts: Parts) -> Parts:
         """Return the parts of a template whose filters and tests exist."""
+        if parts.sets_names:
+            _call_own_macros(parts)
         for node in parts.every:
             if isinstance(node, nodes.Filter) and node.name not in self.filters:
                 self._add_filter(node)
@@ -371,6 +379,15 @@ def _with_lines(template: jinja2.Template, work: Callable[[], Result]) -> Result
         raise TemplateError("the template needs too much memory", _line_of(template, error)) from None
     except Exception as error:  # noqa: BLE001 - filters and methods may raise anything
         raise TemplateError(_one_line(str(error)) or type(error).__name__, _line_of(template, error)) from None
+
+
+def _call_own_macros(parts: Parts) -> None:
+    """Let a call mean the macro or the value that the template itself defines, rather than a function of that name."""
+    own = {node.name for node in parts.of(nodes.Macro)}
+    own |= {node.name for node in parts.of(nodes.Name) if node.ctx != "load"}
+    functions = {_FUNCTION.format(name): name for name in own}
+    for node in parts.of(nodes.Name):
+        node.name = functions.get(node.name, node.name)
 
 
 def _line_of(template: jinja2.Template, error: BaseException) -> int | None:

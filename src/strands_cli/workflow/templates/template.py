@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _MARKS = ("{{", "{%", "{#")
 _ELSE = "else"
-# What an earlier strands-cli removed from texts.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -38,28 +37,18 @@ class Templates:
     Values from models and tools are names in a template, never templates: a rendered text is not rendered again.
     """
 
-    def __init__(self, *, earlier: bool = False) -> None:
-        """Make the templates; with `earlier` they mean what those of an earlier strands-cli did."""
-        self._earlier = earlier
+    def __init__(self, *, removes_control: bool = False) -> None:
+        """Make the templates.
+
+        Args:
+            removes_control: Whether control characters other than tabs and line ends are left out of rendered texts.
+        """
+        self._removes_control = removes_control
 
     @property
     def sandbox(self) -> Sandbox:
         """The Jinja environment; made on first use, since workflows without templates need no Jinja."""
-        return _sandbox(earlier=self._earlier)
-
-    @staticmethod
-    def given(text: str, word: str) -> Any:
-        """Return a text that was given for an input of a type, as templates of the earlier format see it."""
-        from strands_cli.workflow.templates.earlier_values import given
-
-        return given(text, word)
-
-    @staticmethod
-    def absent(name: str) -> Any:
-        """Return what an optional input without a value is there."""
-        from strands_cli.workflow.templates.earlier_values import Absent
-
-        return Absent(name=name)
+        return _sandbox()
 
     def template_error(self, text: str) -> TemplateError | None:
         """Check a template and return its error, with the line, or None."""
@@ -83,7 +72,7 @@ class Templates:
         rendered: str = text
         if is_template(text):
             rendered = self._explained(lambda: self.sandbox.render(text, names), names)
-        return _CONTROL.sub("", rendered) if self._earlier else rendered
+        return _CONTROL.sub("", rendered) if self._removes_control else rendered
 
     def render_value(self, value: Any, names: Mapping[str, Any]) -> Any:
         """Render every string inside a JSON value; a string that is one lone `{{ expression }}` keeps its type.
@@ -202,11 +191,11 @@ _plain = lru_cache(maxsize=64)(plain_facts)
 
 
 @cache
-def _sandbox(*, earlier: bool) -> Sandbox:
+def _sandbox() -> Sandbox:
     """Return the sandbox of the process: it has no state but what it has compiled, which many runs use."""
     from strands_cli.workflow.templates.sandbox import Sandbox
 
-    return Sandbox(earlier=earlier)
+    return Sandbox()
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

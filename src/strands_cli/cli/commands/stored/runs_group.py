@@ -241,11 +241,12 @@ def _chosen(store: RunStore, statuses: Sequence[str]) -> tuple[list[StoredRun], 
 
 
 ABOUT = "Look at stored runs, fetch their files, cancel and delete them.\n\nExample: strands runs list --status waiting"
-VERBS: dict[str, Callable[..., Any]] = {
+_VERBS: dict[str, Callable[..., Any]] = {
     "list": list_runs,
     "show": show_run,
     "cancel": cancel_runs,
     "delete": delete_runs,
     "prune": prune_runs,
+    "artifacts": fetch_artifacts,
 }
-runs_app = group(ABOUT, {**VERBS, "artifacts": fetch_artifacts}, cls=OpenGroup)
+runs_app = group(ABOUT, _VERBS, cls=OpenGroup)

@@ -1,4 +1,4 @@
-"""Values of the earlier format in templates: texts that read as another type, inputs without a value, words."""
+"""Inputs in templates: texts that count as another type too, and optional inputs that are not defined."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _unknown(message: str) -> TemplateError:
     return error
 
 
-class _Given:
+class _GivenText:
     """A value that prints as the text which was given for it, and is equal to that text too."""
 
     text: str
@@ -53,19 +53,19 @@ class _Given:
         return getattr(self.text, name)
 
 
-class _GivenWhole(_Given, int):
+class _GivenWhole(_GivenText, int):
     """A whole number."""
 
 
-class _GivenNumber(_Given, float):
+class _GivenNumber(_GivenText, float):
     """A number."""
 
 
-class _GivenList(_Given, list[Any]):  # type: ignore[misc]  # it is not a key
+class _GivenList(_GivenText, list[Any]):  # type: ignore[misc]  # it is not a key
     """A list."""
 
 
-class _GivenObject(_Given, dict[str, Any]):  # type: ignore[misc]  # it is not a key
+class _GivenObject(_GivenText, dict[str, Any]):  # type: ignore[misc]  # it is not a key
     """A mapping."""
 
 
@@ -78,8 +78,12 @@ _KINDS: tuple[tuple[type, Any], ...] = (
 )
 
 
-def given(text: str, word: str) -> Any:
-    """Return a text as templates see it: as it is, and where it reads as a number, a list or a mapping, as that too."""
+def given_value(text: str, word: str) -> Any:
+    """Return a text as templates see it: as it is, and where it reads as a number, a list or a mapping, as that too.
+
+    Args:
+        word: The type that is declared for it, such as `integer`.
+    """
     if word in ("string", "boolean"):
         return text
     try:

@@ -1,15 +1,36 @@
-"""The cases have every key of the format, so that a new one gets a case too."""
+"""The cases have every key of the format that a file of the earlier one can have, so that a new one gets a case too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
+
 from tests.covers.kit import pointers_of_format
-from tests.earlier_format.kit import CASES, COMPARED, KEYS, read_case, read_yaml
 
 # What no workflow of the earlier format can use, and why.
 WITHOUT_A_CASE = {
+    **dict.fromkeys(
+        (
+            "/agents/*/input_schema_for",
+            "/context_policy/memory",
+            "/context_policy/prompt_end",
+            "/context_policy/retrieval/replaces_tools",
+            "/context_policy/skills_in_prompts",
+            "/env/take_variables",
+            "/inputs/absent",
+            "/inputs/allow_undeclared",
+            "/inputs/keep_texts",
+            "/outputs/plain_paths",
+            "/pattern/config/all_nodes",
+            "/pattern/config/last_response",
+            "/rendering/completed",
+            "/rendering/control_characters",
+            "/tools/mcp_folder",
+        ),
+        "what its meaning is written out with",
+    ),
     "/pattern/config/on_reject": "the earlier format did not have it",
     "/outputs/overwrite": "the earlier format did not have it",
     "/tools/mcp/*/proxy": "the earlier format did not have it",

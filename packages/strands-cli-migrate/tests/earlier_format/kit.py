@@ -38,13 +38,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from earlier_format.surroundings import Surroundings, around
 
 from strands_cli import Workflow, discover_catalog
+from strands_cli.app import load
 from strands_cli.catalog.catalog import Catalog
 from strands_cli.engine.journal.journal_rows import Question
-from strands_cli.errors import Finding, StrandsCliError, WaitingForPerson, exit_code_of
+from strands_cli.errors import ExitCode, Finding, StrandsCliError, WaitingForPerson, exit_code_of
 from strands_cli.events import Event, RunStarted
-from tests.earlier_format.surroundings import Surroundings, around
+from strands_cli_migrate.migrate_command import migrate
 from tests.fakes.model_server import ModelServer, Turn
 
 CASES = Path(__file__).parent / "cases"
@@ -98,16 +100,21 @@ def read_yaml(text: str) -> Any:
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def requests_of(case: Mapping[str, Any], folder: Path) -> Played:
-    """Run a case in an empty folder, which is the working directory."""
+def requests_of(case: Mapping[str, Any], folder: Path, *, is_migrated: bool) -> Played:
+    """Run a case in an empty folder, which is the working directory, as it is or after it was migrated."""
     script = _Script(case.get("turns", []))
     played = Played()
     with around(case) as beside, ModelServer(script.turn) as server:
         file = _written(case, folder, server, beside)
+        if is_migrated:
+            _migrate(file)
         _run(file, case, played)
         played.sends = [sent(request) for request in server.model_requests]
         described = _described(server.model_requests, case.get("describes", ()))
         played.describes = {name: beside.emptied(text) for name, text in described.items()}
+    if is_migrated:
+        played.warns = [one.partition(":")[0] for one in played.warns]
+        played.refused = [one.partition(":")[0] for one in played.refused]
     vars(played).update(beside.seen(case, folder))
     if case.get("any_order"):
         played.sends.sort(key=yaml.safe_dump)
@@ -177,6 +184,16 @@ def _written(case: Mapping[str, Any], folder: Path, server: ModelServer, beside:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(beside.filled(text), encoding="utf-8")
     return (folder / "flow.yaml").relative_to(Path.cwd())
+
+
+def _migrate(file: Path) -> None:
+    """Write a file in the present format; it is the workflow that it was."""
+    before = load(file).spec
+    assert migrate([str(file)]) in (ExitCode.OK, ExitCode.INVALID)
+    assert "version: 2" in file.read_text(encoding="utf-8")
+    after = load(file).spec
+    assert (after is None) is (before is None)
+    assert dict(after or ()) == dict(before or ())
 
 
 def _run(file: Path, case: Mapping[str, Any], played: Played) -> None:

@@ -1,0 +1,81 @@
+"""The filters of the earlier format, written with those of the present one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from strands_cli_migrate.earlier.tokens import Edit, Template, Token, literal
+
+# What is written for a filter that a template names in a text, as in `map('truncate', 5)`.
+NAMED_FILTERS = ("truncate", "regex_search")
+
+
+def filter_edits(template: Template) -> Iterator[Edit]:
+    """Yield what to write for the filters of a template.
+
+    `truncate` cut at any character; `regex_search` gave the first group of a match in any case of letters, and an empty
+    text where there was no match or no group.
+    """
+    for place in template.filters():
+        word, found = template.tokens[place], template.arguments(place)
+        if word.text == "truncate":
+            yield from _truncate_edits(template, place)
+        elif word.text == "regex_search" and found is not None and len(found[0]) == 1:
+            yield from _search_edits(found[0][0], template.tokens[found[1]])
+
+
+def _truncate_edits(template: Template, place: int) -> Iterator[Edit]:
+    """Yield what keeps the length of the text and lets the cut be anywhere; other arguments had no effect."""
+    word, found = template.tokens[place], template.arguments(place)
+    if found is None or not found[0]:
+        yield Edit(word.end, word.end if found is None else template.tokens[found[1]].end, "(255, true)")
+        return
+    arguments, closing = found[0], template.tokens[found[1]]
+    named = [one[2:] for one in arguments if len(one) > 2 and one[0].text == "length" and one[1].text == "="]
+    first = [one for one in arguments[:1] if len(one) < 2 or one[1].text != "="]
+    length = [*named, *first]
+    if not length:
+        yield Edit(word.end, closing.end, "(255, true)")
+        return
+    start, end = length[0][0].start, length[0][-1].end
+    yield Edit(template.tokens[place + 1].end, start, "")
+    yield Edit(end, closing.start, ", true")
+
+
+def is_unclear(template: Template) -> bool:
+    """Return whether a search has a pattern that is known only in the run, so that it may have no group."""
+    searches = [place for place in template.filters() if template.tokens[place].text == "regex_search"]
+    found = [template.arguments(place) for place in searches]
+    return any(one is not None and len(one[0]) == 1 and literal(_value(one[0][0])) is None for one in found)
+
+
+def names_filters(template: Template) -> bool:
+    """Return whether a template names such a filter in a text, for another filter to call."""
+    tokens = template.tokens
+    return any(
+        token.kind == "string" and token.text[1:-1] in NAMED_FILTERS and template.before(place) == "("
+        for place, token in enumerate(tokens)
+        if place > 1 and tokens[place - 2].text in ("map", "select", "reject")
+    )
+
+
+def _value(argument: Sequence[Token]) -> Sequence[Token]:
+    return argument[2:] if len(argument) > 2 and argument[1].text == "=" else argument
+
+
+def _search_edits(pattern: Sequence[Token], closing: Token) -> Iterator[Edit]:
+    value = literal(_value(pattern))
+    if value is not None and _groups(value) == 0:
+        # An empty group is what the search then gives.
+        last = pattern[-1]
+        yield Edit(last.end - 1, last.end - 1, "()")
+    yield Edit(closing.start, closing.end, ", ignorecase=true) | default('', true)")
+
+
+def _groups(pattern: str) -> int | None:
+    """Return how many groups a pattern has; None for one that is not a regular expression."""
+    try:
+        return re.compile(pattern).groups
+    except (re.error, RecursionError, OverflowError):
+        return None

@@ -1,0 +1,102 @@
+"""What the version of a file means: the earlier program took every number and text, also the present one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from strands_cli.api import Code, FormatProblem
+from strands_cli_migrate.earlier.values import items, mapping, texts_in, token
+
+# The version of the present format.
+PRESENT = 2
+UNKNOWN_VERSION = Code(
+    "unknown-version",
+    "A version is later than that of the present format, and a file of an earlier strands-cli may have it too.",
+    "Write the version of the present format, or `version: 0` for what an earlier strands-cli did.",
+)
+PRESENT_FIELD = Code(
+    "present-field",
+    "A file of another version than the present one has a field that only the present format has.",
+    "Write the version of the present format.",
+)
+_NUMBERS = re.compile(r"\s*[vV]?(\d+)(?:\.\d+){0,3}\s*")
+# Fields that only the present format has; `*` is any name or number.
+_FIELDS = (
+    "agents/*/input_schema_for",
+    "context_policy/memory",
+    "context_policy/prompt_end",
+    "context_policy/retrieval/replaces_tools",
+    "context_policy/skills_in_prompts",
+    "env/take_variables",
+    "inputs/absent",
+    "inputs/allow_undeclared",
+    "inputs/keep_texts",
+    "outputs/plain_paths",
+    "pattern/config/all_nodes",
+    "pattern/config/last_response",
+    "rendering",
+    "tools/mcp_folder",
+)
+# Fields that people have written into files of the earlier format too.
+_LATER_FIELDS = ("agents/*/memory", "outputs/overwrite", "pattern/config/on_reject")
+_MODULES = ("strands_tools.", "strands_cli.tools.")
+# Words of templates that only the earlier program knew.
+_WORDS = re.compile(
+    r"\b(?:cumulative_tokens|last_evaluation|iteration_counts|router_agent)\b|[=!]=\s*['\"]success['\"]"
+)
+
+
+def version_problem(document: dict[str, Any]) -> FormatProblem | None:
+    """Return why a file may not mean what an earlier strands-cli did; None where nothing speaks against it.
+
+    The earlier program accepted later versions than the present one too, which may be typos, or of a program to come.
+    What the file has decides; where that decides nothing, a person does.
+    """
+    version, is_later = document.get("version"), is_later_version(document.get("version"))
+    fields = [*_FIELDS, *(_LATER_FIELDS if is_later else ())]
+    found = next((place for field in fields for place in _places(document, field.split("/"), "")), None)
+    if found is not None:
+        message = f"only version {PRESENT} has `{found.rpartition('/')[2]}`, and this file has version {version}"
+        fix = f"write `version: {PRESENT}`, or leave the field out"
+        return FormatProblem(message, fix, found, code=PRESENT_FIELD)
+    if not is_later:
+        return None
+    if any(_signs(document)):
+        message = f"there is no version {version}; the file means what it did in an earlier strands-cli"
+        return FormatProblem(message, "write `version: 0`", "/version", "warning", UNKNOWN_VERSION)
+    message = f"there is no version {version}"
+    fix = f"write `version: {PRESENT}`; if an earlier strands-cli ran the file, `version: 0`"
+    return FormatProblem(message, fix, "/version", code=UNKNOWN_VERSION)
+
+
+def is_present(version: object) -> bool:
+    """Return whether a version is that of the present format, also as a text or with `.0`."""
+    return re.fullmatch(rf"\s*{PRESENT}(\.0)?\s*", str(version)) is not None
+
+
+def is_later_version(version: object) -> bool:
+    """Return whether a version is a number from that of the present format on."""
+    found = _NUMBERS.fullmatch(str(version))
+    return found is not None and int(found[1]) >= PRESENT
+
+
+def _places(part: Any, names: list[str], pointer: str) -> Iterator[str]:
+    """Yield the pointers of what a path leads to."""
+    if not names:
+        yield pointer
+        return
+    name, *rest = names
+    pairs = mapping(part).items() if name == "*" else [(name, mapping(part)[name])] if name in mapping(part) else ()
+    for key, one in pairs:
+        yield from _places(one, rest, f"{pointer}/{token(key)}")
+
+
+def _signs(document: dict[str, Any]) -> Iterator[bool]:
+    """Yield what only an earlier strands-cli had."""
+    for entry in items(mapping(document.get("tools")).get("python")):
+        yield "callable" in mapping(entry) or (isinstance(entry, str) and entry.startswith(_MODULES))
+    for part in ("pattern", "outputs", "agents"):
+        for holder, key, _ in texts_in(document.get(part), ""):
+            yield _WORDS.search(str(holder[key])) is not None

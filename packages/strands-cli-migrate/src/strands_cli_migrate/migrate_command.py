@@ -1,0 +1,157 @@
+"""The command `migrate`: write files of the earlier format as ones of the present format, with their comments."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from strands_cli.api import ExitCode, Finding, UsageError, Workflow, print_json, print_result, say, say_findings
+from strands_cli_migrate.earlier.versions import PRESENT
+
+if TYPE_CHECKING:
+    from strands_cli.api import Translation
+
+STDIN = "-"
+
+
+class Migrated(NamedTuple):
+    """A file, its text as it is and as the present format has it, and what is found in it."""
+
+    name: str
+    before: str
+    after: str
+    findings: tuple[Finding, ...]
+    is_refused: bool
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the text is to be written."""
+        return self.before != self.after and not self.is_refused
+
+    @property
+    def code(self) -> int:
+        """The exit code of what was found."""
+        return ExitCode.INVALID if any(one.severity == "error" for one in self.findings) else ExitCode.OK
+
+    @property
+    def diff(self) -> str:
+        """The lines that change."""
+        before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
+        return "".join(difflib.unified_diff(before, after, self.name, f"{self.name} (version {PRESENT})"))
+
+
+def migrate(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Workflow files; - is standard input.")],
+    out: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="OUT", help="Write here instead; - is standard output.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; print what would change.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Write nothing; print what differs from an earlier strands-cli.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> int:
+    """Write files of an earlier strands-cli in the present format: they mean the same, and keep their comments.
+
+    A file of the present format stays as it is. With --check the exit code is 3 where something would change.
+
+    Example: strands migrate flows/*.yaml
+    """
+    if out is not None and (len(files) > 1 or check or explain):
+        raise UsageError("--output is for one file that is written", fix="leave it out: each file is written in place")
+    if explain:
+        from strands_cli_migrate.differences import print_differences
+
+        return print_differences(files, as_json=as_json)
+    found = [migrated(name) for name in dict.fromkeys(files)]
+    for one in found:
+        say_findings(one.findings)
+    if as_json:
+        print_json({"files": [_row(one, out, check=check) for one in found]})
+    for one in found:
+        if not check:
+            _write(one, out)
+        elif one.is_changed and not as_json:
+            print_result(one.diff)
+    changes = any(one.is_changed for one in found)
+    return max([one.code for one in found] + [ExitCode.INVALID if check and changes else ExitCode.OK])
+
+
+def migrated(name: str) -> Migrated:
+    """Return a file in the present format.
+
+    Raises:
+        StrandsCliError: It cannot be read.
+    """
+    from strands_cli.api import json_object, read_document
+    from strands_cli_migrate.earlier.translation import earlier
+    from strands_cli_migrate.earlier.versions import is_present
+
+    text = sys.stdin.buffer.read().decode("utf-8") if name == STDIN else None
+    document = read_document(name, text)
+    value, before = json_object(document.value), document.text
+    workflow = Workflow.from_text(before, name=name) if text is not None else Workflow.from_file(name)
+    reported = workflow.validate()
+    if "pattern" not in value or "format" in value or is_present(value.get("version")):
+        return Migrated(name, before, before, reported, is_refused=False)
+    made = earlier(copy.deepcopy(dict(value)))
+    is_refused = any(problem.severity == "error" for problem in made.problems)
+    return Migrated(name, before, before if is_refused else _text(name, before, value, made), reported, is_refused)
+
+
+def _text(name: str, before: str, old: Any, made: Translation) -> str:
+    """Return the new text of a file: with its comments, unless they cannot be kept."""
+    from strands_cli.api import read_document
+    from strands_cli_migrate.rewritten_text import rewritten, same, written
+
+    ends = "\r\n" if "\r\n" in before else "\n"
+    text = rewritten(before.replace("\r\n", "\n"), old, made.value, made.places)
+    if text is None or not same(read_document(name, text).value, made.value):
+        say(f"{name}: it is written from the start, without its comments")
+        text = written(made.value)
+    return text.replace("\n", ends)
+
+
+def _row(one: Migrated, out: str | None, *, check: bool) -> dict[str, Any]:
+    place = None if check or not one.is_changed else out or one.name
+    findings = [finding.as_dict() for finding in one.findings]
+    return {"file": one.name, "changed": one.is_changed, "written": place, "diff": one.diff, "findings": findings}
+
+
+def _write(one: Migrated, out: str | None) -> None:
+    """Write the text of a file where it belongs."""
+    place = out or one.name
+    if not one.is_changed and (out is None or one.is_refused):
+        say(f"{one.name}: {'nothing is written' if one.is_refused else f'it is of version {PRESENT}'}")
+    elif place == STDIN:
+        sys.stdout.write(one.after)
+    else:
+        _replace(Path(place), one.after)
+        say(f"{place}: version {PRESENT}")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole, behind a link too, with the permissions that it has.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    place = Path(os.path.realpath(path))
+    new = place.with_name(f".{place.name}.{os.getpid()}.new")
+    try:
+        # Not as a result of a command, in which what looks like a secret is hidden.
+        new.write_text(text, encoding="utf-8", newline="")
+        if place.exists():
+            shutil.copymode(place, new)
+        new.replace(place)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", fix="name another file: -o FILE") from error
+    finally:
+        new.unlink(missing_ok=True)
