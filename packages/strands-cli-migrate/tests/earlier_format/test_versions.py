@@ -16,7 +16,7 @@ from strands_cli.workflow.translated import PRESENT
 
 SRC = Path(strands_cli.__file__).parent
 # What would say that the core knows of an earlier format.
-WORDS = re.compile(r"is_earlier|as_earlier|earlier (?:format|strands-cli|program)|version:? 0\b")
+WORDS = re.compile(r"\bis_earlier|\bas_earlier|earlier (?:format|strands-cli|program)|version:? 0\b")
 # The fix of a version that is not the present one.
 ALLOWED = {"workflow/translated.py"}
 
