@@ -145,6 +145,8 @@ def fault_of(words: str, options: str) -> str | None:
     command = getattr(command, "commands", {}).get(getattr(command, "default", None), command)
     if hasattr(command, "commands"):
         return f"strands{words} names a group"
+    if command.context_settings.get("ignore_unknown_options"):  # another word for a command, which gets all arguments
+        return None
     known_options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     return ", ".join(set(options.split()) - known_options) or None
 
