@@ -22,7 +22,14 @@ ABOUT_THE_CORE = ("strands-tool-spec-verify",)
 # What serves authors may need the core; a tool must not.
 FOR_AUTHORS = ["strands-cli-dev", "strands-cli-hatch"]
 # Commands of the program in distributions of their own.
-COMMANDS = ["strands-cli-doctor", "strands-cli-index", "strands-cli-migrate", "strands-cli-notify", "strands-cli-ui"]
+COMMANDS = [
+    "strands-cli-batch",
+    "strands-cli-doctor",
+    "strands-cli-index",
+    "strands-cli-migrate",
+    "strands-cli-notify",
+    "strands-cli-ui",
+]
 # What brings a provider of models: hook plugins, which change what commands say where they are installed.
 PROVIDERS = ["strands-cli-local"]
 # What runs beyond one process need; they are tested with a Postgres, in an environment of their own.
@@ -82,7 +89,6 @@ nox.options.sessions = [
     "lint",
     "types",
     "tests",
-    "batch",
     "browser",
     "deploy",
     "docs",
@@ -213,12 +219,6 @@ def deploy(session: nox.Session) -> None:
     install(session)
     session.install("--require-hashes", "-r", "constraints/deploy.txt")
     session.run("python", "-m", "pytest", "-m", "deploy", "tests/deploy", *session.posargs)
-
-
-@nox.session(venv_backend="none")
-def batch(session: nox.Session) -> None:
-    """Run many rows of files, in processes and threads."""
-    run_marked(session)
 
 
 @nox.session(venv_backend="none")

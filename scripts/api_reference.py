@@ -33,6 +33,7 @@ SUBJECTS = {
     "strands_cli.provider_table": "Model providers",
     "strands_cli.agents.": "One plugin, and models for tests",
     "strands_cli.api.": "Workflows and runs",
+    "strands_cli.planned_rows": "Workflows and runs",
     "strands_cli.run_views.": "Workflows and runs",
     "strands_cli.engine.": "Runs and their store",
     "strands_cli.store_place": "Runs and their store",

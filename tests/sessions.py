@@ -16,7 +16,6 @@ import pytest
 
 # Marks of tests whose nox session has the same name; `pyproject.toml` says what each is about.
 OWN_SESSIONS = (
-    "batch",
     "browser",
     "deploy",
     "docs",

@@ -28,7 +28,6 @@ PART_GROUPS = (COMMANDS, PROVIDERS, PATTERNS, FILTERS, SECRETS, FORMATS, STORES,
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
     COMMANDS: {
         "run": "strands_cli.cli.commands.running.run_command:run",
-        "batch": "strands_cli.cli.commands.batch.batch_group:batch_app",
         "new": "strands_cli.cli.commands.new_command:new",
         "validate": "strands_cli.cli.commands.validate_command:validate",
         "plan": "strands_cli.cli.commands.plan_command:plan",
@@ -88,6 +87,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 OURS: Mapping[str, Mapping[str, str]] = {
     COMMANDS: {
         "atomic": "strands-cli-migrate",
+        "batch": "strands-cli-batch",
         "migrate": "strands-cli-migrate",
         "sessions": "strands-cli-migrate",
         "doctor": "strands-cli-doctor",

@@ -11,10 +11,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from strands_cli import app
+from strands_cli.engine.journal.run_parts import DIGEST_CHARS, command_of, part_id, pattern_of_whole, whole_of
+from strands_cli.engine.ports.clock import SystemClock
 from strands_cli.engine.run_start.corrected_workflow import resumable, stored_workflow
+from strands_cli.engine.run_start.new_journal import create_journal
 from strands_cli.engine.run_start.run_facts import require_same, stored_request
+from strands_cli.engine.stored_runs.cancelling import cancel_run
+from strands_cli.engine.stored_runs.described import run_of
 from strands_cli.engine.stored_runs.opened import opened_run
 from strands_cli.engine.waiting.allowed_calls import store_permissions
+from strands_cli.engine.waiting.cut_off_calls import decide_calls
 from strands_cli.engine.waiting.denied_calls import redo_denied
 from strands_cli.engine.waiting.no_person import NoPerson
 from strands_cli.errors import BudgetExceeded, CallDenied, CannotStore, ExitCode, RunRecordError, exit_code_of
@@ -24,12 +30,14 @@ from strands_cli.planning.plan_builder import require_runnable
 from strands_cli.planning.run_inputs import MISSING_INPUT, WrittenValues
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
 from strands_cli.run_views.run_end import RunEnd, answerable_questions, error_document, goes_on_alone, structured_output
+from strands_cli.texts.canonical_json import digest_of
 
 if TYPE_CHECKING:
     from strands_cli.agents.shared_runs import SharedRuns
     from strands_cli.engine.effects.budget import Budget
+    from strands_cli.engine.effects.provider_limits import Turns
     from strands_cli.engine.plan_execution import RunResult
-    from strands_cli.engine.ports.store_port import RunStore, StoredJournal
+    from strands_cli.engine.ports.store_port import RunStore, StoredJournal, StoredRun
     from strands_cli.errors import Finding
     from strands_cli.planning.plan.plan_values import Plan
     from strands_cli.planning.row_planner import RowPlanner
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
     from strands_cli.workflow.loaded import Loaded
 
 Ended = Callable[[RunEnd], None]
+# Fields of a request that change what a run may do; its models are a part of the plan.
+_MEANING = ("allow", "yes", "detach", "policy", "locked")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,6 +98,16 @@ class PlannedRows:
         require_same(rows.plan, journal)
         store_permissions(journal, request)
         return rows
+
+    @property
+    def digest(self) -> str:
+        """The digest of the workflow, its files and the options that change what a run may do."""
+        request, plan = self.request, self.plan
+        meaning = {name: str(getattr(request, name)) for name in _MEANING}
+        meaning |= {"deny": "True"} if request.deny else {}  # rows that began before there was a choice keep their ids
+        # By their texts alone: a project that is moved has the same rows.
+        files = sorted(digest_of(text) for text in plan.files.values())
+        return digest_of({"plan": plan.digest, "files": files, "options": meaning})
 
     @property
     def providers(self) -> Sequence[str]:
@@ -150,9 +170,20 @@ class PlannedRows:
             journal: Has the facts of the rows together.
         """
         from strands_cli.engine.effects.budget import Budget
-        from strands_cli.engine.ports.clock import SystemClock
 
         return Budget.of_many(limits, SystemClock(), runs, fix, journal)
+
+    @staticmethod
+    def turns(rate: str | None) -> Turns:
+        """Return what lets rows begin at a rate such as `60/m`, in order of their arrival; None for no limit.
+
+        Raises:
+            UsageError: The text is not a rate.
+        """
+        from strands_cli.engine.effects.provider_limits import Turns
+        from strands_cli.engine.effects.rates import Rate
+
+        return Turns(SystemClock(), rate=None if rate is None else Rate.parse(rate))
 
     async def last_end(self, journal: StoredJournal, *, again: bool) -> RunEnd | None:
         """Return how the run of a row has ended; None for one that goes on now, and is made ready for that.
@@ -209,7 +240,6 @@ class PlannedRows:
         """
         from strands_cli.agents.assembly import assemble
         from strands_cli.engine.effects.provider_limits import ProviderLimits, read_provider_limits
-        from strands_cli.engine.ports.clock import SystemClock
         from strands_cli.planning.workspace import workspace_of
 
         limits = ProviderLimits.of(read_provider_limits(providers, self.providers), SystemClock())
@@ -218,6 +248,73 @@ class PlannedRows:
             workers = await assemble(self.plan, workspace_of(self.plan), shared, self.request, warn)
             await workers.close_with(warn)
             yield RowRuns(self, store, shared, warn, redactor)
+
+
+class RunParts:
+    """The runs of which others consist: a whole, such as a batch, has a journal, and each of its parts is a run.
+
+    Args:
+        command: The name of the command that makes and continues the wholes.
+    """
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def create(self, rows: PlannedRows, store: RunStore, whole: str) -> StoredJournal:
+        """Create the journal of a whole with this id, and hold it.
+
+        Raises:
+            RunRecordError: It cannot be created.
+        """
+        facts = {"pattern": pattern_of_whole(self.command)}
+        return create_journal(store, rows.plan, rows.request, whole, further=facts)
+
+    def has(self, journal: StoredJournal) -> bool:
+        """Return whether a journal is that of a whole."""
+        return command_of(journal.get("pattern")) == self.command
+
+    @staticmethod
+    def run(journal: StoredJournal) -> StoredRun:
+        """Return what a list of runs has of a run.
+
+        Raises:
+            RunRecordError: Its facts are damaged.
+        """
+        return run_of(journal)
+
+    @staticmethod
+    def digest(inputs: Mapping[str, Any]) -> str:
+        """Return what differs for parts with other inputs: 16 characters, the digits of a hexadecimal number."""
+        return digest_of(inputs)[:DIGEST_CHARS]
+
+    @staticmethod
+    def id(whole: str, digest: str) -> str:
+        """Return the id of the part with a digest."""
+        return part_id(whole, digest)
+
+    @staticmethod
+    def whole(run_id: str) -> str | None:
+        """Return the id of the whole that a run is a part of; None for a run of its own."""
+        return whole_of(run_id)
+
+    @staticmethod
+    async def decide(journal: StoredJournal, decisions: Mapping[str, tuple[Any, ...]]) -> list[str]:
+        """Store what a person has decided about the cut-off calls of a held run; return the tool of each such call.
+
+        Args:
+            decisions: `redo`, `skip` with the result, or `fail`, by the name of the tool.
+        """
+        return await decide_calls(journal, SystemClock(), decisions)
+
+    @staticmethod
+    def cancel(store: RunStore, run_id: str) -> None:
+        """Cancel a run for good.
+
+        Raises:
+            UsageError: It has ended.
+            RunRecordError: There is no such run, or the process that works on it does not end.
+        """
+        cancel_run(store, run_id, SystemClock())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

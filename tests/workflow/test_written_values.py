@@ -9,11 +9,7 @@ import pytest
 
 from strands_cli import app
 from strands_cli.app import load
-from strands_cli.batch.reading.json_line_rows import JsonLineRows
-from strands_cli.batch.reading.row_findings import RowFindings
-from strands_cli.batch.reading.row_source import TextLines, open_rows
 from strands_cli.cli.commands.input_options import read_values
-from strands_cli.planning.run_inputs import WrittenValues, resolve_inputs
 from strands_cli.planning.run_request import RunRequest
 
 TEXTS = (
@@ -118,16 +114,3 @@ def test_a_number_without_a_type_that_is_printed_otherwise_is_reported(
     found = [one for one in load(file).findings if one.code == "number-respelled"]
     assert [one.where.pointer for one in found if one.where is not None] == places
     assert {one.severity for one in found} <= {"warning"}
-
-
-def test_a_row_of_json_lines_has_the_text_of_its_numbers(tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"v": 1.10, "n": 1.10}\n')
-    source = open_rows(str(rows), None)
-    (row,) = JsonLineRows(TextLines(source), RowFindings())
-    source.stream.close()
-    (tmp_path / "w.yaml").write_text(HEAD + "inputs: {optional: {v: string, n: number}}")
-    loaded = load(tmp_path / "w.yaml")
-    assert loaded.spec is not None
-    found, _ = resolve_inputs(loaded.spec.inputs, {}, WrittenValues(row.values, row.written), loaded.document)
-    assert found == {"v": "1.10", "n": 1.1}

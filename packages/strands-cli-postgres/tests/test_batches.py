@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from batch_kit import STEPS, Rows
 from store_kit import transactions_of
 
 from strands_cli.api import ExitCode, StorePlace
 from strands_cli_postgres import store
-from tests.batch.kit import STEPS, Rows
 from tests.cli.strands import empty_folder
 
 pytestmark = pytest.mark.postgres
@@ -40,8 +40,8 @@ def test_a_batch_runs_once_and_only_what_is_new_after_that(rows: Rows) -> None:
     assert rows.responses() == ["MOTHS", "ANTS"]
     assert rows.asked == {"bees": 1, "ants": 1, "moths": 1}
     listed = rows.strands("runs", "list", "--json").document
-    assert ([run["id"] for run in listed["runs"]], listed["hidden_rows"]) == ([batch], 3)
-    assert rows.strands("runs", "show", "last", "--json").document["batch"] == batch
+    assert ([run["id"] for run in listed["runs"]], listed["hidden_parts"]) == ([batch], 3)
+    assert rows.strands("runs", "show", "last", "--json").document["id"] == batch
     assert rows.strands("runs", "delete", batch).code == 0
     assert rows.strands("runs", "list", "--json").document["runs"] == []
 

@@ -128,7 +128,7 @@ def test_the_files_of_a_batch_on_workers_are_fetched_with_one_command(site: Site
     assert ran.code == 0, ran.err
     shutil.rmtree(worker.data)
 
-    fetched = elsewhere(site, "runs", "artifacts", ran.document["batch"], "-o", "of-rows")
+    fetched = elsewhere(site, "batch", "artifacts", ran.document["batch"], "-o", "of-rows")
 
     assert fetched.code == 0, fetched.err
     texts = sorted(one.read_text() for one in (site.folder.root / "elsewhere" / "of-rows").glob("*/sub/out.txt"))

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.commands.running.execution import json_on_failure as json_on_failure
     from strands_cli.cli.commands.running.execution import run_in_terminal as run_in_terminal
     from strands_cli.cli.commands.running.exports import Exporter as Exporter
+    from strands_cli.cli.commands.running.many_runs_view import ManyRunsView as ManyRunsView
     from strands_cli.cli.commands.running.trust_command import require_trust as require_trust
     from strands_cli.cli.commands.running.trust_command import require_trust_of_agent as require_trust_of_agent
     from strands_cli.cli.foreign_output import reserved_streams as reserved_streams
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from strands_cli.cli.terminal_text import table as table
     from strands_cli.cli.used_files import UsedFiles as UsedFiles
     from strands_cli.config import user_data_dir as user_data_dir
+    from strands_cli.engine.effects.budget import Budget as Budget
     from strands_cli.engine.effects.rates import Rate as Rate
     from strands_cli.engine.journal.journal_rows import Answer as Answer
     from strands_cli.engine.journal.journal_rows import Journal as Journal
@@ -78,9 +80,12 @@ if TYPE_CHECKING:
     from strands_cli.engine.stored_runs.described import named_run as named_run
     from strands_cli.engine.stored_runs.effect_summary import EffectSummary as EffectSummary
     from strands_cli.engine.stored_runs.folder_store import session_facts as session_facts
+    from strands_cli.engine.stored_runs.held import while_held as while_held
     from strands_cli.engine.stored_runs.many_journals import journals_of as journals_of
     from strands_cli.engine.stored_runs.run_owners import RunOwner as RunOwner
+    from strands_cli.engine.stored_runs.run_owners import run_owner as run_owner
     from strands_cli.engine.stored_runs.summary import RunSummary as RunSummary
+    from strands_cli.errors import ArtifactError as ArtifactError
     from strands_cli.errors import Code as Code
     from strands_cli.errors import Denied as Denied
     from strands_cli.errors import ExitCode as ExitCode
@@ -95,6 +100,7 @@ if TYPE_CHECKING:
     from strands_cli.errors import UsageError as UsageError
     from strands_cli.errors import WaitingForPerson as WaitingForPerson
     from strands_cli.errors import Where as Where
+    from strands_cli.errors import suggest as suggest
     from strands_cli.events import Event as Event
     from strands_cli.events import RunStatus as RunStatus
     from strands_cli.events import StepFinished as StepFinished
@@ -103,6 +109,8 @@ if TYPE_CHECKING:
     from strands_cli.handover.takeover import Takeover as Takeover
     from strands_cli.hooks.hook_values import Check as Check
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
+    from strands_cli.planned_rows import PlannedRows as PlannedRows
+    from strands_cli.planned_rows import RunParts as RunParts
     from strands_cli.planning.plan.plan_values import Plan as Plan
     from strands_cli.planning.run_request import RunRequest as RunRequest
     from strands_cli.planning.sentences.permission_phrases import describe_permissions as describe_permissions
@@ -117,6 +125,7 @@ if TYPE_CHECKING:
     from strands_cli.run_views.fetched_artifacts import StoredArtifact as StoredArtifact
     from strands_cli.run_views.opened_runs import OpenedRun as OpenedRun
     from strands_cli.run_views.opened_runs import Runs as Runs
+    from strands_cli.run_views.run_end import RunEnd as RunEnd
     from strands_cli.run_views.tree import Branch as Branch
     from strands_cli.run_views.whole_effect import WholeEffect as WholeEffect
     from strands_cli.secrets.process_streams import RedactedFormatter as RedactedFormatter
@@ -152,8 +161,10 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "AGENT": "strands_cli.cli.commands.command_options",
     "Answer": "strands_cli.engine.journal.journal_rows",
+    "ArtifactError": "strands_cli.errors",
     "Atomic": "strands_cli.workflow.parts.agent_file",
     "Branch": "strands_cli.run_views.tree",
+    "Budget": "strands_cli.engine.effects.budget",
     "BuildManifest": "strands_cli.plugins.check.build_manifest",
     "CallOutcome": "strands_cli.agents.single_plugin.plugin_values",
     "Check": "strands_cli.hooks.hook_values",
@@ -183,12 +194,14 @@ _PUBLIC = {
     "LoadedPlugin": "strands_cli.agents.single_plugin.loaded_plugin",
     "MEMBER_NAME": "strands_cli.catalog.definitions.definition_check",
     "MachineChecks": "strands_cli.machine_checks.core_checks",
+    "ManyRunsView": "strands_cli.cli.commands.running.many_runs_view",
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.run_views.opened_runs",
     "OutputClosed": "strands_cli.cli.output.results",
     "PatternModel": "strands_cli.workflow.pattern_model",
     "PlacedStep": "strands_cli.workflow.placed_steps",
     "Plan": "strands_cli.planning.plan.plan_values",
+    "PlannedRows": "strands_cli.planned_rows",
     "PluginInstaller": "strands_cli.cli.commands.plugin.plugin_installer",
     "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
     "Provider": "strands_cli.provider_table",
@@ -200,8 +213,10 @@ _PUBLIC = {
     "Row": "strands_cli.engine.journal.journal_rows",
     "RowKind": "strands_cli.engine.journal.journal_rows",
     "RunChoices": "strands_cli.api.choice_types",
+    "RunEnd": "strands_cli.run_views.run_end",
     "RunFlags": "strands_cli.cli.commands.command_options",
     "RunOwner": "strands_cli.engine.stored_runs.run_owners",
+    "RunParts": "strands_cli.planned_rows",
     "RunRecordError": "strands_cli.errors",
     "RunRequest": "strands_cli.planning.run_request",
     "RunResult": "strands_cli.engine.plan_execution",
@@ -272,6 +287,7 @@ _PUBLIC = {
     "run": "strands_cli.app",
     "run_argument": "strands_cli.cli.commands.command_options",
     "run_in_terminal": "strands_cli.cli.commands.running.execution",
+    "run_owner": "strands_cli.engine.stored_runs.run_owners",
     "run_to_answer": "strands_cli.agents.single_plugin.loaded_plugin",
     "run_to_end": "strands_cli.cli.process",
     "run_within": "strands_cli.system.subprocesses",
@@ -281,11 +297,13 @@ _PUBLIC = {
     "session_facts": "strands_cli.engine.stored_runs.folder_store",
     "shortened": "strands_cli.texts.phrases",
     "stored_texts": "strands_cli.engine.journal.stored_columns",
+    "suggest": "strands_cli.errors",
     "table": "strands_cli.cli.terminal_text",
     "texts_of": "strands_cli.texts.unicode_safety",
     "usage_text": "strands_cli.engine.journal.row_texts",
     "user_data_dir": "strands_cli.config",
     "verdict_of_test": "strands_cli.agent_files.agent_checks",
+    "while_held": "strands_cli.engine.stored_runs.held",
     "with_run_options": "strands_cli.cli.commands.command_options",
     "write_agent": "strands_cli.plugins.scaffold.new_agent",
     "write_result": "strands_cli.cli.output.results",

@@ -61,14 +61,17 @@ class StoredArtifact:
             raise RunRecordError(f"the text of {self.path} in the store is not what was written", fix=self._elsewhere)
         return self.text
 
-    def write(self, out_dir: str | Path, *, force: bool = False) -> Path:
+    def write(self, out_dir: str | Path, *, force: bool = False, below: str = "") -> Path:
         """Write it below a directory, as the run itself would, and return its place.
+
+        Args:
+            below: A folder in the directory that gets it; a link that is there is not followed out of the directory.
 
         Raises:
             ArtifactError: The file exists and `force` is off, has a protected name, or cannot be read or written.
             RunRecordError: The text in the store is not the one that was written.
         """
-        (written,) = write_artifacts([self], Path(out_dir), force=force)
+        (written,) = write_artifacts([self], Path(out_dir), force=force, below=below)
         return Path(written["path"])
 
     def _on_this_machine(self) -> bytes:

@@ -192,8 +192,11 @@ class OpenedRun:
 
         return effect_of(self.journal, key).redacted(self.redactor)
 
-    def artifacts(self) -> Sequence[StoredArtifact]:
+    def artifacts(self, *, with_texts: bool = True) -> Sequence[StoredArtifact]:
         """Return the files that it has written.
+
+        Args:
+            with_texts: Whether their texts are read too, where the store has them.
 
         Raises:
             UsageError: It consists of other runs.
@@ -201,7 +204,13 @@ class OpenedRun:
         """
         from strands_cli.run_views.fetched_artifacts import artifacts_of
 
-        return artifacts_of(self.journal).files
+        return artifacts_of(self.journal, with_texts=with_texts).files
+
+    def tools_to_allow(self) -> list[str]:
+        """Return what `--allow` must name for the calls which it was denied without a person."""
+        from strands_cli.engine.waiting.denied_calls import tools_to_allow
+
+        return tools_to_allow(self.journal)
 
     def questions(self) -> Sequence[Mapping[str, Any]]:
         """Return the questions that wait for a person: `key`, `kind` and `prompt`, and further facts of each."""

@@ -28,13 +28,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def plain(number: float) -> str:
-    """Return a number with three digits that count, without an exponent: `5,130`, `12.5`, `0.0167`."""
-    digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
-    text = f"{number:,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if digits else text
-
-
 def tool_calls(number: int, failed: int) -> str:
     """Return how many tool calls a run made, and how many of them failed: `1 of 2 tool calls failed`."""
     return f"{failed} of {counted(number, 'tool call')} failed" if failed else counted(number, "tool call")

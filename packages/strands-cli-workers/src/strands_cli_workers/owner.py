@@ -10,6 +10,7 @@ from strands_cli.api import RunOwner, Runs, RunStore, StoredJournal, StorePlace,
 from strands_cli_workers.queue_values import Ticket
 
 if TYPE_CHECKING:
+    from strands_cli_workers.queued_rows import QueuedRows
     from strands_cli_workers.run_queue import RunQueue
 
 # The name that the journals of submitted runs have for it.
@@ -55,6 +56,13 @@ def wait_again(journal: StoredJournal) -> Ticket:
 
 class Workers:
     """See `RunOwner`."""
+
+    @property
+    def rows(self) -> type[QueuedRows]:
+        """The queues as strands-cli-batch hands rows to them."""
+        from strands_cli_workers.queued_rows import QueuedRows
+
+        return QueuedRows
 
     def wait_again(self, journal: StoredJournal, act: Callable[[], None]) -> str:
         """Let a held run wait in its queue again, and close its journal."""

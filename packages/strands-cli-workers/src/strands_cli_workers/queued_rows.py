@@ -8,16 +8,15 @@ import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.api import HIDE_NOTHING, ExitCode, Redactor, RunRecordError, Takeover, Unreachable
-from strands_cli.planned_rows import Ended, PlannedRows
-from strands_cli.run_views.run_end import RunEnd
+from strands_cli.api import HIDE_NOTHING, ExitCode, PlannedRows, Redactor, RunEnd, RunRecordError, Takeover, Unreachable
+from strands_cli_workers.names import require_queue_name
 from strands_cli_workers.owner import opened_queue, wait_again
+from strands_cli_workers.patience import reached
 from strands_cli_workers.queue_values import Ticket
 from strands_cli_workers.submission import Submission, submittable
 
 if TYPE_CHECKING:
-    from strands_cli.api import RunStore
-    from strands_cli.engine.effects.budget import Budget
+    from strands_cli.api import Budget, RunStore
     from strands_cli_workers.run_queue import RunQueue
 
 # How often is looked whether runs have ended; one statement, whatever their number.
@@ -44,6 +43,8 @@ class QueuedRows:
     """
 
     redactor: Redactor = HIDE_NOTHING
+    require_queue_name = staticmethod(require_queue_name)
+    reached = staticmethod(reached)
 
     def __init__(
         self,
@@ -97,7 +98,9 @@ class QueuedRows:
             finally:
                 looking.cancel()
 
-    async def run(self, run_id: str, inputs: Mapping[str, Any], ended: Ended, *, again: bool = False) -> None:
+    async def run(
+        self, run_id: str, inputs: Mapping[str, Any], ended: Callable[[RunEnd], None], *, again: bool = False
+    ) -> None:
         """Submit a row, or the run that it has, and wait until that ends or waits for a person; see `RowRuns.run`."""
         try:
             end = await self._end(run_id, inputs, again=again)

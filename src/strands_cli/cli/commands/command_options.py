@@ -27,14 +27,16 @@ SPEC_ARGUMENT = typer.Argument(
 SPEC = Annotated[str, SPEC_ARGUMENT]
 
 
-def run_argument(name: str, text: str = "The run's id, the start of it, or `last`.") -> Any:
+def run_argument(name: str, text: str = "The run's id, the start of it, or `last`.", *, has_parts: bool = False) -> Any:
     """Return what Typer reads for an argument that names a stored run; a shell completes it.
 
     Args:
         name: How the help calls it, such as `RUN`.
         text: Its line in the help.
+        has_parts: Whether it names a run that consists of others.
     """
-    return typer.Argument(metavar=name, help=text, autocompletion=completions.runs)
+    completer = completions.wholes if has_parts else completions.runs
+    return typer.Argument(metavar=name, help=text, autocompletion=completer)
 
 
 RUN = Annotated[str, run_argument("RUN")]

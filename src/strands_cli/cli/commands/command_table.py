@@ -16,7 +16,7 @@ from strands_cli.default_parts import COMMANDS, DEFAULTS
 
 # The names of `default_parts.DEFAULTS` by the headings of the help.
 HEADINGS = {
-    "Workflows": ("run", "batch", "new", "validate", "plan", "explain", "trust", "schema"),
+    "Workflows": ("run", "new", "validate", "plan", "explain", "trust", "schema"),
     "Stored runs": ("runs", "resume", "approve", "reject", "rerun", "store"),
     "Tools": ("list-workflows", "list-tools", "tools", "plugin", "lock"),
     "This machine": ("list-supported", "completion"),
@@ -114,8 +114,11 @@ def _fit(app: typer.Typer) -> None:
     if isinstance(app, App):
         return
     app.rich_markup_mode = None
-    if not isinstance(app.info.cls, type) or app.info.cls is TyperGroup:
+    kind = app.info.cls
+    if not isinstance(kind, type) or kind is TyperGroup:
         app.info.cls = HelpGroup
+    elif issubclass(kind, TyperGroup) and not issubclass(kind, HelpGroup):
+        app.info.cls = type(kind.__name__, (kind, HelpGroup), {})
     if app.registered_callback is None and not app.info.invoke_without_command:
         app.info.no_args_is_help = True
     for command in app.registered_commands:

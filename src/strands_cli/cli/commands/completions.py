@@ -240,7 +240,6 @@ workflow_files = completer(lambda incomplete, _: _specs(incomplete, "workflow"))
 agent_files = completer(lambda incomplete, _: _specs(incomplete, "agent"))
 packaged = completer(lambda incomplete, _: _packaged(incomplete, "workflow", "agent", "skill"))
 server_files = completer(lambda incomplete, _: _files((*_YAML, ".json"), incomplete))
-row_files = completer(lambda incomplete, _: _files((".csv", ".tsv", ".jsonl", ".ndjson"), incomplete))
 json_files = completer(lambda incomplete, _: _files((".json",), incomplete))
 families, categories, distributions = map(_of_tools, ("family", "category", "distribution"))
 # Of a stored run: what waits for an answer, what was cut off, and its steps.

@@ -289,14 +289,14 @@ class Budget:
                 raise UsageError(message, fix=f"write --budget {name}=1000")
         return limits
 
-    def require_run(self) -> None:
-        """Check that one more of many runs may begin.
-
-        Raises:
-            BudgetExceeded: A limit is reached, or can no longer be checked.
-        """
-        for kind in _LIMITS_ON:
-            self.require(kind)
+    def exceeded(self) -> BudgetExceeded | None:
+        """Return why no further one of many runs may begin: a limit is reached, or can no longer be checked."""
+        try:
+            for kind in _LIMITS_ON:
+                self.require(kind)
+        except BudgetExceeded as error:
+            return error
+        return None
 
     def count_journal(self, journal: Journal) -> None:
         """Count what the journal of one of many runs says was spent; see `count_run`."""

@@ -47,8 +47,12 @@ def owner_name(journal: StoredJournal) -> str | None:
     return None if name is None or journal.get("status") in _ENDED else str(name)
 
 
-def run_owner(name: str) -> RunOwner:
+def run_owner(name: str, wanted: str | None = None) -> RunOwner:
     """Return the owner of a name that a journal has.
+
+    Args:
+        name: Its name.
+        wanted: What needs it where no run does, such as an option, for the message.
 
     Raises:
         NotEquipped: It is not installed, or cannot be imported.
@@ -60,6 +64,8 @@ def run_owner(name: str) -> RunOwner:
     if part is None:
         distribution = OURS[OWNERS].get(name)
         install = install_of(distribution) if distribution is not None else "install the distribution that has it"
+        if wanted is not None:
+            raise NotEquipped(f"{wanted} comes with {distribution or name}", fix=install)
         message = printable(f"the run belongs to {name!r}, which is not installed here")
         raise NotEquipped(message, fix=f"{install}; or continue the run in this terminal: --here")
     return cast("RunOwner", imported_with_methods(part, RunOwner))

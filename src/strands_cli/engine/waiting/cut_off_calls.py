@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from strands_cli.engine.denials import tool_of
 from strands_cli.engine.effects.budget import REUSED, worked_before
 from strands_cli.engine.effects.effect import LOST, UNDECIDED, WITHOUT
 from strands_cli.engine.journal.journal_rows import Clock, Journal, Row, in_order_of_request
@@ -77,6 +78,26 @@ def give_up(journal: Journal, clock: Clock, calls: Iterable[Row]) -> str:
     store_worked(journal)
     journal.put(status="failed", reason=reason, ended_at=clock.now())
     return reason
+
+
+async def decide_calls(journal: Journal, clock: Clock, decisions: Mapping[str, tuple[Any, ...]]) -> list[str]:
+    """Store what is decided about the cut-off calls of some tools; return the tool of each cut-off call of the run.
+
+    Args:
+        decisions: `redo`, `skip` with the result, or `fail`, by the name of the tool.
+    """
+    calls, given_up = open_decisions(journal), []
+    for call in calls:
+        what, *given = decisions.get(tool_of(call.key), ("",))
+        if what == "redo":
+            await redo_call(journal, call)
+        elif what == "skip":
+            await skip_call(journal, clock, call, *given)
+        elif what == "fail":
+            given_up.append(call)
+    if given_up:
+        give_up(journal, clock, given_up)
+    return [tool_of(call.key) for call in calls]
 
 
 def store_worked(journal: Journal) -> None:

@@ -1,0 +1,70 @@
+"""Looks at the runs of rows that ended outside of their batch: those that a person has answered or resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.api import RunEnd, RunRecordError, journals_of
+
+if TYPE_CHECKING:
+    from strands_cli.api import RunStore, StoredJournal
+    from strands_cli_batch.batch_journal import BatchJournal, BatchRow, RowOrder
+
+# Of so many rows the journals are read at once: a store on another machine answers each question after a while.
+ROWS_AT_ONCE = 500
+
+
+def current(rows: Iterable[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, BatchRow]]:
+    """Yield each row with what the journal of its run makes of it now; one that cannot be read stays as it is.
+
+    Those that need no look at their journals may come before others.
+    """
+    asked: list[BatchRow] = []
+    for row in rows:
+        known = row.outcome
+        if not row.attempt or (known is not None and known.status in ("completed", "cancelled")):
+            yield row, row
+            continue
+        asked.append(row)
+        if len(asked) == ROWS_AT_ONCE:
+            yield from _read(asked, store)
+            asked = []
+    yield from _read(asked, store)
+
+
+def _read(rows: list[BatchRow], store: RunStore) -> Iterator[tuple[BatchRow, BatchRow]]:
+    for row, journal in zip(rows, journals_of(store, (row.run_id for row in rows)), strict=True):
+        yield row, row if isinstance(journal, RunRecordError) else _current(row, journal)
+
+
+def _current(row: BatchRow, journal: StoredJournal) -> BatchRow:
+    known = row.outcome
+    try:
+        with contextlib.closing(journal):
+            if journal.is_held():
+                return row
+            end = RunEnd.of(journal)
+    except RunRecordError:
+        return row
+    if end.goes_on:
+        end = dataclasses.replace(end, status="interrupted")
+    is_same = known is not None and known.status == end.status and known.questions == end.questions
+    # A process that was killed has not stored what it spent.
+    is_same = is_same and (not end.goes_on or known is None or _spent(known) == _spent(end))
+    return row if is_same else dataclasses.replace(row, outcome=end)
+
+
+def _spent(end: RunEnd) -> tuple[Any, ...]:
+    return end.usage, end.cost_usd, end.steps, end.model_calls, end.tool_calls, round(end.seconds, 3)
+
+
+async def collect(batch: BatchJournal, store: RunStore, order: RowOrder) -> None:
+    """Store what has become of rows outside of this process."""
+    for row, now in current((batch.row(digest) for digest in order.distinct()), store):
+        if now is not row and now.outcome is not None:
+            batch.end(row, now.outcome)
+            await asyncio.sleep(0)  # lets the journal commit, so that many rows do not fill the memory

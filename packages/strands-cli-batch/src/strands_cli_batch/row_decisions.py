@@ -1,0 +1,46 @@
+"""What a person decides about all calls of a tool that were cut off in the rows of a batch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strands_cli.api import UsageError, suggest
+from strands_cli_batch.command_parts import PARTS
+
+if TYPE_CHECKING:
+    from strands_cli.api import RunStore
+
+Decision = tuple[Any, ...]
+"""`redo`, `skip` or `fail`, and the result of a call that is skipped, if there is one."""
+
+SKIPPED = "this call was cut off or has lost its object, and a person has decided not to make it"
+
+
+async def decide_rows(store: RunStore, runs: Iterable[str], decisions: Mapping[str, Decision]) -> int:
+    """Store what is decided about the cut-off calls of some tools, in the runs of rows; return how many there were.
+
+    Args:
+        runs: Those that wait for a decision.
+        decisions: What to do, by the name of the tool.
+
+    Raises:
+        UsageError: No call of a tool was cut off.
+        RunRecordError: Another process works on a row.
+    """
+    found: Counter[str] = Counter()
+    for run_id in runs:
+        with contextlib.closing(store.open(run_id)) as journal:
+            found.update(await PARTS.decide(journal, _explained(decisions)))
+    for tool in decisions:
+        if not found[tool]:
+            known = f"these have some: {', '.join(sorted(found))}" if found else "no call of the batch was cut off"
+            raise UsageError(f"no call of {tool!r} was cut off", fix=suggest(tool, found, known))
+    return sum(found[tool] for tool in decisions)
+
+
+def _explained(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+    """Return decisions in which each skipped call has a result: the model reads why there is no other one."""
+    return {tool: (*what, SKIPPED) if what == ("skip",) else what for tool, what in decisions.items()}

@@ -1,1 +1,0 @@
-"""Many runs of one workflow: its rows are read, run and written, and a journal of the batch knows all of them."""

@@ -1,1 +1,0 @@
-"""The commands about many runs of one workflow: start them, look at them, continue them."""
