@@ -274,6 +274,13 @@ def test_changelog_fragments_name_their_distribution() -> None:
         assert fragment.read_text(encoding="utf-8").startswith(f"{fits[1]}: "), fragment.name
 
 
+def test_the_changelog_has_a_line_of_each_distribution() -> None:
+    text = (CLONE / "CHANGELOG.md").read_text(encoding="utf-8")
+    lines = [line.removeprefix("- ").partition(": ")[0] for line in text.splitlines() if line.startswith("- ")]
+    named = {name for line in lines for name in line.split(", ")}
+    assert named == {"strands-cli", *(path.parent.name for path in CLONE.glob("packages/*/pyproject.toml"))}
+
+
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 SPOILED = {
     "engine/upward.py": ("from strands_cli.cli import main", "layers"),
