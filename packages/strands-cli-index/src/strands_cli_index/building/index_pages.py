@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from strands_cli.api import counted
-from strands_cli_index.foreign_text import printable
+from strands_cli.api import counted, printable
 from strands_cli_index.reading.site_files import WHEELS
 
 PLUGINS = "plugins"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strands_cli.api import Code, Denied, Finding, InvalidInput, NotEquipped, UsageError, Where
-from strands_cli_index.foreign_text import closest
+from strands_cli.api import Code, Denied, Finding, InvalidInput, NotEquipped, UsageError, Where, suggest
 from strands_cli_index.reading.index_copies import Part, read_part
 from strands_cli_index.reading.index_places import PIP, Place
 from strands_cli_index.reading.site_files import (
@@ -110,7 +109,7 @@ def find_release(name: str, specifier: str, places: Sequence[Place]) -> Release 
         else:
             known += [one.name for one in read_releases(part, place)]
     if chosen is None:
-        raise _lacking(f"no index has '{wanted}'", closest(wanted, sorted(set(known)), _ASK_PIP))
+        raise _lacking(f"no index has '{wanted}'", suggest(wanted, sorted(set(known)), _ASK_PIP))
     return chosen
 
 
