@@ -191,10 +191,13 @@ def test_rows_are_refused_without_the_sdk(site: Path) -> None:
     assert ran.imported({"strands", TRAP, "openai", "httpx", "mcp", "sqlite3"}) == set()
 
 
-def test_a_run_imports_nothing_that_shows_runs_or_indexes_as_pages(site: Path) -> None:
+def test_a_run_imports_nothing_of_pages_indexes_or_authors(site: Path) -> None:
     ran = run_cold(site, "run", str(QUICKSTART), "--quiet", "--out", str(site.parent / "out"))
     assert (ran.code, bool(ran.imported({"strands", "strands_cli.engine.plan_execution"}))) == (0, True), ran.errors
-    assert ran.imported({"strands_cli_ui", "markdown_it", "strands_cli_index"}) == set()
+    assert (
+        ran.imported({"strands_cli_ui", "strands_cli_dev", "strands_cli_index", "markdown_it", "strands_cli.plugins"})
+        == set()
+    )
 
 
 def test_running_the_trap_springs_it(site: Path) -> None:

@@ -99,7 +99,10 @@ OURS: Mapping[str, Mapping[str, str]] = {
         ),
         **dict.fromkeys(("queue", "submit", "worker", "workers"), "strands-cli-workers"),
         **dict.fromkeys(("runs.diff", "runs.report", "runs.search", "runs.stats", "ui"), "strands-cli-ui"),
-        "watch": "strands-cli-dev",
+        **dict.fromkeys(
+            ("plugin.adopt", "plugin.check", "plugin.manifest", "plugin.new", "plugin.unadopt", "watch"),
+            "strands-cli-dev",
+        ),
     },
     FORMATS: {"versions": "strands-cli-migrate"},
     STORES: dict.fromkeys(("postgresql", "postgres"), "strands-cli-postgres"),
@@ -119,7 +122,7 @@ _FILTERS = """
 """
 # A command of one of these groups has a name with a dot: `runs.list`. Other distributions add commands to them.
 _OF_GROUPS = {
-    "plugin": "adopt check disable enable list manifest new unadopt uninstall verify",
+    "plugin": "disable enable list uninstall verify",
     "runs": "artifacts cancel delete list prune show",
     "store": "check init migrate",
     "tools": "import list run show",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution, AdoptedFile, AdoptedTool, write_adopted
-from strands_cli.catalog.adopted.adopted_modules import definition_of, digests_of
+from strands_cli.catalog.adopted.adopted_file import AdoptedDistribution, AdoptedFile, AdoptedTool
+from strands_cli.catalog.adopted.adopted_modules import digests_of
 from strands_cli.catalog.adopted.compared_records import adopted_records
 from strands_cli.catalog.catalog import Catalog, join_records
 from strands_cli.catalog.distributions.module_files import find_package
@@ -70,13 +70,13 @@ def adopt(file: Path, site: Path, tools: Mapping[str, str], name: str = "acme-to
         assert package is not None, module
         listed = [one for one in tools_of_module(module, reader_of(package)) if one.entry == entry]
         found = listed[0] if listed else read_source(module, attribute or None, package)
-        definition = {**definition_of(found), **changed}
+        definition = {**found.definition, **changed}
         adopted[own] = AdoptedTool(own, entry, found.name or own, definition)
         modules.append(module)
         files.append(found.file)
     digests = digests_of(modules, name, seen, files)
     one = AdoptedDistribution(name, seen.version(name), DAY, files=digests, tools=adopted)
-    write_adopted(file, AdoptedFile({name: one}))
+    AdoptedFile({name: one}).write(file)
     return file
 
 

@@ -15,9 +15,6 @@ from strands_cli.catalog.adopted.adopted_file import (
     AdoptedDistribution,
     AdoptedFile,
     AdoptedTool,
-    adopted_path,
-    read_adopted,
-    write_adopted,
 )
 from strands_cli.catalog.definitions.json_document import MAX_DEPTH
 from strands_cli.config import load_settings
@@ -66,24 +63,25 @@ def changed(pointer: str, value: Any) -> dict[str, Any]:
 
 def test_what_is_written_is_read_again_and_equal_content_has_equal_bytes(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "strands-adopted.json"
-    write_adopted(path, FILE)
+    FILE.write(path)
     first = path.read_bytes()
-    found, findings = read_adopted(path)
+    found, findings = AdoptedFile.read(path)
     assert (found, findings) == (FILE, [])
-    write_adopted(path, found)
+    found.write(path)
     assert path.read_bytes() == first
     assert first.endswith(b"}\n")
     assert list(json.loads(first)) == ["distributions", "version"]
 
 
 def test_without_a_file_nothing_is_adopted(tmp_path: Path) -> None:
-    assert read_adopted(tmp_path / "absent.json") == (AdoptedFile(), [])
-    assert read_adopted(tmp_path / "absent" / "strands-adopted.json") == (AdoptedFile(), [])
+    assert AdoptedFile.read(tmp_path / "absent.json") == (AdoptedFile(), [])
+    assert AdoptedFile.read(tmp_path / "absent" / "strands-adopted.json") == (AdoptedFile(), [])
 
 
-def test_the_users_file_is_beside_the_policy(tmp_path: Path) -> None:
-    settings = load_settings({"XDG_CONFIG_HOME": str(tmp_path), "APPDATA": str(tmp_path), "HOME": str(tmp_path)})
-    path = adopted_path(settings)
+def test_the_users_file_is_beside_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "APPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    path, settings = AdoptedFile.path(), load_settings()
     assert path is not None
     assert settings.user_policy is not None
     assert path == settings.user_policy.with_name("strands-adopted.json")
@@ -94,9 +92,9 @@ def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
     target = written(tmp_path, FILE.as_dict())
     link = tmp_path / "linked.json"
     link.symlink_to(target)
-    write_adopted(link, AdoptedFile())
+    AdoptedFile().write(link)
     assert link.is_symlink()
-    assert read_adopted(target) == (AdoptedFile(), [])
+    assert AdoptedFile.read(target) == (AdoptedFile(), [])
 
 
 UNREADABLE = {
@@ -119,13 +117,13 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_file_that_cannot_be_read_adopts_nothing(text: str, tmp_path: Path) -> None:
-    found, findings = read_adopted(written(tmp_path, text))
+    found, findings = AdoptedFile.read(written(tmp_path, text))
     assert found == AdoptedFile()
     assert {(finding.code, finding.severity) for finding in findings} == {("bad-adopted-file", "error")}
 
 
 def test_a_file_of_a_later_version_says_what_to_upgrade(tmp_path: Path) -> None:
-    found, [finding] = read_adopted(written(tmp_path, {"version": 2, "distributions": {}}))
+    found, [finding] = AdoptedFile.read(written(tmp_path, {"version": 2, "distributions": {}}))
     assert (found, finding.code, finding.fix) == (AdoptedFile(), "adopted-version", "upgrade strands-cli")
 
 
@@ -133,13 +131,13 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path: Path) -> None:
     path = tmp_path / "strands-adopted.json"
     with path.open("wb") as stream:
         stream.truncate(100 * 1024 * 1024)
-    found, [finding] = read_adopted(path)
+    found, [finding] = AdoptedFile.read(path)
     assert (found, finding.code) == (AdoptedFile(), "bad-adopted-file")
     assert f"{MAX_BYTES:,}" in finding.message
 
 
 def test_a_folder_in_its_place_is_a_finding(tmp_path: Path) -> None:
-    found, [finding] = read_adopted(tmp_path)
+    found, [finding] = AdoptedFile.read(tmp_path)
     assert (found, finding.code) == (AdoptedFile(), "bad-adopted-file")
 
 
@@ -185,7 +183,7 @@ def test_a_fault_leaves_out_its_distribution_and_no_other(pointer: str, value: A
     document = changed(pointer, value)
     sound = FILE.as_dict()["distributions"]["acme-tools"]
     document["distributions"]["other-tools"] = sound
-    found, findings = read_adopted(written(tmp_path, document))
+    found, findings = AdoptedFile.read(written(tmp_path, document))
     assert list(found.distributions) == ["other-tools"]
     assert "error" in {finding.severity for finding in findings}
     assert all(finding.where is not None and finding.where.pointer.startswith(DIST) for finding in findings)
@@ -193,12 +191,12 @@ def test_a_fault_leaves_out_its_distribution_and_no_other(pointer: str, value: A
 
 def test_a_distribution_has_its_normalised_name(tmp_path: Path) -> None:
     document = {"version": 1, "distributions": {"Acme.Tools": FILE.as_dict()["distributions"]["acme-tools"]}}
-    found, [finding] = read_adopted(written(tmp_path, document))
+    found, [finding] = AdoptedFile.read(written(tmp_path, document))
     assert (found, finding.code) == (AdoptedFile(), "bad-adopted-file")
 
 
 def test_an_unknown_field_is_a_warning_and_the_rest_is_used(tmp_path: Path) -> None:
-    found, [finding] = read_adopted(written(tmp_path, changed(f"{TOOL}/entri", "x")))
+    found, [finding] = AdoptedFile.read(written(tmp_path, changed(f"{TOOL}/entri", "x")))
     assert list(found.distributions) == ["acme-tools"]
     assert (finding.code, finding.severity, finding.where and finding.where.pointer) == (
         "adopted-field",
@@ -209,5 +207,5 @@ def test_an_unknown_field_is_a_warning_and_the_rest_is_used(tmp_path: Path) -> N
 
 def test_more_tools_than_are_read_are_refused_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("strands_cli.catalog.adopted.adopted_file.MAX_TOOLS", 0)
-    found, [finding] = read_adopted(written(tmp_path, FILE.as_dict()))
+    found, [finding] = AdoptedFile.read(written(tmp_path, FILE.as_dict()))
     assert (found, finding.code) == (AdoptedFile(), "bad-adopted-file")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strands_cli.catalog.adopted.adopted_file import read_adopted
+from strands_cli.catalog.adopted.adopted_file import AdoptedFile
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.provenance import find_provenance, find_sources
 from strands_cli.catalog.tool_record import ToolRecord
@@ -31,6 +31,9 @@ def site(tmp_path: Path) -> Path:
 @pytest.fixture
 def user(tmp_path: Path) -> Path:
     return tmp_path / "config" / FILE
+
+
+FILE_OF_HELLO = "acme_tools/hello.py"
 
 
 def only(catalog: Any, name: str) -> ToolRecord:
@@ -93,9 +96,9 @@ def test_the_digests_are_of_the_module_and_of_what_is_imported_on_the_way(tmp_pa
         "deep_tools/other.py": "",
     }
     install(tmp_path / "s", "deep-tools", files=files)
-    adopted, _ = read_adopted(adopt(user, tmp_path / "s", {"hello": "deep_tools.inner.hello:hello"}, "deep-tools"))
+    adopted, _ = AdoptedFile.read(adopt(user, tmp_path / "s", {"hello": "deep_tools.inner.hello:hello"}, "deep-tools"))
     assert list(adopted.distributions["deep-tools"].files) == [name for name in files if "other" not in name]
-    adopted, _ = read_adopted(adopt(user, tmp_path / "s", {"hello": "deep_tools:hello"}, "deep-tools"))
+    adopted, _ = AdoptedFile.read(adopt(user, tmp_path / "s", {"hello": "deep_tools:hello"}, "deep-tools"))
     assert set(adopted.distributions["deep-tools"].files) == {"deep_tools/__init__.py", "deep_tools/inner/hello.py"}
 
 
@@ -213,7 +216,9 @@ def test_a_module_without_a_digest_is_not_used(entry: str, site: Path, user: Pat
     edit(
         user,
         "files",
-        value={"acme_tools/hello.py": read_adopted(user)[0].distributions["acme-tools"].files["acme_tools/hello.py"]},
+        value={
+            "acme_tools/hello.py": AdoptedFile.read(user)[0].distributions["acme-tools"].files["acme_tools/hello.py"]
+        },
     )
     edit(user, "tools", "hello", "entry", value=entry)
     catalog = catalog_of(site, user)
@@ -249,10 +254,8 @@ def test_the_users_file_counts_by_default_and_the_projects_where_its_folder_is_k
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("APPDATA", str(tmp_path / "xdg"))
     monkeypatch.syspath_prepend(str(site))
-    from strands_cli.catalog.adopted.adopted_file import adopted_path
-    from strands_cli.config import load_settings
 
-    user = adopted_path(load_settings())
+    user = AdoptedFile.path()
     assert user is not None
     adopt(user, site, HELLO)
     project = tmp_path / "work"

@@ -12,9 +12,10 @@ from strands_cli.errors import Finding, InvalidInput, NotEquipped
 from strands_cli.machine_checks.setup_checks import check_tools
 from strands_cli.planning.resolve.single_tool import find_single_tool
 from strands_cli.planning.resolve.tool_families import require_family
-from strands_cli.plugins.check.project import PluginProject
-from strands_cli.plugins.check.whole_plugin import check_plugin
+from strands_cli.plugins.plugin_source import PluginSource
 from strands_cli.toolref import ToolRef
+from strands_cli_dev.plugin_check.plugin_project import PluginProject
+from strands_cli_dev.plugin_check.whole_plugin import check_plugin
 from tests.distributions import make_distribution, manifest_of, module_source, sound, tool
 
 
@@ -50,9 +51,9 @@ def test_the_fix_of_a_fault_is_the_same_wherever_it_is_found(tmp_path: Path, nam
     assert ("--force-reinstall" in str(listed)) is (name == "no module")
     (line,) = [check for check in check_tools(catalog) if check.status == "failed"]
     assert line.fix == listed
-    project = PluginProject(
-        tmp_path / "acme-1.0.dist-info", "acme", {key: value}, tmp_path, installed=catalog.seen.listings
-    )
+    source = PluginSource.installed("acme", [str(tmp_path)])
+    assert source is not None
+    project = PluginProject(tmp_path / "acme-1.0.dist-info", "acme", source)
     if manifest is None:
         checked = check_plugin(project).findings
         assert {(record.reason, listed)} <= {(one.message, one.fix) for one in checked if one.severity == "error"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strands_cli.catalog.definitions.json_document import MAX_DEPTH
-from strands_cli.catalog.definitions.manifest import MAX_BYTES, parse_manifest
+from strands_cli.catalog.definitions.manifest import MAX_BYTES, Manifest
 from tests.distributions import manifest_of, tool
 from tests.wordings import Wording
 
@@ -18,7 +18,7 @@ FOO = tool("foo", "strands_tool_foo")
 
 def check(document: Any) -> list[tuple[str, str, str]]:
     raw = document if isinstance(document, bytes) else json.dumps(document).encode()
-    manifest, findings = parse_manifest(raw, "strands_tools.json", NAME)
+    manifest, findings = Manifest.parse(raw, "strands_tools.json", NAME)
     assert (manifest is None) == any(finding.severity == "error" for finding in findings)
     return [(one.code, one.where.pointer if one.where else "", one.message) for one in findings]
 
@@ -75,7 +75,7 @@ def test_wide_is_not_deep() -> None:
 
 
 def test_a_syntax_error_has_its_line_and_column() -> None:
-    _, (finding,) = parse_manifest(b'{\n  "a": x\n}', "strands_tools.json", NAME)
+    _, (finding,) = Manifest.parse(b'{\n  "a": x\n}', "strands_tools.json", NAME)
     assert str(finding.where) == "strands_tools.json:2:8"
 
 
@@ -101,7 +101,7 @@ def test_all_faults_are_found_at_once_each_at_its_pointer() -> None:
 
 
 def test_an_unknown_field_is_a_warning_with_a_suggestion() -> None:
-    manifest, (finding,) = parse_manifest(
+    manifest, (finding,) = Manifest.parse(
         json.dumps(manifest_of(NAME, {**FOO, "famly": "x"})).encode(), "strands_tools.json", NAME
     )
     assert manifest is not None

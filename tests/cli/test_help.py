@@ -214,7 +214,7 @@ def test_help_needs_no_home_no_terminal_and_no_environment(folder: Folder) -> No
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("plugin", "zzz"), "No such command 'zzz'. There are: new, manifest, check,"),
+        (("plugin", "zzz"), "No such command 'zzz'. There are: uninstall, list, verify,"),
         (("plugin", "instal"), "No such command 'instal'\n  fix: did you mean 'install'?"),
         (("runs", "lst"), "No such command 'lst'\n  fix: did you mean 'list'?"),
     ],

@@ -93,19 +93,11 @@ def test_what_only_the_index_has_says_what_to_install(anyone: Person, tmp_path: 
     for words in (["search", "x"], ["index", "build", "wheels", "-o", "site"], ["publisher", "strands-tool-shout"]):
         absent = anyone.strands("plugin", *words)
         assert (absent.code, INSTALL in absent.err) == (18, True), absent.err
-    adopted = anyone.strands("plugin", "adopt", "x", "--install", "--index", str(tmp_path), "--yes", "--project")
-    assert (adopted.code, INSTALL in adopted.err) == (2, True)
+    named = anyone.strands("plugin", "install", "x", "--index", str(tmp_path), "--yes")
+    assert (named.code, INSTALL in named.err) == (2, True)
     shown = anyone.strands("plugin", "--help")
     assert "strands-cli-index" not in shown.out.partition("Commands:")[0]
     assert "search" not in shown.out
-
-
-def test_tools_are_adopted_from_what_pip_installs(anyone: Person, tmp_path: Path) -> None:
-    tool = 'from strands import tool\n\n@tool\ndef search(text: str) -> str:\n    """Search."""\n    return text\n'
-    wheel = make_wheel(tmp_path, "plain-tools", files={"plain_tools.py": tool})
-    adopted = anyone.strands("plugin", "adopt", wheel, "--install", "--yes", "--project")
-    assert adopted.code == 0, adopted.err
-    assert anyone.strands("plugin", "unadopt", "plain-tools", "--project").code == 0
 
 
 def test_the_earlier_option_of_verify_names_the_command(anyone: Person) -> None:

@@ -99,7 +99,7 @@ def test_the_first_workflow_runs_as_its_page_says(wheels: list[Path], tmp_path: 
 
 # Above 5 seconds: two people, two versions of two packages, and the wheels that they exchange.
 def test_a_tool_is_shared_adopted_locked_and_upgraded(wheels: list[Path], tmp_path: Path) -> None:
-    reader = two_people(tmp_path, wheels, [DEV, INDEX], [INDEX])
+    reader = two_people(tmp_path, wheels, [DEV, INDEX], [DEV, INDEX])
     (site,) = (reader.here / "theirs" / "lib").glob("*/site-packages")
     for entry in entries_of(["pypi-attestations", "sigstore"]):
         if not (site / entry).exists():

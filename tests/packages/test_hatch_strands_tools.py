@@ -89,9 +89,9 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture(scope="module")
 def isolated(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the Python of an environment with hatchling and the wheels of hook and core, without the core's needs."""
+    """Return the Python of an environment with hatchling and three wheels of this clone, without what they need."""
     root = tmp_path_factory.mktemp("isolated")
-    for place in (CLONE, CLONE / "packages" / "strands-cli-hatch"):
+    for place in (CLONE, CLONE / "packages" / "strands-cli-dev", CLONE / "packages" / "strands-cli-hatch"):
         run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(root)], cwd=place)
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
     run([uv, "venv", "--quiet", "--python", sys.executable, str(root / "venv")])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strands_cli.policy.claims.resources import EVERYTHING, Resource, Touched, touched
-from strands_cli.policy.matching.resource_entries import MAX_NAMES, fields_of
+from strands_cli.policy.matching.resource_entries import MAX_NAMES, fields_of_resource
 from strands_cli.policy.rules.tool_request import Request
 from tests.wordings import Wording
 
@@ -138,7 +138,7 @@ def test_no_arguments_and_no_entry_of_any_kind_break_it(arguments: dict[str, Any
 
 
 def test_the_fields_of_an_entry_are_reported_and_what_is_not_an_entry_is_refused(wording: Wording) -> None:
-    assert [fields_of(entry) for entry in ("*", "db", "db:x", "file:{path}", "t:{a}/{b}.c")] == [
+    assert [fields_of_resource(entry) for entry in ("*", "db", "db:x", "file:{path}", "t:{a}/{b}.c")] == [
         (),
         (),
         (),
@@ -147,5 +147,5 @@ def test_the_fields_of_an_entry_are_reported_and_what_is_not_an_entry_is_refused
     ]
     for entry in ("", "{kind}:a", "file:{path", "file:{}", "file:{a.b}", "File:a", ":a"):
         with pytest.raises(ValueError) as raised:
-            fields_of(entry)
+            fields_of_resource(entry)
         wording(raised.value)

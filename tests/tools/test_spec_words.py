@@ -10,9 +10,9 @@ import pytest
 
 from strands_cli.catalog.catalog import discover_catalog
 from strands_cli.catalog.source.spec_words import meaningless_words, normal_spec
-from strands_cli.plugins.check.manifest_writer import make_manifests
-from strands_cli.plugins.check.project import read_project
-from strands_cli.plugins.check.whole_plugin import check_plugin
+from strands_cli_dev.plugin_check.manifests import make_manifests
+from strands_cli_dev.plugin_check.plugin_project import read_project
+from strands_cli_dev.plugin_check.whole_plugin import check_plugin
 from tests.agents.kit import RunContext, Site, calling, error
 from tests.distributions import make_distribution
 

@@ -46,8 +46,9 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def operator(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Clean:
-    """Return an environment with our wheels and two commands, which find uv and no network."""
-    made = make_clean(tmp_path_factory.mktemp("operator"), wheels, "strands-cli-index", "strands-cli-migrate")
+    """Return an environment with our wheels, three with commands too, which find uv and no network."""
+    others = ("strands-cli-dev", "strands-cli-index", "strands-cli-migrate")
+    made = make_clean(tmp_path_factory.mktemp("operator"), wheels, *others)
     (made.scripts / "uv").symlink_to(Path(shutil.which(UV) or UV).resolve())
     return made
 

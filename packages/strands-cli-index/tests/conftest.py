@@ -21,8 +21,8 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an environment with strands-cli and strands-cli-index in place and neither pip nor uv, and pip beside."""
-    return make_home(tmp_path_factory.mktemp("installing"), "strands-cli-index")
+    """Return an environment with strands-cli, strands-cli-index and strands-cli-dev in place, and pip beside."""
+    return make_home(tmp_path_factory.mktemp("installing"), "strands-cli-index", "strands-cli-dev", requires=["pytest"])
 
 
 @pytest.fixture(params=["pip", "uv"])

@@ -31,3 +31,11 @@ def test_nothing_else_misses_it(bare: Without) -> None:
     for command in (["list"], ["verify"]):
         assert bare.strands("plugin", *command).returncode in (0, 3)
     assert "No module named 'strands_cli_index'" in bare.run("-c", "import strands_cli_index").stderr
+
+
+def test_only_the_build_of_an_index_needs_the_checks_of_authors(tmp_path: Path) -> None:
+    bare = without("strands-cli-dev", tmp_path)
+    (bare.work / "wheels").mkdir()
+    built = bare.strands("plugin", "index", "build", "wheels", "-o", "site")
+    assert (built.returncode, "pip install 'strands-cli[dev]'" in built.stderr) == (18, True), built.stderr
+    assert bare.strands("plugin", "search", "nothing-has-this-name").returncode == 1

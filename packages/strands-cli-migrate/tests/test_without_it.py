@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.strands import EXAMPLES
 from tests.without import Without, without
 
 
@@ -70,14 +67,3 @@ def test_workflows_use_agents_and_folders_are_checked_without_it(bare: Without) 
     assert (ran.returncode, ran.stdout) == (0, "all well\n"), ran.stderr
     checked = bare.strands("validate", "agents")
     assert (checked.returncode, checked.stdout.splitlines()) == (0, ["agents/teller.yaml: ok"]), checked.stderr
-
-
-def test_a_package_with_an_agent_is_checked_and_its_tests_are_skipped(bare: Without) -> None:
-    package = bare.work / "package"
-    shutil.copytree(EXAMPLES / "packages" / "strands-flow-your-triage", package)
-    checked = bare.strands("plugin", "check", str(package), "--json")
-    document = json.loads(checked.stdout)
-    tests = {test["status"] for test in document["tests"] if test["kind"] == "agent"}
-    fixes = [(finding["code"], finding["fix"]) for finding in document["findings"]]
-    assert (checked.returncode, tests) == (0, {"skipped"}), checked.stdout + checked.stderr
-    assert fixes == [("package-untested", "pip install strands-cli-migrate")]

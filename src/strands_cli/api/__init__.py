@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from strands_cli.agent_files.agent_plans import plan_atomic as plan_atomic
     from strands_cli.agents.model.replayed_turns import replay_model as replay_model
     from strands_cli.agents.single_plugin.loaded_plugin import LoadedPlugin as LoadedPlugin
+    from strands_cli.agents.single_plugin.loaded_plugin import describe_plugin as describe_plugin
     from strands_cli.agents.single_plugin.loaded_plugin import load_plugin as load_plugin
     from strands_cli.agents.single_plugin.loaded_plugin import run_to_answer as run_to_answer
     from strands_cli.agents.single_plugin.plugin_values import CallOutcome as CallOutcome
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from strands_cli.api.workflow_preview import WorkflowPreview as WorkflowPreview
     from strands_cli.api.workflows import Workflow as Workflow
     from strands_cli.app import run as run
-    from strands_cli.catalog.definitions.definition_check import MEMBER_NAME as MEMBER_NAME
-    from strands_cli.catalog.definitions.definition_check import TOOL_NAME as TOOL_NAME
-    from strands_cli.catalog.definitions.manifest import parse_manifest as parse_manifest
+    from strands_cli.catalog.adopted.adopted_file import AdoptedFile as AdoptedFile
+    from strands_cli.catalog.definitions.manifest import Manifest as Manifest
+    from strands_cli.catalog.source.source_tool import SourceTool as SourceTool
     from strands_cli.catalog.tool_record import ToolRecord as ToolRecord
     from strands_cli.cli.commands.ages import age_in_seconds as age_in_seconds
     from strands_cli.cli.commands.command_options import AGENT as AGENT
@@ -111,15 +112,14 @@ if TYPE_CHECKING:
     from strands_cli.machine_checks.core_checks import MachineChecks as MachineChecks
     from strands_cli.planned_rows import PlannedRows as PlannedRows
     from strands_cli.planned_rows import RunParts as RunParts
+    from strands_cli.planning.folders.portable_file import PortableFile as PortableFile
     from strands_cli.planning.plan.plan_values import Plan as Plan
     from strands_cli.planning.run_request import RunRequest as RunRequest
     from strands_cli.planning.sentences.permission_phrases import describe_permissions as describe_permissions
-    from strands_cli.plugins.adopt.unpacked_tools import adoptable_tools as adoptable_tools
-    from strands_cli.plugins.check.build_manifest import BuildManifest as BuildManifest
-    from strands_cli.plugins.check.build_manifest import build_manifests as build_manifests
-    from strands_cli.plugins.check.unpacked_check import check_unpacked as check_unpacked
     from strands_cli.plugins.install.unpacked_plugin import UnpackedPlugin as UnpackedPlugin
+    from strands_cli.plugins.plugin_source import PluginSource as PluginSource
     from strands_cli.plugins.scaffold.new_agent import write_agent as write_agent
+    from strands_cli.policy.matching.resource_entries import fields_of_resource as fields_of_resource
     from strands_cli.provider_table import Provider as Provider
     from strands_cli.publishers import Publisher as Publisher
     from strands_cli.run_views.fetched_artifacts import StoredArtifact as StoredArtifact
@@ -160,12 +160,12 @@ if TYPE_CHECKING:
 # Imported on first use: a program that only lists runs needs no model, and a build no store.
 _PUBLIC = {
     "AGENT": "strands_cli.cli.commands.command_options",
+    "AdoptedFile": "strands_cli.catalog.adopted.adopted_file",
     "Answer": "strands_cli.engine.journal.journal_rows",
     "ArtifactError": "strands_cli.errors",
     "Atomic": "strands_cli.workflow.parts.agent_file",
     "Branch": "strands_cli.run_views.tree",
     "Budget": "strands_cli.engine.effects.budget",
-    "BuildManifest": "strands_cli.plugins.check.build_manifest",
     "CallOutcome": "strands_cli.agents.single_plugin.plugin_values",
     "Check": "strands_cli.hooks.hook_values",
     "Chosen": "strands_cli.cli.commands.command_options",
@@ -192,8 +192,8 @@ _PUBLIC = {
     "Journal": "strands_cli.engine.journal.journal_rows",
     "LARGE_OUTPUT_BYTES": "strands_cli.engine.journal.stored_columns",
     "LoadedPlugin": "strands_cli.agents.single_plugin.loaded_plugin",
-    "MEMBER_NAME": "strands_cli.catalog.definitions.definition_check",
     "MachineChecks": "strands_cli.machine_checks.core_checks",
+    "Manifest": "strands_cli.catalog.definitions.manifest",
     "ManyRunsView": "strands_cli.cli.commands.running.many_runs_view",
     "NotEquipped": "strands_cli.errors",
     "OpenedRun": "strands_cli.run_views.opened_runs",
@@ -203,7 +203,9 @@ _PUBLIC = {
     "Plan": "strands_cli.planning.plan.plan_values",
     "PlannedRows": "strands_cli.planned_rows",
     "PluginInstaller": "strands_cli.cli.commands.plugin.plugin_installer",
+    "PluginSource": "strands_cli.plugins.plugin_source",
     "PluginTool": "strands_cli.agents.single_plugin.plugin_values",
+    "PortableFile": "strands_cli.planning.folders.portable_file",
     "Provider": "strands_cli.provider_table",
     "Publisher": "strands_cli.publishers",
     "Question": "strands_cli.engine.journal.journal_rows",
@@ -227,6 +229,7 @@ _PUBLIC = {
     "SPEC": "strands_cli.cli.commands.command_options",
     "SUFFIXES": "strands_cli.yaml_files.document_reader",
     "ShownFlags": "strands_cli.cli.commands.command_options",
+    "SourceTool": "strands_cli.catalog.source.source_tool",
     "Step": "strands_cli.workflow.steps.step_models",
     "StepFinished": "strands_cli.events",
     "StoreOpener": "strands_cli.engine.ports.store_port",
@@ -237,7 +240,6 @@ _PUBLIC = {
     "StoredRun": "strands_cli.engine.ports.store_port",
     "StoredRunChoices": "strands_cli.api.choice_types",
     "StrandsCliError": "strands_cli.errors",
-    "TOOL_NAME": "strands_cli.catalog.definitions.definition_check",
     "Takeover": "strands_cli.handover.takeover",
     "Text": "strands_cli.workflow.template_scope",
     "ToolRecord": "strands_cli.catalog.tool_record",
@@ -252,16 +254,15 @@ _PUBLIC = {
     "WholeEffect": "strands_cli.run_views.whole_effect",
     "Workflow": "strands_cli.api.workflows",
     "WorkflowPreview": "strands_cli.api.workflow_preview",
-    "adoptable_tools": "strands_cli.plugins.adopt.unpacked_tools",
     "age_in_seconds": "strands_cli.cli.commands.ages",
-    "build_manifests": "strands_cli.plugins.check.build_manifest",
     "check_agent_files": "strands_cli.cli.commands.file_check",
     "check_atomic": "strands_cli.agent_files.agent_checks",
     "check_text": "strands_cli.api.text_checks",
-    "check_unpacked": "strands_cli.plugins.check.unpacked_check",
     "counted": "strands_cli.texts.phrases",
     "describe_permissions": "strands_cli.planning.sentences.permission_phrases",
+    "describe_plugin": "strands_cli.agents.single_plugin.loaded_plugin",
     "duration": "strands_cli.texts.phrases",
+    "fields_of_resource": "strands_cli.policy.matching.resource_entries",
     "find_atomic": "strands_cli.workflow.parts.agent_file",
     "first_problem": "strands_cli.tools.schema.schemas",
     "hidden_characters": "strands_cli.texts.unicode_safety",
@@ -273,7 +274,6 @@ _PUBLIC = {
     "load_plugin": "strands_cli.agents.single_plugin.loaded_plugin",
     "named_run": "strands_cli.engine.stored_runs.described",
     "open_atomic": "strands_cli.workflow.parts.agent_file",
-    "parse_manifest": "strands_cli.catalog.definitions.manifest",
     "plan_atomic": "strands_cli.agent_files.agent_plans",
     "print_json": "strands_cli.cli.output.results",
     "print_result": "strands_cli.cli.output.results",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog.provenance import find_provenance
 from strands_cli.errors import Finding, StrandsCliError, UsageError
+from strands_cli.hooks.hook_values import HookContext
 from strands_cli.planning.machine.installation import read_installation
 from strands_cli.planning.machine.lock_check import require_locked
+from strands_cli.planning.planned_tools.policy_requests import request_of
 from strands_cli.planning.policy_explanation import explain_policy
-from strands_cli.planning.resolve.single_tool import find_single_tool
+from strands_cli.planning.resolve.single_tool import find_single_tool, installed_tool
 from strands_cli.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -43,6 +46,33 @@ class InstalledTools:
     def all(self) -> list[ToolRecord]:
         """Return every single tool; of a class, a suite or a provider its members."""
         return [one for record in self._machine.catalog.tools for one in (record.members or (record,))]
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """The names of tools, and of what holds several, each with a distribution that has it."""
+        return {record.name: record.distribution for record in self._machine.catalog.tools}
+
+    def denials(self, records: Iterable[ToolRecord], source: str) -> dict[str, str]:
+        """Return the words of the rule that denies a tool, by its entry, for tools that are not in use yet.
+
+        Args:
+            records: The tools.
+            source: The further source that they would have, a word of policy: `adopted`.
+
+        Raises:
+            Denied: A hook plugin is missing or broken, so that nothing can be decided.
+        """
+        machine, denied = self._machine, dict[str, str]()
+        machine.require_hooks()
+        for record in records:
+            request = request_of(installed_tool(record, machine.catalog, f"native:{record.name}"))
+            request = replace(request, sources=frozenset({*request.sources, source}))
+            context = HookContext(rules=tuple(machine.policy.rules), request=request)
+            if machine.hooks is not None:
+                decision = machine.hooks.allow_tool(record, f"native:{record.name}", context)
+                if decision.effect == "deny":
+                    denied[record.entry] = str(decision.rule)
+        return denied
 
     def find(self, ref_name: str) -> ToolRecord:
         """Return a tool, or what holds several, by the name in its reference.

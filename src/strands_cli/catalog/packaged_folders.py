@@ -92,7 +92,7 @@ def _read_all(seen: Scan, only: str | None) -> tuple[tuple[PackagedFolder, ...],
     for name in sorted(seen.records) if only is None else [only]:
         directory, record = seen.records[name][0]
         for group, entry in _entry_points(record, name, findings):
-            found = _folder_of(entry, group, name, (directory, record), seen)
+            found = packaged_folder(entry, group, name, (directory, record), seen)
             if isinstance(found, Finding):
                 findings.append(found)
             else:
@@ -115,9 +115,15 @@ def _entry_points(record: str, name: str, findings: list[Finding]) -> Iterator[t
         yield from ((group, entry) for entry in found[:_MAX_ENTRIES])
 
 
-def _folder_of(
+def packaged_folder(
     entry: EntryPoint, group: str, distribution: str, place: tuple[str, str], seen: Scan
 ) -> PackagedFolder | Finding:
+    """Return the folder that an entry point names, or why it names none.
+
+    Args:
+        place: The directory that the distribution's packages are imported from, and its `*.dist-info`.
+        seen: The names in the directories of the path.
+    """
     directory, record = place
     where = Where(os.path.join(record, "entry_points.txt"), entry.line)
 

@@ -19,7 +19,6 @@ from strands_cli.catalog.definitions.manifest import (
     MANIFEST_VERSION,
     MAX_BYTES,
     Manifest,
-    parse_manifest,
 )
 from strands_cli.catalog.distributions.dist_info import read_origin
 from strands_cli.catalog.distributions.entry_points import Distribution, EntryPoint, Scan
@@ -187,7 +186,7 @@ class _Builder:
             return None, finding
         if raw is None:
             return None, None
-        manifest, findings = parse_manifest(raw, file, self.distribution.name)
+        manifest, findings = Manifest.parse(raw, file, self.distribution.name)
         self.seen.findings.extend(findings)
         fault = next((found for found in findings if found.severity == "error"), None)
         return manifest, fault if manifest is None else None

@@ -7,11 +7,29 @@ import shlex
 from collections.abc import Iterable
 from functools import cache
 
+from strands_cli.catalog.distributions.dist_info import read_text
 from strands_cli.catalog.tool_record import ToolRecord
 
 LOOK = "see what is installed: strands list-tools"
 # Any person can register a name in an index, so the word of a workflow's author is not enough.
 ELSEWHERE = f"correct the name ({LOOK}), or install what provides it from a source that you trust"
+
+
+_SDK = "strands-agents"
+_MAX_METADATA = 262_144
+
+
+def may_have_tools(name: str, record: str) -> bool:
+    """Return whether a distribution that declares no tools may have some: its metadata says that it needs the SDK.
+
+    Args:
+        name: Its normalised name.
+        record: Its `*.dist-info`.
+    """
+    if name == _SDK or name.startswith("strands-cli"):
+        return False
+    head = (read_text(record, "METADATA", _MAX_METADATA) or "").partition("\n\n")[0].lower()
+    return f"requires-dist: {_SDK}" in head
 
 
 @cache

@@ -16,6 +16,7 @@ from strands_cli.catalog.remedies import (
     first_party,
     install_distribution,
     install_tool,
+    may_have_tools,
     meet,
 )
 from strands_cli.catalog.tool_record import TOOL_CONFLICT, ToolRecord
@@ -195,9 +196,10 @@ def _unknown(catalog: Installed, ref: ToolRef) -> Finding:
         if owner not in catalog.seen.records:
             way = install_distribution(owner)
             return Finding(UNKNOWN_TOOL, f"{message}: it is not installed", None, way)
-        names = [record.name for record in catalog.tools if record.distribution == owner]
-        if command := _adopt(catalog, ref.name, owner):
-            return Finding(UNKNOWN_TOOL, message, None, command)
+        records = [record for record in catalog.tools if record.distribution == owner]
+        if all(one.adopted for one in records) and may_have_tools(owner, catalog.seen.records[owner][0][1]):
+            return Finding(UNKNOWN_TOOL, message, None, f"strands plugin adopt {owner} --tool {ref.name}")
+        names = [record.name for record in records]
         fix = suggest(ref.name, names, _its_tools(names), form=f"'native:{owner}/{{}}'")
         return Finding(UNKNOWN_TOOL, message, None, fix)
     message = f"'{ref}' names a tool that no installed distribution provides"
@@ -216,23 +218,22 @@ def _suggestion(catalog: Installed, ref: ToolRef) -> str:
         return f"that is a distribution, and its tools are: {', '.join(f'native:{name}' for name in owned)}"
     if ref.member in catalog.by_name:
         return f"did you mean 'native:{ref.member}'?"
-    if folded not in catalog.by_name and (command := _adopt(catalog, ref.name)):
-        return command  # a tool of this very name is closer than one with a similar name
     close = folded if folded in catalog.by_name else did_you_mean(folded, catalog.by_name)
     if close:
-        return f"did you mean '{prefix}{close}'? It comes with {catalog.by_name[close][0].distribution}"
+        adopt = "" if close == folded else _adopt(catalog, ref.name)
+        return f"did you mean '{prefix}{close}'? It comes with {catalog.by_name[close][0].distribution}{adopt}"
     owner = next((r for r in catalog.tools for member in r.members or () if member.name == ref.name), None)
     if owner:
         return f"did you mean 'native:{owner.name}.{ref.name}'?"
-    return install_tool(folded)
+    return install_tool(folded) + _adopt(catalog, ref.name)
 
 
-def _adopt(catalog: Installed, name: str, of: str | None = None) -> str | None:
-    """Return the command that adopts a tool of this name from an installed distribution that declares no tools."""
-    from strands_cli.catalog.adoptable.owner_search import find_owner  # parses Python; only an unknown name needs it
-
-    found = find_owner(name, catalog.seen, of)
-    return f"strands plugin adopt {found[0]} --tool {found[1]}" if found else None
+def _adopt(catalog: Installed, name: str) -> str:
+    """Return the command that looks for an undeclared tool, as the end of a fix; empty where nothing can have one."""
+    undeclared = catalog.seen.records.keys() - {one.name for one in catalog.seen.distributions}
+    if not any(may_have_tools(one, catalog.seen.records[one][0][1]) for one in undeclared - {LEGACY_DISTRIBUTION}):
+        return ""
+    return f"; or, if an installed distribution has it without declaring it: strands plugin adopt --tool {name}"
 
 
 def _elsewhere(catalog: Installed, ref: ToolRef) -> Finding:

@@ -1,1 +1,1 @@
-"""Plugins for authors and operators: scaffold, check, install."""
+"""Plugins for operators: list, install, switch and verify; the source of one; new workflows and agents."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from strands_cli.system.protected_names import secret_in
+
 # What it is -> how it is written. Each form is so particular that plain text does not have it by chance.
 _FORMS = {
     "a private key": r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----",
@@ -22,8 +24,16 @@ _ANY = re.compile("|".join(f"({form})" for form in _FORMS.values()))
 _MOST = 20
 
 
-def credentials_in(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the 1-based line and the kind of each part of a text that looks like a credential, at most 20."""
+def credentials_in(text: str, file: str = "") -> Iterator[tuple[int | None, str]]:
+    """Yield the 1-based line and the kind of each part of a text that looks like a credential, at most 20.
+
+    Args:
+        file: The name of the text's file; where it is that of a file with credentials, it is all that is yielded, with
+            None as the line.
+    """
+    if file and secret_in([file]):
+        yield None, "a file of credentials"
+        return
     kinds = list(_FORMS)
     for number, found in enumerate(_ANY.finditer(text)):
         if number == _MOST:

@@ -9,19 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from strands_cli.api import (
-    MEMBER_NAME,
-    TOOL_NAME,
+    Manifest,
     PluginTool,
     first_problem,
     hidden_characters,
     json_object,
-    parse_manifest,
     schema_fault,
     shortened,
     texts_of,
 )
 
-MANIFEST = "strands_tools.json"
 MAX_DESCRIPTION = 8000
 _KINDS = ("text", "json", "image", "document", "video")
 # One value of each JSON type; a property that accepts all of them restricts nothing.
@@ -30,7 +27,7 @@ _VALUES: tuple[Any, ...] = ({"no such key": []}, [{"no": "such"}], "\u2205 no su
 
 def check_name(tool: PluginTool, *, is_single: bool) -> Iterator[str]:
     """Check a tool's name; a part of a suite may have more forms than the only tool of an entry point."""
-    rule = TOOL_NAME if is_single else MEMBER_NAME
+    rule = Manifest.TOOL_NAME if is_single else Manifest.MEMBER_NAME
     if not rule.fullmatch(tool.name):
         yield f"{tool.name!r} does not match {rule.pattern}"
     spec_name = tool.spec.get("name")
@@ -162,7 +159,7 @@ def check_manifest(file: Path, tools: Mapping[str, PluginTool], entry: str | Non
     except OSError as error:
         yield f"{file} cannot be read: {type(error).__name__}: {error}"
         return
-    manifest, findings = parse_manifest(document, str(file), None)
+    manifest, findings = Manifest.parse(document, str(file), None)
     yield from (f"{finding.message} ({finding.where or file})" for finding in findings)
     if manifest is None:
         return
@@ -195,7 +192,7 @@ def _differences(in_manifest: Mapping[str, Any], tool: PluginTool) -> Iterator[s
 def manifest_beside(top: Any) -> Path | None:
     """Return the manifest of a top-level package, if it has one."""
     for folder in getattr(top, "__path__", ()):
-        if (file := Path(folder) / MANIFEST).is_file():
+        if (file := Path(folder) / Manifest.FILE_NAME).is_file():
             return file
     return None
 

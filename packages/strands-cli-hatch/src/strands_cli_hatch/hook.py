@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
-from strands_cli.api import BuildManifest, InvalidInput, build_manifests
+from strands_cli.api import InvalidInput
+from strands_cli_dev import BuildManifest, build_manifests
 
 OPTIONS = {"import": bool, "tools": dict}
 _IMPORT_FIX = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from strands_cli.api import ExitCode, print_json, print_result, say_findings
+from strands_cli.api import ExitCode, NotEquipped, print_json, print_result, say_findings
 
 index_app = typer.Typer()
 
@@ -34,6 +35,8 @@ def build(
 
     Example: strands plugin index build wheels -o site
     """
+    if find_spec("strands_cli_dev") is None:
+        raise NotEquipped("an index states what `plugin check` finds", fix="pip install 'strands-cli[dev]'")
     from strands_cli_index.building.site import build_site, summary_lines
 
     built = build_site(wheelhouse.absolute(), site.absolute())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from strands_cli.agents.single_plugin.plugin_values import Call, CallOutcome, PluginTool
@@ -71,6 +72,20 @@ async def load_plugin(
     from strands_cli.agents.single_plugin.plugin_calls import CalledPlugin
 
     return await CalledPlugin.load(target, dict(config or {}), dict(secrets or {}))
+
+
+async def describe_plugin(module: ModuleType, attribute: str | None) -> tuple[str, list[Mapping[str, Any]]]:
+    """Return the kind of what an entry point names, one of `Manifest.KINDS`, and the specs of its tools.
+
+    A class whose methods are the tools is described without an instance, which may need a configuration.
+
+    Raises:
+        AttributeError: The module has no such attribute.
+        NotAToolError: It is none of the forms of a tool.
+    """
+    from strands_cli.tools.forms.tool_forms import describe_reference
+
+    return await describe_reference(module, attribute)
 
 
 def run_to_answer(work: Coroutine[Any, Any, Value]) -> Value:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog.definitions.definition_check import TOOL_NAME, Check, check_tool, type_of
 from strands_cli.catalog.definitions.json_document import UnreadableError, read_document
 from strands_cli.catalog.distributions.entry_points import normalise
 from strands_cli.catalog.distributions.module_files import read_start
-from strands_cli.config import ADOPTED_FILE, Settings
+from strands_cli.config import ADOPTED_FILE, load_settings
 from strands_cli.errors import Code, Finding, Where
 from strands_cli.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from strands_cli.catalog.source.source_tool import SourceTool
 
 BAD_ADOPTED_FILE = Code(
     "bad-adopted-file",
@@ -114,37 +117,76 @@ class AdoptedFile:
 
     distributions: Mapping[str, AdoptedDistribution] = field(default_factory=dict)
 
+    @staticmethod
+    def path(folder: Path | None = None) -> Path | None:
+        """Return the path of a folder's file, or of the user's, beside the policy; None without a home directory."""
+        if folder is not None:
+            return folder / ADOPTED_FILE
+        user_config = load_settings().user_config
+        return user_config.with_name(ADOPTED_FILE) if user_config else None
+
+    @classmethod
+    def read(cls, path: Path | str) -> tuple[AdoptedFile, list[Finding]]:
+        """Read an adoption file; what has an error is left out, with a finding.
+
+        Returns:
+            What the file has, which is nothing where there is no file, and its faults.
+        """
+        name = os.fspath(path)
+        try:
+            raw = read_start(name, MAX_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if not Path(name).is_symlink():
+                return cls(), []
+            message = f"the adoption file is a link to nothing ({error.strerror})"
+            return cls(), [Finding(BAD_ADOPTED_FILE, message, Where(name))]
+        except OSError as error:
+            message = f"the adoption file cannot be read ({error.strerror})"
+            return cls(), [Finding(BAD_ADOPTED_FILE, message, Where(name))]
+        return parse_adopted(raw, name)
+
+    def with_tools(
+        self, distribution: str, tools: Mapping[str, SourceTool], kept: Collection[str] = (), *, imported: bool = False
+    ) -> AdoptedFile:
+        """Return the file with the tools of an installed distribution, and the digests of the modules that define them.
+
+        Args:
+            distribution: Its normalised name.
+            tools: Name in workflows -> tool.
+            kept: The names of those that the file has of it, and that stay.
+            imported: Whether a definition comes from importing it.
+        """
+        import datetime  # listings only read
+
+        from strands_cli.catalog.adopted.adopted_modules import digests_of
+        from strands_cli.catalog.distributions.scan import scan_installed
+
+        before = self.distributions.get(distribution)
+        whole = {name: tool for name, tool in before.tools.items() if name in kept} if before else {}
+        whole |= {name: AdoptedTool(name, tool.entry, tool.called, tool.definition) for name, tool in tools.items()}
+        seen = scan_installed()
+        files = digests_of([tool.module for tool in whole.values()], distribution, seen)
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        made = AdoptedDistribution(distribution, seen.version(distribution), today, imported, files, whole)
+        return AdoptedFile({**self.distributions, distribution: made})
+
     def as_dict(self) -> dict[str, Any]:
-        """Return the document that `write_adopted` writes."""
+        """Return the document that `write` writes."""
         found = {name: distribution.as_dict() for name, distribution in self.distributions.items()}
         return {"version": FORMAT, "distributions": found}
 
+    def write(self, path: Path) -> None:
+        """Write the file in place of the one that is there: sorted keys, so that equal content has equal bytes.
 
-def adopted_path(settings: Settings) -> Path | None:
-    """Return the path of the user's file, beside the policy; None without a home directory."""
-    return settings.user_config.with_name(ADOPTED_FILE) if settings.user_config else None
+        Raises:
+            OSError: It cannot be written.
+        """
+        from strands_cli.system.atomic_file import write_atomically  # slow to import, and listings only read
 
-
-def read_adopted(path: Path | str) -> tuple[AdoptedFile, list[Finding]]:
-    """Read an adoption file; what has an error is left out, with a finding.
-
-    Returns:
-        What the file has, which is nothing where there is no file, and its faults.
-    """
-    name = os.fspath(path)
-    try:
-        raw = read_start(name, MAX_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if not Path(name).is_symlink():
-            return AdoptedFile(), []
-        return AdoptedFile(), [
-            Finding(BAD_ADOPTED_FILE, f"the adoption file is a link to nothing ({error.strerror})", Where(name))
-        ]
-    except OSError as error:
-        return AdoptedFile(), [
-            Finding(BAD_ADOPTED_FILE, f"the adoption file cannot be read ({error.strerror})", Where(name))
-        ]
-    return parse_adopted(raw, name)
+        text = json.dumps(self.as_dict(), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A link stays a link, as people keep their settings elsewhere.
+        write_atomically(path.resolve(), f"{text}\n".encode(), force=True, mode=0o644)
 
 
 def parse_adopted(raw: bytes, name: str) -> tuple[AdoptedFile, list[Finding]]:
@@ -181,20 +223,6 @@ def parse_adopted(raw: bytes, name: str) -> tuple[AdoptedFile, list[Finding]]:
         check.fault("/distributions", f"the adoption file has more than {MAX_TOOLS:,} tools", fix=remove)
         return AdoptedFile(), check.findings
     return AdoptedFile(found), check.findings
-
-
-def write_adopted(path: Path, file: AdoptedFile) -> None:
-    """Write an adoption file in place of the one that is there: sorted keys, so that equal content has equal bytes.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    from strands_cli.system.atomic_file import write_atomically  # slow to import, and listings only read
-
-    text = json.dumps(file.as_dict(), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A link stays a link, as people keep their settings elsewhere.
-    write_atomically(path.resolve(), f"{text}\n".encode(), force=True, mode=0o644)
 
 
 def _missing(name: str, fix: str) -> list[Finding]:

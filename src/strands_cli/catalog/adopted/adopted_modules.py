@@ -1,4 +1,4 @@
-"""The files that define adopted tools: their digests, and definitions as the file has them."""
+"""The files that define adopted tools, and their digests."""
 
 # Strings and os.path: a listing handles thousands of names, and Path costs it several times more.
 # ruff: noqa: PTH118, PTH120
@@ -6,14 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from strands_cli.catalog.distributions.entry_points import Scan
 from strands_cli.catalog.distributions.module_files import Package, find_package, module_file
 from strands_cli.catalog.installed_files import digest_of_file
-
-if TYPE_CHECKING:
-    from strands_cli.catalog.source.source_tool import SourceTool
 
 
 def digests_of(modules: Iterable[str], distribution: str, seen: Scan, files: Iterable[str] = ()) -> dict[str, str]:
@@ -37,22 +33,6 @@ def digests_of(modules: Iterable[str], distribution: str, seen: Scan, files: Ite
             if (digest := digest_of_file(path)) is not None:
                 found[os.path.relpath(path, root).replace(os.sep, "/")] = digest
     return dict(sorted(found.items()))
-
-
-def definition_of(found: SourceTool) -> dict[str, Any]:
-    """Return a tool's definition as the file has it, from its source."""
-    definition: dict[str, Any] = {
-        "kind": found.kind,
-        "description": found.description,
-        "input_schema": found.input_schema,
-        "output_schema": found.output_schema,
-        "annotations": dict(found.annotations),
-        "strands_cli": dict(found.strands_cli),
-        **found.catalogue,
-    }
-    if found.members:
-        definition["members"] = {member.name or "?": definition_of(member) for member in found.members}
-    return definition
 
 
 def home_of(distribution: str, seen: Scan) -> str:

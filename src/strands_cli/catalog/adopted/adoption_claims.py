@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.catalog.adopted.adopted_file import AdoptedTool
-from strands_cli.catalog.adopted.adopted_modules import definition_of
 from strands_cli.catalog.definitions.definition_diff import differences, json_line
 from strands_cli.catalog.distributions.module_files import Package
 from strands_cli.catalog.from_source import read_source, tools_in
@@ -49,7 +48,7 @@ class DefinitionsNow:
             return {}
         if found is None:
             return {}
-        definition = definition_of(found)
+        definition = found.definition
         members = definition.get("members", {})
         # A module with several tools, one of which is named by the name in its specification.
         return members[tool.called] if tool.called in members and "members" not in tool.definition else definition

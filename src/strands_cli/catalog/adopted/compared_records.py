@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDistribution, AdoptedTool, read_adopted
+from strands_cli.catalog.adopted.adopted_file import BAD_ADOPTED_FILE, AdoptedDistribution, AdoptedFile, AdoptedTool
 from strands_cli.catalog.adopted.adopted_modules import changed_files, home_of, root_of
 from strands_cli.catalog.adopted.adopted_owners import Owner
 from strands_cli.catalog.distributions.entry_points import Scan
@@ -51,7 +51,7 @@ def adopted_records(files: Iterable[tuple[str, AdoptionLevel]], seen: Scan) -> l
     found: list[ToolRecord] = []
     earlier: dict[str, ToolRecord] = {}  # by name, of the files before this one
     for file, level in files:
-        adopted, findings = read_adopted(file)
+        adopted, findings = AdoptedFile.read(file)
         seen.findings += findings
         records: list[ToolRecord] = []
         for distribution in adopted.distributions.values():

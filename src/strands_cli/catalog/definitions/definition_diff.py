@@ -1,24 +1,11 @@
-"""Differences between two documents: JSON pointers and both values; tools are matched by entry and name."""
+"""Differences between two documents: JSON pointers and both values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from strands_cli.texts.phrases import short_json
-
-
-def manifest_differences(committed: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the differences between two manifests; tools are matched by entry and name, not by their order."""
-    for key in dict.fromkeys([*committed, *wanted]):
-        if key != "tools":
-            yield from differences(committed.get(key, ...), wanted.get(key, ...), f"/{key}")
-    old, new = by_identity(committed), by_identity(wanted)
-    for identity, (index, tool) in old.items():
-        yield from differences(tool, new[identity][1] if identity in new else ..., f"/tools/{index}")
-    for identity, (_, tool) in new.items():
-        if identity not in old:
-            yield "/tools", ..., tool
 
 
 def differences(old: Any, new: Any, pointer: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -32,16 +19,6 @@ def differences(old: Any, new: Any, pointer: str = "") -> Iterator[tuple[str, An
             yield from differences(left, right, f"{pointer}/{index}")
     elif old != new or isinstance(old, bool) is not isinstance(new, bool):
         yield pointer, old, new
-
-
-def by_identity(document: Mapping[str, Any]) -> dict[str, tuple[int, dict[str, Any]]]:
-    """Return a manifest's tools as `entry#name` -> (index, tool)."""
-    tools = document.get("tools")
-    return {
-        f"{tool.get('entry')}#{tool.get('name')}": (index, tool)
-        for index, tool in enumerate(tools if isinstance(tools, list) else ())
-        if isinstance(tool, dict)
-    }
 
 
 def json_line(value: Any) -> str:

@@ -12,7 +12,7 @@ from strands_cli.catalog.source.fixed_names import is_bound_once, is_fixed
 from strands_cli.catalog.source.module_names import ModuleNames
 from strands_cli.catalog.source.signatures import read_signature
 from strands_cli.catalog.source.source_module import SourceModule, bound_names, decorator_name, literal
-from strands_cli.catalog.source.source_tool import SourceTool, from_tool_spec
+from strands_cli.catalog.source.source_tool import SourceTool
 from strands_cli.catalog.source.spec_words import meaningless_words, with_metadata
 from strands_cli.catalog.source.static_values import Function
 from strands_cli.catalog.source.wrappers import keeps_definition
@@ -49,7 +49,7 @@ class DefinedTools:
         known = all(decorator_name(one) in {*self.source.tool_names, "tool_metadata"} for one in node.decorator_list)
         spec = {"name": name, "description": description, "inputSchema": keywords.get("inputSchema"), **_metadata(node)}
         tool = replace(
-            from_tool_spec(spec, "function"),
+            SourceTool.from_spec(spec, "function"),
             certain=known and _has_literal_metadata(node),
             file=self.source.file,
             line=node.lineno,
@@ -93,7 +93,7 @@ class DefinedTools:
         functions = [name for name in names if source.definition(name)]
         function = source.function(functions[0]) if functions else None
         return replace(
-            from_tool_spec(with_metadata(spec, _metadata(function)) if function else spec, "module"),
+            SourceTool.from_spec(with_metadata(spec, _metadata(function)) if function else spec, "module"),
             meaningless=tuple(meaningless_words(spec)),
             certain=is_fixed(source.tree, variable) and function is not None and _has_literal_metadata(function),
             file=source.file,
@@ -118,7 +118,7 @@ class DefinedTools:
             return self._of_methods(node, found, methods)
         bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
         if "AgentTool" in bases:
-            declared = from_tool_spec({**_own_spec(node, self.source), **_metadata(node)}, "agent_tool")
+            declared = SourceTool.from_spec({**_own_spec(node, self.source), **_metadata(node)}, "agent_tool")
             place = {name: getattr(found, name) for name in ("file", "line", "module", "attribute", "needs")}
             # An instance may answer otherwise, so its manifest is made by loading it.
             return replace(declared, **place, description=declared.description or found.description, certain=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from strands_cli.catalog.definitions.definition_check import MANY
 from strands_cli.catalog.source.spec_words import CATALOGUE, TOOL_WORD, meaningless_words, normal_spec
 from strands_cli.errors import Finding, Where
 from strands_cli.quick_dataclass import dataclass
@@ -53,9 +54,52 @@ class SourceTool:
     needs: tuple[str, ...] = ()
 
     @property
+    def called(self) -> str:
+        """Its own name; for a class the class's, for a module without a name the module's."""
+        return self.name or self.attribute or self.module.rpartition(".")[2]
+
+    @property
     def entry(self) -> str:
         """The object reference, as an entry point has it."""
         return f"{self.module}:{self.attribute}" if self.attribute else self.module
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any], kind: str) -> SourceTool:
+        """Read a Strands `ToolSpec`, whose schemas may be under the key `json`."""
+        meaningless, spec = tuple(meaningless_words(spec)), normal_spec(spec)
+        name, description = spec.get("name"), spec.get("description")
+        return cls(
+            name=name if isinstance(name, str) else None,
+            kind=kind,
+            description=description if isinstance(description, str) else None,
+            input_schema=_schema(spec.get("inputSchema")),
+            output_schema=_schema(spec.get("outputSchema")),
+            annotations=_mapping(spec.get("annotations")),
+            strands_cli=_mapping(spec.get("strands_cli")),
+            catalogue={word: spec[word] for word in CATALOGUE if word in spec},
+            meaningless=meaningless,
+        )
+
+    @property
+    def holds_many(self) -> bool:
+        """Whether one entry point of its kind provides several tools."""
+        return self.kind in MANY
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Its definition, as a manifest and an adoption file have it, without its name and entry."""
+        definition: dict[str, Any] = {
+            "kind": self.kind,
+            "description": self.description,
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+            "annotations": dict(self.annotations),
+            "strands_cli": dict(self.strands_cli),
+            **self.catalogue,
+        }
+        if self.members:
+            definition["members"] = {member.name or "?": member.definition for member in self.members}
+        return definition
 
     @property
     def literal(self) -> SourceTool:
@@ -68,7 +112,7 @@ class SourceTool:
         """Whether the source shows everything that a model needs: it is literal and nothing changes it."""
         if not self.certain or self.is_inferred:
             return False
-        if self.kind in ("class", "suite", "provider"):
+        if self.holds_many:
             return bool(self.members) and all(member.complete for member in self.members or ())
         return None not in (self.name, self.description, self.input_schema)
 
@@ -81,23 +125,6 @@ class SourceTool:
             yield Finding(TOOL_WORD, message, where, fix, "warning")
         for member in self.members or ():
             yield from member.check_words(distribution)
-
-
-def from_tool_spec(spec: Mapping[str, Any], kind: str) -> SourceTool:
-    """Read a Strands `ToolSpec`, whose schemas may be under the key `json`."""
-    meaningless, spec = tuple(meaningless_words(spec)), normal_spec(spec)
-    name, description = spec.get("name"), spec.get("description")
-    return SourceTool(
-        name=name if isinstance(name, str) else None,
-        kind=kind,
-        description=description if isinstance(description, str) else None,
-        input_schema=_schema(spec.get("inputSchema")),
-        output_schema=_schema(spec.get("outputSchema")),
-        annotations=_mapping(spec.get("annotations")),
-        strands_cli=_mapping(spec.get("strands_cli")),
-        catalogue={word: spec[word] for word in CATALOGUE if word in spec},
-        meaningless=meaningless,
-    )
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strands_cli.catalog.definitions.definition_check import WORDS
+from strands_cli.catalog.definitions.manifest import Manifest
 from strands_cli.errors import Code, did_you_mean
 from strands_cli.metadata import HINTS
 from strands_cli.texts.canonical_json import json_object
@@ -17,7 +18,7 @@ TOOL_WORD = Code(
 )
 
 # Fields of the manifest that a list of tools shows; in Python they are beside the others.
-CATALOGUE = ("requires", "config_schema", "examples", "family", "category", "deprecated")
+CATALOGUE = Manifest.CATALOGUE
 _OF_THE_SDK = ("name", "description", "inputSchema", "outputSchema", "annotations", "strands_cli")
 # Other words for the same, with what makes the value of it.
 _OTHER_WORDS = {"requires_consent": "requires_confirmation", "timeout": "timeout_s", "timeout_ms": "timeout_s"}

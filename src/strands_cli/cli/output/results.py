@@ -42,13 +42,21 @@ def print_result(text: str) -> None:
 
 
 def write_result(path: Path, text: str) -> None:
-    """Write a command's result to a file, without the secrets that this process has read.
+    """Write a command's result to a file, without the secrets that this process has read; a link stays a link.
+
+    A reader of the file sees the former text or the whole new one.
 
     Raises:
         ArtifactError: The file cannot be written.
     """
+    from strands_cli.system.atomic_file import write_atomically
+
+    content = without_secrets(text).encode()
     try:
-        path.write_text(without_secrets(text), encoding="utf-8")
+        if path.exists() and not path.is_file():  # a pipe, or a terminal
+            path.write_bytes(content)
+        else:
+            write_atomically(path.resolve(), content, force=True, mode=0o666)
     except OSError as error:
         raise ArtifactError(f"{path} cannot be written: {error.strerror}", fix="name another file") from error
 

@@ -41,13 +41,14 @@ class UnpackedPlugin(own.Unpacked):
     alone: bool = field(default=False, kw_only=True)
 
     @cached_property
-    def _path(self) -> list[str]:
+    def path(self) -> list[str]:
+        """The directories that are searched, its own first."""
         return [str(self.tree), *([] if self.alone else search_path())]
 
     @cached_property
     def catalog(self) -> Catalog:
         """The tools of it, and unless it is alone those that are installed."""
-        return discover_catalog(self._path)
+        return discover_catalog(self.path)
 
     @cached_property
     def _installed(self) -> Catalog:
@@ -73,7 +74,7 @@ class UnpackedPlugin(own.Unpacked):
     @property
     def packaged(self) -> tuple[str, ...]:
         """Its workflows, agents and skills, each as `workflow triage`."""
-        return tuple(f"{folder.kind} {folder.name}" for folder in _folders(self.name, self._path))
+        return tuple(f"{folder.kind} {folder.name}" for folder in _folders(self.name, self.path))
 
     @property
     def programs(self) -> dict[str, str | None]:
@@ -128,11 +129,11 @@ class UnpackedPlugin(own.Unpacked):
 
     def _changed_data(self) -> list[Difference]:
         """Return how the values in the workflows and agents differ from those of the installed version."""
-        old, new = _folders(self.name), _folders(self.name, self._path)
+        old, new = _folders(self.name), _folders(self.name, self.path)
         if not old or not new or self.name not in self._installed.seen.records:
             return []
         before = lock_package(self.name, old, self._installed.seen)
-        after = lock_package(self.name, new, scan_installed(self._path))
+        after = lock_package(self.name, new, scan_installed(self.path))
         return [change for change in compare_distribution(before, after, whole=True) if change.file]
 
     def is_installed(self) -> bool:

@@ -20,7 +20,7 @@ class FilledEntry(NamedTuple):
     names: tuple[str, ...] | None = None
 
 
-def fields_of(entry: str) -> tuple[str, ...]:
+def fields_of_resource(entry: str) -> tuple[str, ...]:
     """Return the fields of the input that an entry such as `file:{path}` names.
 
     Raises:

@@ -7,15 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from strands_cli.api import (
-    Finding,
-    ToolRecord,
-    UnpackedPlugin,
-    adoptable_tools,
-    check_unpacked,
-    counted,
-    describe_permissions,
-)
+from strands_cli.api import Finding, ToolRecord, UnpackedPlugin, counted, describe_permissions
+from strands_cli_dev import adoptable_tools, check_unpacked
 from strands_cli_index.building.wheel_tree import WheelTree
 from strands_cli_index.reading.search_file import GROUPS
 from strands_cli_index.wheel_facts import entry_points_of, folder_parts, names_in, normalise, read_header, requires_of
@@ -39,7 +32,7 @@ def describe_wheel(wheel: WheelTree) -> dict[str, Any]:
     if adopt:
         tools = [
             {**_tool(record, wheel), "broken": _relative(problem, wheel.tree) if problem else None}
-            for record, problem in adoptable_tools(plugin)
+            for record, problem in adoptable_tools(plugin.name, plugin.path)
         ]
     licence = read_header(wheel.dist_info, "License-Expression") or read_header(wheel.dist_info, "License")
     return {
@@ -109,7 +102,7 @@ def _files_of(wheel: WheelTree, value: str, group: str) -> list[str]:
 
 def _check(plugin: UnpackedPlugin) -> dict[str, Any]:
     """Return what the static part of `plugin check` says, without this machine in it."""
-    findings = [_shown(finding, plugin.tree) for finding in check_unpacked(plugin)]
+    findings = [_shown(finding, plugin.tree) for finding in check_unpacked(plugin.name, plugin.tree)]
     shown = sorted(findings, key=lambda one: tuple(map(str, one.values())))
     counts = {kind: sum(one["severity"] == kind for one in shown) for kind in ("error", "warning")}
     return {"errors": counts["error"], "warnings": counts["warning"], "findings": shown}

@@ -8,7 +8,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from strands_cli.api import Finding, PluginInstaller, ToolRecord, adoptable_tools, describe_permissions
+from strands_cli.api import Finding, PluginInstaller, ToolRecord, UnpackedPlugin, describe_permissions
 from strands_cli.hooks import Decision
 from strands_cli_index.foreign_text import one_line
 from strands_cli_index.installing.download import Fetched
@@ -125,7 +125,7 @@ def preview_of(
     source = "index" if fetched.is_indexed else "archive"
     members = [member for record in plugin.records for member in (record.members or (record,))]
     declares = bool(members or plugin.hooks or plugin.parts or plugin.packaged)
-    undeclared = [] if declares else [record for record, problem in adoptable_tools(plugin) if problem is None]
+    undeclared = [] if declares else _undeclared(plugin)
     return Preview(
         fetched=fetched,
         installed=version_of(fetched.name),
@@ -136,6 +136,16 @@ def preview_of(
         faults=tuple(plugin.findings()),
         collisions=tuple(plugin.collisions()),
     )
+
+
+def _undeclared(plugin: UnpackedPlugin) -> list[ToolRecord]:
+    """Return the tools that could be adopted from a distribution, where the commands for that are installed."""
+    try:
+        from strands_cli_dev import adoptable_tools
+    except ImportError:
+        return []
+    taken = {record.name for record in plugin.catalog.tools if record.distribution != plugin.name}
+    return [record for record, problem in adoptable_tools(plugin.name, plugin.path, taken) if problem is None]
 
 
 def _tool_lines(record: ToolRecord, decision: Decision) -> Iterator[str]:

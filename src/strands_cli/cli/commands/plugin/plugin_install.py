@@ -25,15 +25,28 @@ from strands_cli.texts.phrases import counted
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 WHAT = Annotated[str, typer.Argument(metavar="NAME|FILE", help="NAME, NAME==1.2, a wheel, or a project folder.")]
 _PREVIEW = OURS[COMMANDS]["plugin.install"]
+# Options of its commands, which other commands pass in every environment.
+_OTHERS = f"Comes with {_PREVIEW}."
+INDEX = Annotated[list[str] | None, typer.Option("--index", help=_OTHERS, hidden=True)]
+FORCE = Annotated[bool, typer.Option("--force", help=_OTHERS, hidden=True)]
 
 
-def install(what: WHAT, enable: ENABLE = None, yes: YES = False, as_json: JSON = False) -> int:
+def install(
+    what: WHAT,
+    index: INDEX = None,
+    enable: ENABLE = None,
+    yes: YES = False,
+    force: FORCE = False,
+    as_json: JSON = False,
+) -> int:
     """Install a plugin into this environment with pip or uv, without a preview.
 
     Where strands-cli-index is installed, its tools and the permissions they ask for are shown first.
 
     Example: strands plugin install ./strands_tool_yours-1.0-py3-none-any.whl
     """
+    if index:
+        raise UsageError(f"--index comes with {_PREVIEW}", fix=install_of(_PREVIEW))
     return _carry_out(what, enable, yes=yes, as_json=as_json, is_upgrade=False)
 
 
@@ -45,23 +58,6 @@ def upgrade(what: WHAT, enable: ENABLE = None, yes: YES = False, as_json: JSON =
     Example: strands plugin upgrade strands-tool-yours
     """
     return _carry_out(what, enable, yes=yes, as_json=as_json, is_upgrade=True)
-
-
-def install_by_words(what: str, indexes: list[str] | None, *, yes: bool) -> None:
-    """Install a distribution for another command, as `plugin install` does here.
-
-    Raises:
-        UsageError: An index is named, and what reads it is not installed.
-    """
-    from strands_cli.parts.named_parts import imported_part, part_named
-
-    part = part_named(COMMANDS, "plugin.install")
-    if part is not None:
-        imported_part(part)(what, index=indexes, yes=yes, force=True)
-    elif indexes:
-        raise UsageError(f"--index comes with {_PREVIEW}", fix=install_of(_PREVIEW))
-    else:
-        install(what, yes=yes)
 
 
 def _carry_out(what: str, enable: bool | None, *, yes: bool, as_json: bool, is_upgrade: bool) -> int:

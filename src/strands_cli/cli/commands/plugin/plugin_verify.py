@@ -10,7 +10,7 @@ from strands_cli.cli.commands import completions
 from strands_cli.cli.output.messages import say_findings
 from strands_cli.cli.output.results import print_json, print_result
 from strands_cli.errors import ExitCode, Finding, InvalidInput, suggest
-from strands_cli.plugins.check.project import UNKNOWN_DISTRIBUTION
+from strands_cli.plugins.plugin_source import UNKNOWN_DISTRIBUTION
 
 if TYPE_CHECKING:
     from strands_cli.catalog.catalog import Catalog

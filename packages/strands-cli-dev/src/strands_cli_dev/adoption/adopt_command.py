@@ -1,0 +1,416 @@
+"""The commands `plugin adopt` and `plugin unadopt`: tools of distributions that declare none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from strands_cli.api import (
+    AdoptedFile,
+    Code,
+    Denied,
+    ExitCode,
+    Finding,
+    InstalledTools,
+    Interrupted,
+    InvalidInput,
+    NotEquipped,
+    UsageError,
+    counted,
+    json_on_failure,
+    print_json,
+    print_result,
+    say,
+    say_findings,
+    suggest,
+    with_run_options,
+)
+from strands_cli_dev.adoption.adopt_lines import as_json_object, candidate_lines, first_of, heading, left_out_lines
+from strands_cli_dev.adoption.adoptable_tools import TOO_MUCH_TO_ADOPT, TOOLS, adoptable_distributions, find_owner
+from strands_cli_dev.adoption.adoption_file import adopt as write_adoption
+from strands_cli_dev.adoption.adoption_file import read_for_change
+from strands_cli_dev.adoption.adoption_file import unadopt as take_out
+from strands_cli_dev.adoption.candidates import Candidate, Imports, Survey, names_of_others, survey
+from strands_cli_dev.adoption.choice import Choice, choose
+from strands_cli_dev.adoption.python_files import find_distribution
+from strands_cli_dev.adoption.tool_makers import makers_of_tools
+from strands_cli_dev.adoption.upstream_patch import write_patch
+
+NOTHING_TO_ADOPT = Code(
+    "nothing-to-adopt",
+    "A distribution has no tools that can be adopted, declares them itself, or is not installed.",
+    "Correct the name, or use what the message names.",
+)
+ADOPTION_DENIED = Code(
+    "adoption-denied",
+    "Policy denies a tool that is to be adopted.",
+    "Have the rule changed, or leave the tool out: strands plugin adopt DIST --tool OTHER",
+    21,
+)
+
+MOST_SHOWN = 8
+MOST_LISTED = 20
+
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+PROJECT = Annotated[bool, typer.Option("--project", help="The file of this folder, beside its workflows.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptOptions:
+    """What to adopt, and how."""
+
+    install: Annotated[bool, typer.Option("--install", help="Install it first, if it is not installed.")] = False
+    index: Annotated[
+        list[str] | None,
+        typer.Option("--index", metavar="URL|DIR", help="With --install: look here, not in the configured indexes."),
+    ] = None
+    tools: Annotated[
+        list[str] | None,
+        typer.Option("--tool", metavar="NAME[=ALIAS]", help="Adopt this tool, under this name; may be repeated."),
+    ] = None
+    take_all: Annotated[bool, typer.Option("--all", help="Adopt every tool that can be adopted.")] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take all, or those adopted before.")] = False
+    load: Annotated[
+        bool, typer.Option("--import", help="Import what the source does not show, in a limited child process.")
+    ] = False
+    project: PROJECT = False
+    patch: Annotated[
+        Path | None, typer.Option("--patch", metavar="DIR", help="Only write a patch for its authors into DIR.")
+    ] = None
+    as_json: JSON = False
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the command line says which tools to take."""
+        return self.take_all or self.yes or bool(self.tools) or self.patch is not None
+
+
+def _complete(incomplete: str) -> list[str]:
+    return sorted({one.name for one in distributions() if one.name and one.name.startswith(incomplete)})
+
+
+@with_run_options()
+def adopt(
+    distribution: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DIST]",
+            help="An installed distribution; without it the one that has the tool of --tool.",
+            autocompletion=_complete,
+        ),
+    ] = None,
+    *,
+    chosen_by: AdoptOptions,
+) -> int:
+    """Make the tools of a distribution that declares none usable as native:NAME.
+
+    Its source is read without an import. What is adopted is written into strands-adopted.json with the digests of its
+    modules; a tool without declared safety asks before each call.
+
+    Example: strands plugin adopt strands-hubspot --tool hubspot
+    """
+    known: dict[str, Any] = {"distribution": distribution, "version": None, "file": None, "imported": False}
+    known |= {"adopted": [], "left_out": [], "tools": [], "patch": None, "findings": []}
+    with json_on_failure(known if chosen_by.as_json else None):
+        if chosen_by.take_all and chosen_by.tools:
+            raise UsageError("--all and --tool cannot be combined", fix="pass one of them")
+        line = _adopt(distribution, chosen_by, known)
+    if chosen_by.as_json:
+        print_json(known)
+    else:
+        print_result(line)
+    return ExitCode.OK
+
+
+def _adopt(named: str | None, options: AdoptOptions, known: dict[str, Any]) -> str:
+    """Adopt, note in `known` what is found out of it, and return what was done."""
+    path, texts = adoption_file(project=options.project), options.tools or []
+    if named is None:
+        named, texts = _owner_of(texts)
+    distribution = _installed(named, options)
+    machine, adopted = InstalledTools(Path.cwd()), read_for_change(path)
+    words = [Choice.parse(text).named for text in texts]
+    taken = {name for name, owner in machine.owners.items() if owner != distribution}
+    imports = Imports() if options.load else None
+    found = survey(distribution, adopted, taken, imports=imports, named=words, tell=say)
+    known |= {"distribution": distribution, "version": found.found.version, "file": str(path)}
+    _require_tools(found)
+    denied = _denied(found, machine)
+    known["tools"] = [as_json_object(one, denied) for one in found.candidates]
+    known["findings"] = [finding.as_dict() for finding in found.findings]
+    for line in (*heading(found), *candidate_lines(found, denied, texts)):
+        say(line)
+    say_findings(found.findings)
+    before = adopted.distributions.get(distribution)
+    kept = {name: tool.entry for name, tool in before.tools.items()} if before and texts else {}
+    if not texts:
+        texts = _proposed(found, {tool.entry for tool in before.tools.values()} if before else set(), options, denied)
+        texts = texts if options.is_chosen else _asked(found, texts, denied)
+        is_named = False
+    else:
+        is_named = True
+    chosen = choose(found, texts, names_of_others(distribution, adopted) | taken, kept)
+    _require_allowed(found, chosen, denied)
+    if options.patch is not None:
+        known["patch"] = written = str(write_patch(found, chosen, options.patch))
+        return written
+    done = write_adoption(path, distribution, chosen, adds=is_named)
+    known["adopted"] = sorted(one.name for one in chosen)
+    known["left_out"] = [as_json_object(one, denied) for one in found.candidates if one not in chosen]
+    known["imported"] = any(one.imported for one in chosen)
+    if gone := sorted(set(done.before) - set(done.names)):
+        say(f"no longer adopted: {', '.join(gone)}")
+    for line in left_out_lines(found, chosen, denied):
+        say(line)
+    count = f"{len(chosen)} of {counted(len(found.candidates), 'tool')}"
+    return f"adopted {count} of {distribution} {found.found.version or '?'} in {path}: {_refs(known['adopted'])}"
+
+
+def _refs(names: Sequence[str]) -> str:
+    shown = [f"native:{name}" for name in names]
+    return first_of(shown, MOST_SHOWN)
+
+
+def adoption_file(*, project: bool) -> Path:
+    """Return the path of the adoption file: the user's, or the one of the current folder.
+
+    Raises:
+        NotEquipped: There is no home directory.
+    """
+    path = AdoptedFile.path(Path.cwd() if project else None)
+    if path is None:
+        raise NotEquipped("there is no home directory for strands-adopted.json", fix="pass --project, or set HOME")
+    return path
+
+
+def _owner_of(tools: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the distribution that has the only tool that was named, and the tool by its own name.
+
+    Raises:
+        UsageError: Not exactly one tool was named.
+        InvalidInput: No installed distribution has it without declaring it.
+    """
+    if len(tools) != 1:
+        raise UsageError("Missing argument 'DIST'", fix="name a distribution, or one tool of it: --tool NAME")
+    named, equals, alias = tools[0].partition("=")
+    owner = find_owner(named)
+    if owner is None:
+        message = f"no installed distribution has a tool '{named}' that it does not declare"
+        fix = "see what is installed: strands plugin list"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+    return owner[0], [f"{owner[1]}{equals}{alias}"]
+
+
+def _installed(named: str, options: AdoptOptions) -> str:
+    """Return the normalised name of an installed distribution that declares no tools, installing it if that is wanted.
+
+    Raises:
+        InvalidInput: It is not installed, or declares tools.
+    """
+    name = _name_in(named)
+    if not name or find_distribution(name) is None:
+        if not options.install:
+            raise _not_installed(name or named)
+        before = _every_name()
+        _install(named, options)
+        name = name or next(iter(sorted(_every_name() - before)), named)
+    record = find_distribution(name)
+    own = sorted(point.name for point in record.entry_points.select(group=TOOLS)) if record else []
+    if own:
+        names = ", ".join(f"native:{one}" for one in own[:5])
+        message = f"'{name}' declares its tools itself; there is nothing to adopt"
+        fix = f"use them as they are: {names}"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+    return name
+
+
+def _name_in(named: str) -> str:
+    """Return the normalised name in a requirement or the name of a wheel; empty for an archive or a folder.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    try:
+        if named.endswith(".whl"):
+            return str(parse_wheel_filename(Path(named).name)[0])
+        is_path = bool({"/", "\\"} & {*named}) or named in (".", "..") or named.endswith((".tar.gz", ".zip"))
+        return "" if is_path and Path(named).exists() else canonicalize_name(Requirement(named).name)
+    except (InvalidRequirement, InvalidWheelFilename) as error:
+        fix = "name a distribution (NAME or NAME==1.2), a wheel, or a project folder (./folder)"
+        raise UsageError(f"{named!r} is not a distribution", fix=fix) from error
+
+
+def _every_name() -> set[str]:
+    return {canonicalize_name(one.name) for one in distributions() if one.name}
+
+
+def _install(named: str, options: AdoptOptions) -> None:
+    """Install a distribution as `plugin install` does, with its questions; its results go to stderr."""
+    flags = [*(["--yes"] if options.yes else []), *(word for one in options.index or () for word in ("--index", one))]
+    command = [sys.executable, "-P", "-m", "strands_cli", "plugin", "install", named, "--force", *flags]
+    code = subprocess.run(command, stdout=sys.stderr, check=False).returncode  # noqa: S603 - this very program
+    if code:
+        error = NotEquipped(f"'{named}' was not installed", fix="read why above")
+        error.exit_code = ExitCode(code)
+        raise error
+
+
+def _not_installed(name: str) -> InvalidInput:
+    message = f"the distribution '{name}' is not installed"
+    way = f"correct the name, or install it from a source that you trust; indexes: strands plugin search {name}"
+    fix = suggest(name, adoptable_distributions(), way)
+    return InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+
+
+def _require_tools(found: Survey) -> None:
+    if not found.candidates:
+        distribution, fix = found.found.distribution, "see what is installed: strands plugin list"
+        message = f"'{distribution}' has no Strands tools in its source"
+        if not found.found.files:
+            message = f"'{distribution}' has no RECORD that lists a module"
+            fix = f"install it from a wheel, as pip does: pip install --force-reinstall {distribution}"
+        elif any(one.code == TOO_MUCH_TO_ADOPT for one in found.findings):
+            message += ", as far as it was read"
+        if makers := makers_of_tools(found.found.files):
+            message = f"'{distribution}' makes its tools when its code is called, by {first_of(makers, 5)}"
+            fix = f"write a small plugin that calls it: strands plugin new {distribution}-tools"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix), *found.findings])
+
+
+def _denied(found: Survey, machine: InstalledTools) -> dict[str, str]:
+    """Return the rule that denies a tool, by the tool's entry.
+
+    Raises:
+        StrandsCliError: A policy file or a hook plugin cannot be used.
+    """
+    if machine.policy_error is not None:
+        raise machine.policy_error
+    return machine.denials((one.record(found.found) for one in found.adoptable), "adopted")
+
+
+def _proposed(found: Survey, again: set[str], options: AdoptOptions, denied: dict[str, str]) -> list[str]:
+    """Return the entries that are proposed: those adopted before, else all.
+
+    Args:
+        again: The entries that were adopted before.
+
+    Raises:
+        InvalidInput: One was adopted by importing it, which is not done again without `--import`.
+    """
+    entries = [one.entry for one in _offered(found, denied) if not one.is_private or one.entry in again]
+    hidden = [one for one in found.candidates if one.entry in again and "--import" in (one.problem or "")]
+    if hidden and not options.take_all and options.patch is None:
+        message = f"'{hidden[0].name}' was adopted by importing it, and its source does not show it"
+        fix = f"strands plugin adopt {found.found.distribution} --import"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+    kept = [entry for entry in entries if entry in again]
+    return entries if options.take_all or options.patch is not None or not kept else kept
+
+
+def _offered(found: Survey, denied: dict[str, str]) -> list[Candidate]:
+    return [one for one in found.adoptable if one.entry not in denied]
+
+
+def _asked(found: Survey, proposed: Sequence[str], denied: dict[str, str]) -> list[str]:
+    """Ask a person which tools to take.
+
+    Raises:
+        UsageError: There is no terminal to ask on.
+        Interrupted: None was chosen.
+    """
+    if not proposed:
+        return []
+    every = [one.entry for one in _offered(found, denied) if not one.is_private]
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        again = "--yes for those that were adopted, " if len(proposed) < len(every) else ""
+        raise UsageError("there is no terminal to ask which tools to adopt", fix=f"pass {again}--all, or --tool NAME")
+    names = {one.entry: one.name for one in found.candidates}
+    default = "all" if len(proposed) == len(every) else ", ".join(names[entry] for entry in proposed)
+    sys.stderr.write(f"adopt which? (numbers or names, `all`, `none`) [{default}] ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer.strip():
+        if not answer:
+            raise Interrupted("nothing was changed")
+        return list(proposed)
+    words = answer.replace(",", " ").split()
+    if [word.lower() for word in words] in (["none"], ["n"], ["no"]):
+        raise Interrupted("nothing was changed")
+    if [word.lower() for word in words] in (["all"], ["y"], ["yes"]):
+        return every
+    return words
+
+
+def _require_allowed(found: Survey, chosen: Sequence[Candidate], denied: dict[str, str]) -> None:
+    """Refuse a choice with a tool that policy denies, or without any tool.
+
+    Raises:
+        Denied: Policy denies a tool.
+        InvalidInput: There is none.
+    """
+    refused = [one for one in chosen if one.entry in denied]
+    if refused:
+        findings = [
+            Finding(
+                ADOPTION_DENIED,
+                f"policy denies '{one.name}' ({one.entry}): {denied[one.entry]}",
+                None,
+                f"have the rule changed, if it should not match: strands explain policy native:{one.name}",
+            )
+            for one in refused
+        ]
+        raise Denied("nothing was adopted", findings=findings)
+    if not chosen:
+        message = f"'{found.found.distribution}' has tools, but none can be adopted as it is"
+        fix = None
+        if all("its code must make it" in (one.problem or "") for one in found.candidates):
+            fix = f"write a small plugin that makes them: strands plugin new {found.found.distribution}-tools"
+        if any("--import" in (one.problem or "") for one in found.candidates):
+            fix = f"strands plugin adopt {found.found.distribution} --import"
+        raise InvalidInput(message, findings=[Finding(NOTHING_TO_ADOPT, message, None, fix)])
+
+
+def unadopt(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="DIST|NAME...", help="Distributions or tools.", autocompletion=_complete),
+    ],
+    project: PROJECT = False,
+    as_json: JSON = False,
+) -> int:
+    """Take adopted tools, or all of a distribution, out of strands-adopted.json.
+
+    Example: strands plugin unadopt strands-hubspot
+    """
+    known: dict[str, Any] = {"file": None, "removed": {}}
+    with json_on_failure(known if as_json else None):
+        path = adoption_file(project=project)
+        known["file"] = str(path)
+        file = read_for_change(path)
+        there = {*file.distributions, *(name for one in file.distributions.values() for name in one.tools)}
+        names = [name.removeprefix("native:") for name in names]
+        unknown = [name for name in names if name.rpartition("/")[2] not in there]
+        if unknown:
+            listed = first_of(sorted(there), MOST_LISTED)
+            raise UsageError(
+                f"'{unknown[0]}' is not adopted in {path}",
+                fix=suggest(unknown[0], sorted(there), f"it has: {listed}")
+                if there
+                else "see what can be adopted: strands plugin list",
+            )
+        known["removed"] = take_out(path, names)
+    if as_json:
+        print_json(known)
+    else:
+        for distribution, tools in known["removed"].items():
+            print_result(f"no longer adopted: {_refs(tools)} of {distribution}")
+    return ExitCode.OK

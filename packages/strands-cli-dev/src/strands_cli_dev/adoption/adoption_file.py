@@ -1,0 +1,141 @@
+"""Write which tools a person adopted, and take them out again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from strands_cli.api import AdoptedFile, ArtifactError, InvalidInput
+from strands_cli_dev.adoption.candidates import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What an adoption changed: the file, the names of its tools now, and those that it had before."""
+
+    file: Path
+    names: tuple[str, ...]
+    before: tuple[str, ...]
+
+
+def read_for_change(path: Path) -> AdoptedFile:
+    """Read an adoption file that is about to be written again.
+
+    Raises:
+        InvalidInput: It has a fault; writing it would lose what cannot be read.
+    """
+    adopted, findings = AdoptedFile.read(path)
+    faults = [finding for finding in findings if finding.severity == "error"]
+    if faults:
+        raise InvalidInput(f"{path} cannot be changed while it has faults", findings=faults)
+    return adopted
+
+
+def adopt(path: Path, distribution: str, chosen: Sequence[Candidate], *, adds: bool) -> Adoption:
+    """Write tools into an adoption file, with the digests of the modules that define them.
+
+    Args:
+        path: The file, which need not exist.
+        distribution: The normalised name of the installed distribution.
+        chosen: The tools.
+        adds: Whether the tools that the file has of it stay, if the distribution is the one that was adopted.
+
+    Raises:
+        InvalidInput: The file has a fault.
+        ArtifactError: It cannot be written.
+    """
+    with _alone(path):
+        file = read_for_change(path)
+        before = file.distributions.get(distribution)
+        tools = {one.name: one.tool for one in chosen}
+        entries = {tool.entry for tool in tools.values()}
+        kept: list[str] = []
+        if adds and before is not None:
+            kept = [name for name, tool in before.tools.items() if name not in tools and tool.entry not in entries]
+        _require_free(path, distribution, [*tools, *kept], file)
+        imported = any(one.imported for one in chosen) or (bool(kept) and before is not None and before.imported)
+        _write(path, file.with_tools(distribution, tools, kept, imported=imported))
+    return Adoption(path, tuple(sorted([*tools, *kept])), tuple(sorted(before.tools)) if before else ())
+
+
+def unadopt(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """Take distributions, or tools by their names, out of an adoption file.
+
+    Returns:
+        The tools that were removed, by distribution; empty if the file has none of the names, which changes nothing.
+
+    Raises:
+        InvalidInput: The file has a fault.
+        ArtifactError: It cannot be written.
+    """
+    with _alone(path):
+        file = read_for_change(path)
+        left, removed = dict(file.distributions), dict[str, list[str]]()
+        for key, one in file.distributions.items():
+            whole = any(canonicalize_name(name) == key for name in names)
+            going = [name for name in one.tools if whole or name in names or f"{key}/{name}" in names]
+            staying = {name: tool for name, tool in one.tools.items() if name not in going}
+            if going:
+                removed[key] = sorted(going)
+            if staying or not (whole or going):
+                left[key] = replace(one, tools=staying)
+            else:
+                del left[key]
+        if removed:
+            _write(path, AdoptedFile(left))
+    return removed
+
+
+def _require_free(path: Path, distribution: str, names: Iterable[str], file: AdoptedFile) -> None:
+    """Refuse names that another process has given in the meantime.
+
+    Raises:
+        InvalidInput: Another distribution has one.
+    """
+    for key, one in file.distributions.items():
+        taken = sorted(set(names) & set(one.tools)) if key != distribution else []
+        if taken:
+            message = f"'{key}' has a tool '{taken[0]}' in {path} by now; nothing was adopted"
+            raise InvalidInput(message, fix=f"strands plugin adopt {distribution} --tool {taken[0]}=ALIAS")
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes from changing the file between reading and writing it: one of the changes would be lost."""
+    if sys.platform == "win32":
+        import filelock
+
+        with filelock.FileLock(f"{path.resolve()}.lock"):  # removed with its release there
+            yield
+        return
+    import fcntl
+
+    folder = path.resolve().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)  # of the folder, so that no other file is left in it
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write(path: Path, file: AdoptedFile) -> None:
+    try:
+        file.write(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> ArtifactError:
+    return ArtifactError(f"{path} cannot be written: {error.strerror or error}", fix="choose another place")

@@ -1,0 +1,103 @@
+"""Choose among the tools that were found: by name, by number or all, with aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from strands_cli.api import Code, Finding, InvalidInput, Manifest, suggest
+from strands_cli_dev.adoption.candidates import Candidate, Survey, word_of
+
+NOT_ADOPTABLE = Code(
+    "not-adoptable",
+    "A tool is named that the distribution does not have, or that cannot be adopted as it is.",
+    "Correct the name, or do what the message says.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A tool that a person named: `NAME`, `ENTRY` or a number, with or without `=ALIAS`."""
+
+    named: str
+    alias: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> Choice:
+        """Read `NAME` or `NAME=ALIAS`."""
+        named, equals, alias = text.partition("=")
+        return cls(named.strip(), alias.strip() if equals else None)
+
+
+def choose(
+    survey: Survey, texts: Sequence[str], taken: Iterable[str] = (), kept: Mapping[str, str] | None = None
+) -> list[Candidate]:
+    """Return the candidates that a person named, under their aliases.
+
+    Args:
+        survey: What was found.
+        texts: Names, entries or numbers (from 1), each with or without `=ALIAS`.
+        taken: Names of other tools.
+        kept: Name -> entry of tools of this distribution that are adopted and stay so.
+
+    Raises:
+        InvalidInput: One is unknown, ambiguous or cannot be adopted, or an alias cannot be used; all are reported.
+    """
+    findings: list[Finding] = []
+    chosen: dict[str, Candidate] = {}
+    for text in texts:
+        choice = Choice.parse(text)
+        found = _matching(survey, choice.named)
+        fault = _fault(survey, choice, found)
+        if fault is not None:
+            findings.append(fault)
+            continue
+        one = replace(found[0], name=choice.alias) if choice.alias else found[0]
+        chosen[one.entry] = one
+    staying = {name for name, entry in (kept or {}).items() if entry not in chosen}
+    findings += _twice(chosen.values(), set(taken) | staying)
+    if findings:
+        raise InvalidInput("nothing was adopted", findings=findings)
+    return list(chosen.values())
+
+
+def _matching(survey: Survey, named: str) -> list[Candidate]:
+    if named.isdecimal() and 0 < int(named) <= len(survey.adoptable):
+        return [survey.adoptable[int(named) - 1]]
+    by_entry = [one for one in survey.candidates if one.entry == named]
+    by_name = [one for one in survey.candidates if one.name == named]
+    called = [one for one in survey.candidates if one.called == named]
+    return by_entry or (called if len(called) > 1 else by_name or called)
+
+
+def _fault(survey: Survey, choice: Choice, found: Sequence[Candidate]) -> Finding | None:
+    distribution = survey.found.distribution
+    if not found:
+        names = [one.name for one in survey.candidates]
+        fix = suggest(choice.named, names, f"it has: {', '.join(names[:20])}", form="--tool {}")
+        return Finding(NOT_ADOPTABLE, f"'{distribution}' has no tool '{choice.named}'", None, fix)
+    if len(found) > 1:
+        entries = " or ".join(f"--tool {one.entry}" for one in found[:5])
+        message = f"'{distribution}' has {len(found)} tools named '{choice.named}'"
+        return Finding(NOT_ADOPTABLE, message, None, f"name one by its entry: {entries}")
+    if found[0].problem is not None:
+        fix = None
+        if "--import" in found[0].problem:
+            fix = f"strands plugin adopt {distribution} --tool {choice.named} --import"
+        message = f"'{choice.named}' of '{distribution}' cannot be adopted: {found[0].problem}"
+        return Finding(NOT_ADOPTABLE, message, None, fix)
+    if choice.alias is not None and not Manifest.TOOL_NAME.fullmatch(choice.alias):
+        message = f"{choice.alias[:80]!r} is not a tool name (lower-case letters, digits and '_')"
+        return Finding(NOT_ADOPTABLE, message, None, f"--tool {choice.named}={word_of(choice.alias)}")
+    return None
+
+
+def _twice(chosen: Iterable[Candidate], taken: set[str]) -> list[Finding]:
+    findings, seen = [], dict[str, Candidate]()
+    for one in chosen:
+        other = seen.setdefault(one.name, one)
+        if other is not one or one.name in taken:
+            owner = "another tool" if one.name in taken else other.entry
+            message = f"the name '{one.name}' for {one.entry} is the one of {owner}"
+            findings.append(Finding(NOT_ADOPTABLE, message, None, f"--tool {one.entry}=ALIAS"))
+    return findings

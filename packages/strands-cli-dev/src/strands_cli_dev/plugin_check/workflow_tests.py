@@ -1,0 +1,175 @@
+"""Run the tests of a package: recordings of its workflows and tests of its agents, on a copy, in child processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Literal
+
+from strands_cli.api import Code, ExitCode, Finding, Where, json_object, run_within
+from strands_cli_dev.plugin_check.packaged_workflows import FolderCheck, Runnable
+
+PACKAGE_TEST_FAILED = Code(
+    "package-test-failed",
+    "A workflow or an agent of a package does not pass its own test.",
+    "Read the reason, then correct the file or its recording.",
+)
+PACKAGE_UNTESTED = Code(
+    "package-untested",
+    "A workflow or an agent of a package has no test that can run here.",
+    "Put a recording beside it: strands run FILE --provider NAME --model NAME --record STEM.recording.yaml",
+)
+
+# What runs the tests of agents.
+RUNNER = "strands-cli-migrate"
+NO_RUNNER = f"`strands atomic test` comes with {RUNNER}, which is not installed"
+TEST_SECONDS = 120.0
+# The inputs of a workflow's test, beside it: STEM.inputs.yaml.
+INPUTS = ".inputs.yaml"
+_MAX_OUTPUT = 2 * 1024 * 1024
+# A test has a home of its own, and nothing of the person: no key, no policy file, no journal.
+_PASSED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "VIRTUAL_ENV")
+Status = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """How one test ended: of which workflow or agent, and why it did not pass."""
+
+    __test__ = False  # for pytest, which takes the name for that of tests
+
+    kind: str
+    name: str
+    test: str
+    status: Status
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON shape of `plugin check --json`."""
+        return {"kind": self.kind, "of": self.name, "test": self.test, "status": self.status, "reason": self.reason}
+
+
+def run_tests(check: FolderCheck, *, with_tools: bool, seconds: float = TEST_SECONDS) -> list[TestOutcome]:
+    """Run every test of a package, and add what failed or could not run to its findings.
+
+    A test that calls tools runs only `with_tools`, since that imports them.
+
+    Args:
+        seconds: The time limit of each child process.
+    """
+    outcomes: list[TestOutcome] = []
+    for one in (*check.workflows.values(), *check.agents.values()):
+        if not one.has_test:
+            words = "a recording" if one.kind == "workflow" else "a test"
+            found = [
+                TestOutcome(one.kind, one.name, "", "skipped", f"it has no {words[2:]} that plays without a model")
+            ]
+        elif one.calls_tools and not with_tools:
+            reason = f"it calls tools ({', '.join(one.calls_tools)}): add --import to run it"
+            found = [TestOutcome(one.kind, one.name, "", "skipped", reason)]
+        elif one.kind == "agent" and not entry_points(group="strands_cli.commands", name="atomic"):
+            found = [TestOutcome(one.kind, one.name, "", "skipped", NO_RUNNER)]
+        else:
+            found = list(_run_apart(one, seconds))
+        outcomes += found
+        check.findings += [_finding(one, outcome) for outcome in found if outcome.status != "passed"]
+    return outcomes
+
+
+def _finding(one: Runnable, outcome: TestOutcome) -> Finding:
+    named = f"the {one.kind} '{one.name}'" + (f", test {outcome.test!r}" if outcome.test else "")
+    where = Where(str(one.path))
+    if outcome.status == "failed":
+        return Finding(PACKAGE_TEST_FAILED, f"{named} fails: {outcome.reason}", where)
+    fix = None
+    if "--import" in outcome.reason:
+        fix = "strands plugin check DIST --import"
+    elif outcome.reason == NO_RUNNER:
+        fix = f"pip install {RUNNER}"
+    elif one.kind == "agent":
+        fix = "write `tests:` with a `recording:` into the file"
+    return Finding(PACKAGE_UNTESTED, f"{named} is not tested: {outcome.reason}", where, fix, "warning")
+
+
+def _run_apart(one: Runnable, seconds: float) -> Iterator[TestOutcome]:
+    with tempfile.TemporaryDirectory(prefix="strands-package-") as folder:
+        place = Path(folder)
+        _copy(one, place / "package")
+        for name in ("home", "work"):
+            (place / name).mkdir()
+        file = place / "package" / one.file
+        if one.kind == "workflow":
+            inputs = file.with_name(f"{one.name}{INPUTS}")
+            more = ["--vars-file", str(inputs)] if inputs.is_file() else []
+            words = ["run", str(file), "--provider", "replay", *more, "--json"]
+        else:
+            words = ["atomic", "test", str(file), "--json"]
+        code, document = _strands(words, place, seconds)
+    yield from _of_workflow(one, code, document) if one.kind == "workflow" else _of_agent(one, code, document)
+
+
+def _copy(one: Runnable, target: Path) -> None:
+    """Copy the files that were looked at, so that a test reads nothing else and changes nothing."""
+    for name in one.folder.files:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(one.folder.path / name, target / name)
+
+
+def _strands(words: Sequence[str], place: Path, seconds: float) -> tuple[int | None, Mapping[str, Any]]:
+    """Run one command and return its exit code (None after the time limit) and the JSON that it printed."""
+    home = str(place / "home")
+    own = {"HOME": home, **{f"XDG_{name}_HOME": home for name in ("CONFIG", "DATA", "STATE", "CACHE")}}
+    env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | own
+    command = [sys.executable, "-P", "-m", "strands_cli", *words]
+    with (place / "stdout").open("w+b") as out, (place / "stderr").open("w+b") as err:
+        code = run_within(seconds, command, out, err, env=env, cwd=str(place / "work"))
+        out.seek(0)
+        text = out.read(_MAX_OUTPUT).decode("utf-8", "replace")
+    try:
+        return code, json_object(json.loads(text))
+    except ValueError:
+        return code, {}
+
+
+def _of_workflow(one: Runnable, code: int | None, document: Mapping[str, Any]) -> Iterator[TestOutcome]:
+    test = "recording"
+    if code == ExitCode.OK:
+        yield TestOutcome(one.kind, one.name, test, "passed")
+    elif code == ExitCode.WAITING:
+        yield TestOutcome(one.kind, one.name, test, "skipped", "it waits for a person, and ends there")
+    elif code == ExitCode.DENIED or document.get("denials"):
+        reason = f"a person must allow what it does: {_reason(code, document)}"
+        yield TestOutcome(one.kind, one.name, test, "skipped", reason)
+    else:
+        yield TestOutcome(one.kind, one.name, test, "failed", _reason(code, document))
+
+
+def _of_agent(one: Runnable, code: int | None, document: Mapping[str, Any]) -> Iterator[TestOutcome]:
+    tests = document.get("tests")
+    if code not in (ExitCode.OK, ExitCode.RUN_FAILED) or not isinstance(tests, list) or not tests:
+        status: Status = "skipped" if code == ExitCode.DENIED else "failed"
+        yield TestOutcome(one.kind, one.name, "", status, _reason(code, document))
+        return
+    for test in map(json_object, tests):
+        status = {"passed": "passed", "skipped": "skipped"}.get(str(test.get("status")), "failed")  # type: ignore[assignment]
+        problems = test.get("problems")
+        reason = "; ".join(map(str, problems)) if isinstance(problems, list) else ""
+        yield TestOutcome(one.kind, one.name, str(test.get("test", "")), status, reason)
+
+
+def _reason(code: int | None, document: Mapping[str, Any]) -> str:
+    if code is None:
+        return "it took longer than allowed"
+    error = json_object(document.get("error"))
+    findings = error.get("findings")
+    found = [str(json_object(one).get("message")) for one in findings] if isinstance(findings, list) else []
+    denied = [json_object(one) for one in document.get("denials") or ()]
+    denials = [f"a call of {one.get('tool')} ({one.get('rule')})" for one in denied]
+    return "; ".join(found or denials) or str(error.get("message") or f"it ends with exit code {code}")

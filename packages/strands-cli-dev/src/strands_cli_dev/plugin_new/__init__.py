@@ -1,0 +1,1 @@
+"""New plugins and packages of workflows, from templates."""

@@ -1,0 +1,97 @@
+"""The command `plugin new`: make a starter distribution, of a tool or a workflow, whose tests pass without changes."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from strands_cli.api import print_json, print_result, say, say_findings
+
+
+class Form(enum.StrEnum):
+    """What the entry point of a new plugin refers to: a form of a tool, or a folder with a workflow."""
+
+    module = "module"
+    function = "function"
+    agent_tool = "agent_tool"
+    class_ = "class"
+    provider = "provider"
+    workflow = "workflow"
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, such as your_words.")],
+    form: Annotated[Form, typer.Option(help="A tool's form in Python, or a workflow.")] = Form.module,
+    directory: Annotated[Path, typer.Option(metavar="DIR", help="Where the project's directory is made.")] = Path(),
+    author: Annotated[str | None, typer.Option(metavar="TEXT", help="The author, for the metadata.")] = None,
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it does, in a sentence.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Make a plugin project, strands-tool-NAME: a working tool, its manifest, an example, and passing tests.
+
+    A module depends on strands-tool-kit alone; the other forms of a tool depend on the SDK too. With --form workflow it
+    is strands-flow-NAME: a workflow, its agent and their recordings, as data that is never imported.
+
+    Example: strands plugin new your_words
+    """
+    if form is Form.workflow:
+        _new_flow(name, directory, author, description, as_json=as_json)
+        return
+    import shlex  # `--help` needs neither this nor what follows
+
+    from strands_cli_dev.plugin_check.plugin_project import read_project
+    from strands_cli_dev.plugin_check.whole_plugin import check_installed
+    from strands_cli_dev.plugin_new.new_plugin import SAMPLE, NewPlugin, make_plugin
+    from strands_cli_dev.plugin_new.plugin_name import name_plugin
+
+    wanted = NewPlugin(name_plugin(name), form.value, author, description)
+    made = make_plugin(wanted, directory)
+    if wanted.name.tool not in (name, name.removeprefix("strands-tool-")):
+        say(f"the tool is called '{wanted.name.tool}'")
+    findings = [*check_installed(made.name), *read_project(made).source.twins()]
+    if as_json:
+        files = sorted(str(path) for path in made.rglob("*") if path.is_file())
+        found = [finding.as_dict() for finding in findings]
+        print_json({"made": files, "distribution": made.name, "tool": wanted.name.tool, "findings": found})
+        return
+    say_findings(findings)
+    example = json.dumps(SAMPLE)
+    place = shlex.quote(str(made))
+    lines = [
+        f"made {made}",
+        "next:",
+        f"  python -m pip install -e {place}",
+        f"  strands tools run {wanted.ref} --input '{example}'",
+        f"  python -m pytest {place}",
+    ]
+    print_result("\n".join(lines))
+
+
+def _new_flow(name: str, directory: Path, author: str | None, description: str | None, *, as_json: bool) -> None:
+    """Make the package of a workflow."""
+    import shlex
+
+    from strands_cli_dev.plugin_new.new_flow import NewFlow, make_flow, name_flow
+
+    wanted = NewFlow(name_flow(name), author, description)
+    made = make_flow(wanted, directory)
+    if wanted.name not in (name, name.removeprefix("strands-flow-")):
+        say(f"the workflow is called '{wanted.name}'")
+    if as_json:
+        files = sorted(str(path) for path in made.rglob("*") if path.is_file())
+        print_json({"made": files, "distribution": made.name, "workflow": wanted.name, "findings": []})
+        return
+    place = shlex.quote(str(made))
+    lines = [
+        f"made {made}",
+        "next:",
+        f"  strands run {shlex.quote(str(made / wanted.file))}",
+        f"  strands plugin check {place}",
+        f"  python -m pip install -e {place}",
+        f"  strands run {wanted.reference}",
+    ]
+    print_result("\n".join(lines))
