@@ -46,7 +46,7 @@ COMMITS = 20  # of each row, since one takes less than the clock's step
 EFFECTS = 2 * STEPS  # a row for each step and one for its model call
 PROMPT = "Say a word about rivers."
 SYSTEM = "Answer in one line."
-HEADER = f"""version: 1
+HEADER = f"""version: 2
 name: bench
 runtime: {{provider: openai, model_id: bench, host: "%s"}}
 agents:

@@ -27,7 +27,7 @@ from bench.measure import Command, spend, spread_of
 
 STEPS = 400
 STRANDS = str(Path(sys.executable).with_name("strands"))
-HEADER = """version: 1
+HEADER = """version: 2
 name: bench-live
 runtime: {provider: replay, recording: live.recording.yaml}
 agents:

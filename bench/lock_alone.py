@@ -114,7 +114,7 @@ def lay_out(folder: Path) -> None:
         (dist / "RECORD").write_text("\n".join(lines) + "\n", encoding="utf-8")
     step = {"agent": "one", "input": "Say a word about rivers."}
     spec = {
-        "version": 1,
+        "version": 2,
         "name": "bench",
         "runtime": {"provider": "openai", "model_id": "bench"},
         "agents": {"one": {"prompt": "Answer.", "tools": list(TOOLS)}},

@@ -46,7 +46,7 @@ EVENTS = [
     {"messageStop": {"stopReason": "end_turn"}},
     {"metadata": {"usage": {"inputTokens": 9, "outputTokens": 48, "totalTokens": 57}, "metrics": {"latencyMs": 1}}},
 ]
-WORKFLOW = """version: 1
+WORKFLOW = """version: 2
 name: bench-long
 runtime: {{provider: openai, model_id: bench, host: "http://127.0.0.1:9/v1"}}
 agents:

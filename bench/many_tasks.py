@@ -34,7 +34,7 @@ from strands_cli.planning.run_request import RunRequest
 
 AT_ONCE = 100
 LATENCY_S = 0.05
-HEADER = f"""version: 1
+HEADER = f"""version: 2
 name: bench-many
 runtime: {{provider: openai, model_id: bench, max_parallel: {AT_ONCE}}}
 agents:

@@ -37,7 +37,7 @@ ROWS = 24
 AT_ONCE = 4
 PARAGRAPH = "A river bends where the ground lets it. " * 20
 SYSTEM = "Answer in one line."
-FLOW = """version: 1
+FLOW = """version: 2
 name: bench-row
 runtime: {provider: openai, model_id: bench, host: "%s"}
 inputs: {required: {topic: string}}

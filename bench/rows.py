@@ -189,7 +189,7 @@ def made_manifest(distribution: str, tool: str, package: str) -> dict[str, Any]:
     }
 
 
-CHAIN = """version: 1
+CHAIN = """version: 2
 name: bench-chain
 runtime: {{provider: openai, model_id: bench, host: "{url}"}}
 agents:
@@ -275,7 +275,7 @@ def made_{number}(path: str, limit: int = 10) -> str:
     "Read something made for a measurement and return it."
     return path
 """
-THREE = """version: 1
+THREE = """version: 2
 name: bench-three
 runtime: {{provider: replay, recording: three.recording.yaml}}
 agents: {{only: {{prompt: Answer., tools: [{tools}]}}}}

@@ -23,7 +23,7 @@ QUEUE = "bench"
 def flow(steps: int, host: str = "http://127.0.0.1:9/v1") -> str:
     """Return a workflow of so many steps."""
     lines = "\n".join(f'      - {{agent: one, input: "{PROMPT[:-1]} and {{{{ topic }}}}."}}' for _ in range(steps))
-    return f"""version: 1
+    return f"""version: 2
 name: bench-scale
 runtime: {{provider: openai, model_id: bench, host: "{host}"}}
 inputs: {{required: {{topic: string}}}}

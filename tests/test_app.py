@@ -31,7 +31,7 @@ from tests.fakes.ports import ScriptedHuman
 from tests.wordings import Wording
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: r.yaml}
 agents: {writer: {prompt: You write.}}
@@ -147,7 +147,7 @@ def test_a_record_that_cannot_be_made_ends_before_the_first_call(folder: Path, w
 
 
 def test_a_file_that_is_not_a_workflow_has_nothing_to_plan(folder: Path) -> None:
-    (folder / "flow.yaml").write_text("version: 1\nnme: x\n")
+    (folder / "flow.yaml").write_text("version: 2\nnme: x\n")
     with pytest.raises(InvalidInput) as raised:
         app.plan(folder / "flow.yaml")
     assert len(raised.value.findings) > 1

@@ -86,7 +86,7 @@ def run_cold(site: Path, *arguments: str, **env: str) -> Ran:
 
 
 TRAPPED = """\
-version: 1
+version: 2
 name: trapped
 runtime: {provider: bedrock, model_id: some}
 agents: {one: {prompt: Answer., tools: [trap]}}

@@ -113,7 +113,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-# Names of the core that no row of `DEFAULTS` has: the filters of its templates, and the versions of its own format.
+# Names of the core that no row of `DEFAULTS` has: the filters of its templates, and the version of its own format.
 _FILTERS = """
     abs attr batch capitalize center count d default dictsort e escape filesizeformat first float forceescape format
     fromjson groupby indent int items join last length list lower map max min pprint random reject rejectattr replace
@@ -130,7 +130,7 @@ _OF_GROUPS = {
 OPEN_GROUPS = tuple(_OF_GROUPS)
 RESERVED: Mapping[str, frozenset[str]] = {
     FILTERS: frozenset(_FILTERS.split()),
-    FORMATS: frozenset({"version-1", "version-2"}),
+    FORMATS: frozenset({"version-2"}),
     # The commands of its groups.
     COMMANDS: frozenset(f"{group}.{name}" for group, names in _OF_GROUPS.items() for name in names.split()),
 }

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.wheels
 
 ALIASED = {"greet": "acme_tools.hello:hello"}
 WORKFLOW = """\
-version: 1
+version: 2
 name: greetings
 runtime: {provider: ollama, model_id: m}
 agents: {a: {prompt: Greet., tools: [native:greet]}}

@@ -90,7 +90,7 @@ class Site:
 
     def plan(self, *refs: Any) -> tuple[PlannedTool, ...]:
         """Resolve references as a workflow's list of tools would be."""
-        text = "version: 1\nname: t\nruntime: {provider: replay, recording: r.yaml}\nagents: {a: {prompt: p}}\n"
+        text = "version: 2\nname: t\nruntime: {provider: replay, recording: r.yaml}\nagents: {a: {prompt: p}}\n"
         text += "pattern: {type: chain, config: {steps: [{agent: a}]}}\n"
         text += f"tools: {{python_path: {list(self.python_path)}}}\n"
         loaded = app.load("workflow.yaml", text)

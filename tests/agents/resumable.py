@@ -36,7 +36,7 @@ RECORD = Path("record")
 def workflow(host: str, steps: str, *, agents: str, rest: str = "") -> str:
     runtime = f"{{provider: openai, model_id: m, host: '{host}', failure_policy: {{retries: 0}}}}"
     return (
-        f"version: 1\nname: t\nruntime: {runtime}\nagents: {agents}\n{rest}\n"
+        f"version: 2\nname: t\nruntime: {runtime}\nagents: {agents}\n{rest}\n"
         f"pattern: {{type: chain, config: {{steps: [{steps}]}}}}\n"
     )
 

@@ -25,7 +25,7 @@ from tests.agents.kit import SCHEMA, RunContext, Site, text
 from tests.wordings import Wording
 
 WORKFLOW = """
-version: 1
+version: 2
 name: whole
 runtime: {provider: replay, recording: recording.yaml}
 tools: {python_path: [lib], python: %s}

@@ -94,7 +94,7 @@ def test_a_workflow_of_others_is_one_outside_of_the_project(
             "agents: {writer: {prompt: Write.}}\npattern: {type: chain, config: {steps: [{agent: writer, input: Go.}]}}"
         )
         runtime = f"runtime: {{provider: openai, model_id: m, host: '{host}'}}"
-        file.write_text(f"version: 1\nname: flow\n{runtime}\n{agents}\n")
+        file.write_text(f"version: 2\nname: flow\n{runtime}\n{agents}\n")
         workflow = Workflow.from_file(file)
         if is_refused:
             with pytest.raises(RunFailed, match=r"127.0.0.1 is not a public address \(loopback\)") as raised:

@@ -35,7 +35,7 @@ ECHO = (
     "    return {'status': 'success', 'content': [{'text': 'said ' + tool['input']['text']}]}\n"
 )
 WORKFLOW = """
-version: 1
+version: 2
 name: live
 runtime: {{provider: openai, model_id: base-model, host: "{host}", recording: recording.yaml,
   failure_policy: {{retries: 0}}}}

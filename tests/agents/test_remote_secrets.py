@@ -196,7 +196,7 @@ def ask(tool, strands_cli, **kwargs):
 """
 DECLARED = {**READS, "strands_cli": {"capabilities": {"secrets": ["ONE", "TWO"]}}}
 FLOW = """
-version: 1
+version: 2
 name: remote
 runtime: {provider: replay, recording: r.yaml}
 env:

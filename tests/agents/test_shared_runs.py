@@ -38,7 +38,7 @@ from tests.fakes.ports import FakeClock
 
 pytestmark = pytest.mark.usefixtures("echo_and_key")
 FLOW = """
-version: 1
+version: 2
 name: rows
 runtime: {{provider: openai, model_id: m, host: "{host}", failure_policy: {{retries: 1, wait_min: 0, wait_max: 0}}}}
 inputs: {{required: {{topic: string}}}}

@@ -69,7 +69,7 @@ class Judged:
 
         with ModelServer(answer) as server:
             text = (
-                f"version: 1\nname: t\nagents: {FORMED if name == 'output_schema' else AGENTS}\n"
+                f"version: 2\nname: t\nagents: {FORMED if name == 'output_schema' else AGENTS}\n"
                 f"runtime: {{provider: openai, model_id: m, host: '{server.url}', failure_policy: {{retries: 0}}}}\n"
                 f"pattern: {PATTERNS[name]}\n"
             )

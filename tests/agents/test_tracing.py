@@ -59,7 +59,7 @@ def collector() -> Iterator[Collector]:
 def document(model: ModelServer, otel: Any, **sections: Any) -> dict[str, Any]:
     steps = [{"agent": "a", "input": "What time is it?"}]
     runtime = {"provider": "openai", "model_id": "m", "host": model.url, "failure_policy": {"retries": 0}}
-    head = {"version": 1, "name": "traced", "runtime": runtime, "agents": {"a": AGENT}}
+    head = {"version": 2, "name": "traced", "runtime": runtime, "agents": {"a": AGENT}}
     telemetry = {**({"otel": otel} if otel is not None else {}), **sections.pop("telemetry", {})}
     return {**head, "telemetry": telemetry, "pattern": {"type": "chain", "config": {"steps": steps}}, **sections}
 
@@ -416,7 +416,7 @@ def test_a_variable_that_means_nothing_costs_the_traces_and_not_the_run(
 
 def test_what_sends_spans_is_not_imported_where_none_are_sent() -> None:
     Path("said.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: a}]}", encoding="utf-8")
-    flow = "version: 1\nname: n\nruntime: {provider: replay, recording: said.yaml}\nagents: {a: {prompt: p}}\n"
+    flow = "version: 2\nname: n\nruntime: {provider: replay, recording: said.yaml}\nagents: {a: {prompt: p}}\n"
     flow += "pattern: {type: chain, config: {steps: [{agent: a, input: x}]}}\n"
     Path("w.yaml").write_text(flow, encoding="utf-8")
     script = (

@@ -60,7 +60,7 @@ def test_a_program_that_records_spans_has_their_texts(tmp_path: Path, monkeypatc
         agents = {"a": {"prompt": "You help.", "tools": []}}
         path = tmp_path / "w.yaml"
         path.write_text(
-            json.dumps({"version": 1, "name": "w", "runtime": runtime, "agents": agents, "pattern": pattern})
+            json.dumps({"version": 2, "name": "w", "runtime": runtime, "agents": agents, "pattern": pattern})
         )
         Workflow.from_file(path).run(runs_dir=tmp_path / "runs")
     (chat,) = (span for span in spans.get_finished_spans() if span.name == "chat")

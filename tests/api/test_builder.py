@@ -245,7 +245,7 @@ def test_a_mistake_gets_the_same_finding_as_in_a_file() -> None:
     )
     read = Workflow.from_text(
         """
-        version: 1
+        version: 2
         name: wrong
         runtime: {provider: openai, modle_id: m}
         agents: {writer: {prompt: You write.}}
@@ -288,7 +288,7 @@ def test_what_no_file_could_hold_is_refused(wording: Wording) -> None:
 def test_every_text_and_value_survives(prompt: str, values: dict[str, Any]) -> None:
     spec = WorkflowSpec.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "name": "w",
             "runtime": {"provider": "openai"},
             "agents": {"a": {"prompt": prompt}},
@@ -306,7 +306,7 @@ def test_every_text_and_value_survives(prompt: str, values: dict[str, Any]) -> N
 def test_a_specification_made_of_models_needs_not_say_what_a_gate_is() -> None:
     chain_of_one = Chain(type="chain", config=ChainConfig(steps=(GateStep(prompt="Good?"),)))
     runtime, agents = Runtime(provider="openai"), {"a": AgentSpec(prompt="p")}
-    spec = WorkflowSpec(version=1, name="w", runtime=runtime, agents=agents, pattern=chain_of_one)
+    spec = WorkflowSpec(version=2, name="w", runtime=runtime, agents=agents, pattern=chain_of_one)
     assert Workflow.from_spec(spec).spec == spec
 
 

@@ -237,7 +237,7 @@ def test_a_run_that_fails_is_continued_by_the_id_in_its_error() -> None:
 
 def test_an_error_before_the_run_has_begun_has_no_id() -> None:
     with pytest.raises(InvalidInput) as refused:
-        Workflow.from_text("version: 1").run()
+        Workflow.from_text("version: 2").run()
     assert refused.value.run_id == ""
 
 

@@ -137,7 +137,7 @@ def test_inputs_choices_and_the_result_are_those_of_the_command(tmp_path: Path, 
 
 
 def test_a_workflow_that_is_wrong_is_reported_and_not_run(wording: Wording) -> None:
-    workflow = Workflow.from_text("version: 1\nname: w\n", name="mine")
+    workflow = Workflow.from_text("version: 2\nname: w\n", name="mine")
     assert {finding.code for finding in workflow.validate()} == {"missing-key"}
     for use in (workflow.run, workflow.plan, lambda: workflow.spec):
         with pytest.raises(InvalidInput) as raised:

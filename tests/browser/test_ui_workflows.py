@@ -45,7 +45,7 @@ def test_a_run_is_started_from_a_form_answered_and_leaves_its_artifact(local: Lo
 
 
 def test_a_workflow_with_errors_shows_them_in_place_of_its_form(local: LocalPage) -> None:
-    local.folder.write("broken.yaml", "version: 1\nname: x\npattern: {type: chian}\n")
+    local.folder.write("broken.yaml", "version: 2\nname: x\npattern: {type: chian}\n")
     with local.window(WIDTHS[0]) as window:
         page = window.page
         page.get_by_role("link", name="Workflows").click()

@@ -140,7 +140,7 @@ class Folder:
         """Write `flow.yaml`, a chain with the agent `writer`, and the recording of what its model says."""
         self.write("flow.recording.yaml", {"recording": 1, "steps": dict(turns or {})})
         spec = {
-            "version": 1,
+            "version": 2,
             "name": "flow",
             "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
             "agents": {"writer": {"prompt": "You write."}},

@@ -14,7 +14,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(10)
 )
 GOOD = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: flow.recording.yaml}
 agents:
@@ -32,7 +32,7 @@ BAD = {
     "a duplicate key": (GOOD + "name: again\n", "duplicate-key"),
     "an anchor bomb": (BOMB, None),
     "a tag that would build an object": ("version: !!python/object/apply:os.system ['true']\n", None),
-    "an unknown key": (GOOD.replace("version: 1", "version: 1\ndescripton: x"), "unknown-key"),
+    "an unknown key": (GOOD.replace("version: 2", "version: 2\ndescripton: x"), "unknown-key"),
     "a wrong type": (GOOD.replace("name: flow", "name: [flow]"), None),
     "an unknown agent": (GOOD.replace("agent: writer", "agent: writr"), "unknown-agent"),
     "an unknown tool": (GOOD.replace("You write.", "You write., tools: [calculatr]"), "unknown-tool"),
@@ -40,7 +40,7 @@ BAD = {
     "a template that does not compile": (GOOD.replace("input: Write.", "input: '{{ if'"), "bad-template"),
     "no provider": (GOOD.replace("provider: replay, ", ""), None),
     "a step that is none": (GOOD.replace("agent: writer, input: Write.", "agnt: writer"), None),
-    "control characters": ("version: 1\nname: \x01\x02\n", None),
+    "control characters": ("version: 2\nname: \x01\x02\n", None),
 }
 
 

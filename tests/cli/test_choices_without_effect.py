@@ -11,13 +11,13 @@ from strands_cli.cli.program import run_program
 from strands_cli.planning.run_request import RunRequest
 
 CALLS = """\
-version: 1
+version: 2
 name: calls
 tools: {python: [native:current_time]}
 pattern: {type: chain, config: {steps: [{tool: current_time}]}}
 """
 ASKS = """\
-version: 1
+version: 2
 name: asks
 runtime: {provider: ollama, model_id: m, host: 'http://127.0.0.1:1'}
 agents: {a: {prompt: Answer., tools: []}}

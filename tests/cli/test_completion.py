@@ -33,7 +33,7 @@ SHELLS = {
         '"$S" completion fish | source; function strands; echo "got:$argv:"; end',
     ),
 }
-WAITING = {"version": 1, "name": "gate"}
+WAITING = {"version": 2, "name": "gate"}
 WRITER = {"writer": {"prompt": "You write.", "tools": []}}
 
 

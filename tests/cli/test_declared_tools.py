@@ -54,7 +54,7 @@ def test_a_variable_of_another_client_is_a_secret_that_the_server_gets(folder: F
 def test_the_sections_that_are_imported_complete_a_workflow(folder: Folder) -> None:
     sections = folder.strands("tools", "import", client_file(folder)).out
     step = {"tool": FIND, "input": {"about": "bees"}}
-    head = write_yaml({"version": 1, "name": "f", "pattern": {"type": "chain", "config": {"steps": [step]}}})
+    head = write_yaml({"version": 2, "name": "f", "pattern": {"type": "chain", "config": {"steps": [step]}}})
     (folder.work / "flow.yaml").write_text(head + sections)
     assert folder.strands("validate", "flow.yaml").code == 0
 

@@ -227,7 +227,7 @@ def test_an_exit_code_is_explained_after_a_word_for_it(word: str, capsys: Output
 
 
 def test_a_wrong_workflow_is_reported_as_everywhere(in_folder: Folder, capsys: Output) -> None:
-    in_folder.write("wrong.yaml", "version: 1\nname: x\nagnets: {}\n")
+    in_folder.write("wrong.yaml", "version: 2\nname: x\nagnets: {}\n")
     assert run_program(["explain", "wrong.yaml", "--json"]) == 3
     printed = capsys.readouterr()
     assert json.loads(printed.out)["findings"]

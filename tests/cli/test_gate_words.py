@@ -18,7 +18,7 @@ def graph(folder: Folder, when: str, **gate: object) -> None:
     says = {name: {"tool": "native:say", "input": {"text": name}} for name in ("ship", "rejected")}
     choose = [{"when": when, "to": "ship"}, {"when": "else", "to": "rejected"}]
     config = {"nodes": {"ask": ask, **says}, "edges": [{"from": "ask", "choose": choose}]}
-    folder.write("flow.yaml", {"version": 1, "name": "flow", "pattern": {"type": "graph", "config": config}})
+    folder.write("flow.yaml", {"version": 2, "name": "flow", "pattern": {"type": "graph", "config": config}})
     assert folder.strands("run", "flow.yaml", "--detach").code == 19
 
 
@@ -73,7 +73,7 @@ def review(folder: Folder, *routes: str) -> None:
     then = {name: {"then": [{"tool": "native:say", "input": {"text": f"at {name}"}}]} for name in routes}
     config = {"router": {"agent": "sorter", "input": "Sort.", "review_router": gate}, "routes": then}
     flow = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
         "agents": {"sorter": {"prompt": "You sort.", "tools": []}},

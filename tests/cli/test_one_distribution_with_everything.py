@@ -66,7 +66,7 @@ def replayed(name: str) -> dict[str, str]:
 
 def flow(step: Mapping[str, Any], runtime: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": runtime or replayed("turns.yaml"),
         "agents": {"bird": {"prompt": "You repeat.", "tools": []}},

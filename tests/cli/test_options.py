@@ -13,11 +13,9 @@ from typer.main import get_command
 
 from scripts.project_commands import project_commands
 from strands_cli.cli.commands.command_options import Chosen, RunFlags, with_run_options
-from strands_cli.cli.program import run_program
 from strands_cli.errors import UsageError
 from strands_cli.planning.run_request import default_of, options
 from tests.cli.strands import Folder
-from tests.wordings import Wording
 
 FLAGS = [field.name for field in dataclasses.fields(RunFlags)]
 AGAIN = [
@@ -110,34 +108,6 @@ def test_paths_stay_what_they_are_when_the_directory_changes(tmp_path: Path, mon
     assert "force" not in changes
     assert RunFlags(events="e").placed().events == str(tmp_path / "e")
     assert RunFlags(events="-").placed().events == "-"
-
-
-EARLIER = [
-    *("--bypass-tool-consent", "--debug", "--auto-resume", "--no-save-session", "-a", "-r"),
-    *("--resume", "--hitl-response"),
-    *("--save-session", "--output-file", "--filter", "--domain", "--capability", "--max-age-days", "--keep-completed"),
-]
-
-
-@pytest.mark.parametrize("option", EARLIER)
-@pytest.mark.parametrize("before", [["run", "flow.yaml"], ["plan"], ["runs", "list"], []])
-def test_an_option_of_an_earlier_version_is_answered_with_what_to_write_now(
-    option: str, before: list[str], capsys: pytest.CaptureFixture[str], wording: Wording
-) -> None:
-    assert run_program([*before, option, "x"]) == 2
-    fixes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  fix: ")]
-    assert len(fixes) == 1
-    named = [word.rstrip(":;,") for word in fixes[0].split() if word.startswith("-")]
-    known = {
-        flag
-        for command in ("run", "approve", "runs delete", "runs prune")
-        for one in options_of(command).values()
-        for flag in one.opts
-    }
-    assert set(named) <= known
-    assert not {option} & known, "an option of that name would act"
-    if before[:1] == ["run"]:
-        wording(fixes[0])
 
 
 @pytest.mark.parametrize("number", ["0", "-5"])

@@ -237,7 +237,7 @@ def test_a_command_that_changed_since_it_was_locked_is_not_imported(folder: Fold
 
 
 BROKEN = """\
-version: 1
+version: 2
 name: x
 runtime: {provider: replay, recording: x.recording.yaml}
 agents: {a: {prompt: Go., tools: [TOOL]}}

@@ -28,7 +28,7 @@ def crew(document):
         problems.append(FormatProblem("this cannot be translated", pointer="/wrong"))
     steps = [{"agent": "member", "input": task} for task in document["tasks"]]
     value = {
-        "version": 1,
+        "version": 2,
         "name": document["title"],
         "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
         "agents": {"member": {"prompt": document.get("role", "You help.")}},
@@ -41,7 +41,7 @@ def crew(document):
 
 def nine(document):
     document.pop("version")
-    return Translation({"version": 1, **document})
+    return Translation({"version": 2, **document})
 """
 POINTS = "[strands_cli.formats]\ncrew = strands_cli_yours:crew\nversion-9 = strands_cli_yours:nine\n"
 FLOW = "format: crew\ntitle: crew\ntasks:\n  - Say hi.\n  - Say {{ last_response }} again.\n"

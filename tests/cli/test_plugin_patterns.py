@@ -68,7 +68,7 @@ class Talk(PatternModel):
 NUMBER = 7
 '''
 FLOW = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: flow.recording.yaml}
 agents: {parrot: {prompt: You repeat., tools: []}}

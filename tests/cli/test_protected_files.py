@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cli.strands import Folder
 
-FLOW = """version: 1
+FLOW = """version: 2
 name: flow
 runtime: {provider: replay, recording: turns.yaml}
 tools: {python_path: [.], python: ["wiki:wiki", "lore.pages:pages"]}

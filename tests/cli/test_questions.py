@@ -182,7 +182,7 @@ def test_a_graph_chooses_by_whether_a_gate_is_approved(folder: Folder, answer: s
     }
     choose = [{"when": "{{ nodes.ask.approved }}", "to": "publish"}, {"when": "else", "to": "stop"}]
     config = {"nodes": nodes, "edges": [{"from": "ask", "choose": choose}]}
-    flow = {"version": 1, "name": "flow", "pattern": {"type": "graph", "config": config}}
+    flow = {"version": 2, "name": "flow", "pattern": {"type": "graph", "config": config}}
     (folder.work / "flow.yaml").write_text(json.dumps(flow), "utf-8")
     assert folder.strands("run", "flow.yaml").code == 19
     assert folder.strands("approve", "last", "--answer", answer).out == f"{text}\n"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.strands import Folder
 
-FLOW = """version: 1
+FLOW = """version: 2
 name: n
 inputs: {required: {text: string}, optional: {n: integer}}
 pattern: {type: chain, config: {steps: [{tool: native:calculator, input: {expression: "1 + 1"}}]}}

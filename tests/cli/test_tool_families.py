@@ -10,7 +10,7 @@ from strands_cli.toolref import ToolRef, ToolRefError
 from tests.cli.strands import Folder
 from tests.distributions import sound
 
-WORKFLOW = """version: 1
+WORKFLOW = """version: 2
 name: files
 runtime: {{provider: replay, recording: r.yaml}}
 agents: {{a: {{prompt: Read., tools: ["{ref}"]}}}}
@@ -61,7 +61,7 @@ def test_another_name_or_a_step_needs_one_tool(folder: Folder) -> None:
     (folder.work / "r.yaml").write_text("recording: 1\nsteps: {steps.0: [{text: done}]}\n")
     ran = folder.strands("plan", "w.yaml", "--format", "json")
     assert "twin-tool-names" in [found["code"] for found in ran.document["findings"]]
-    step = "version: 1\nname: n\npattern: {type: chain, config: {steps: [{tool: 'native:files.*'}]}}\n"
+    step = "version: 2\nname: n\npattern: {type: chain, config: {steps: [{tool: 'native:files.*'}]}}\n"
     (folder.work / "s.yaml").write_text(step)
     planned = folder.strands("plan", "s.yaml")
     assert planned.code == 3

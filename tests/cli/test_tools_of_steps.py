@@ -7,7 +7,7 @@ from tests.tools.test_inner_calls import HEAD, SYNC
 from tests.tools.test_tool_steps import BY_NAME
 
 WORKFLOW = """
-version: 1
+version: 2
 name: steps
 tools: {python_path: [.], python: ["custom_steps:outer", "custom_steps:inner"]}
 pattern: {type: chain, config: {steps: [{tool: outer}]}}

@@ -13,7 +13,7 @@ from tests.cli.strands import Folder
 from tests.yaml_texts import read_yaml, write_yaml
 
 INNER: dict[str, Any] = {
-    "version": 1,
+    "version": 2,
     "name": "inner",
     "runtime": {"provider": "replay", "recording": "inner.recording.yaml"},
     "inputs": {"required": {"topic": "string"}},

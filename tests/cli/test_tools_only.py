@@ -14,7 +14,7 @@ from tests.cli.strands import Folder
 SUM = '{tool: calculator, input: {expression: "6 * 7"}}'
 STEPS = f'[{SUM}, {{tool: calculator, input: {{expression: "{{{{ last_response }}}} + 1"}}}}]'
 PATTERN = f"pattern: {{type: chain, config: {{steps: {STEPS}}}}}\n"
-HEAD = "version: 1\nname: sums\n"
+HEAD = "version: 2\nname: sums\n"
 
 
 @pytest.mark.parametrize("agents", ["", "agents: {}\n", "runtime: {max_parallel: 2}\n"])
@@ -56,7 +56,7 @@ def test_an_agent_still_needs_a_provider(folder: Folder, runtime: str, key: str)
     [found] = json.loads(ran.out)["findings"]
     assert (found["code"], f"`{key}`" in found["message"]) == ("missing-key", True)
     value = {
-        "version": 1,
+        "version": 2,
         "name": "n",
         "agents": {"a": {"prompt": "p"}},
         "pattern": {"type": "chain", "config": {"steps": [{"agent": "a"}]}},

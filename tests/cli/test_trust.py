@@ -435,7 +435,7 @@ def test_what_a_workflow_of_others_reads_and_sends_is_asked_about_and_the_fix_wo
         agents = {"writer": {"prompt": "Write.", "tools": own}}
         pattern = {"type": "chain", "config": {"steps": STEP}}
         runtime = {"provider": "replay", "recording": "turns.yaml"}
-        text = {"version": 1, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
+        text = {"version": 2, "name": name, "runtime": runtime, "agents": agents, "pattern": pattern}
         (other / f"{name}.yaml").write_text(json.dumps(text))
     ran = folder.strands("run", "../strangers/flow.yaml")
     assert (ran.code, CODE in ran.codes, "strands trust ../strangers/flow.yaml" in ran.err) == (21, True, True)

@@ -10,7 +10,7 @@ import pytest
 from strands_cli.cli.program import run_program
 
 GOOD = """\
-version: 1
+version: 2
 name: good
 runtime: {provider: ollama, model_id: m}
 agents: {a: {prompt: Answer.}}

@@ -127,7 +127,7 @@ class World:
         """Return the workflow as it is read: with what every one needs, and without what is dropped."""
         given = read_yaml(text)
         runtime = {"provider": "openai", "model_id": "m", "host": self.server.url, "failure_policy": {"retries": 0}}
-        base = {"version": 1, "name": "covered", "agents": {"a": {"prompt": "You help."}}, "pattern": chain("go")}
+        base = {"version": 2, "name": "covered", "agents": {"a": {"prompt": "You help."}}, "pattern": chain("go")}
         document = {**base, **given, "runtime": {**runtime, **given.get("runtime", {})}}
         if self.dropped is not None:
             self.was_dropped = drop(document, self.dropped.strip("/").split("/")) or self.was_dropped

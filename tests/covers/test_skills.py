@@ -61,7 +61,7 @@ def test_skills_come_beside_a_list_of_tools_unless_the_agent_has_none(world: Wor
         "pattern: {type: chain, config: {steps: [{agent: a, input: x}, {agent: b, input: x}]}}"
     )
     assert [world.tools(number) for number in (0, 1)] == [["current_time", "Skill"], ["current_time"]]
-    assert "Skills" not in json.dumps(world.requests[0]["messages"]), "version 1 has the list in the tool only"
+    assert "Skills" not in json.dumps(world.requests[0]["messages"]), "version 2 has the list in the tool only"
 
 
 @covers("/context_policy/retrieval/jit_tools")

@@ -68,7 +68,7 @@ def test_the_name_of_the_service_is_redacted_too(world: World, collector: Collec
 )
 def test_an_address_that_no_trace_reaches_is_found_with_the_file(endpoint: str, code: str, meant: str) -> None:
     flow = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "pattern": {"type": "chain", "config": {"steps": [{"type": "hitl", "prompt": "?"}]}},
         "telemetry": {"otel": {"endpoint": endpoint}},

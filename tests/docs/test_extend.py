@@ -38,7 +38,7 @@ PLACES = {
     ],
 }
 FLOW = """\
-version: 1
+version: 2
 name: echoes
 runtime: {provider: replay, recording: echoes.recording.yaml}
 agents: {bat: {prompt: You listen., tools: ['echo:hello']}}
@@ -59,7 +59,7 @@ OF_DISTRIBUTIONS = {
     "notification": PAGE.with_name("add-a-notification.md"),
 }
 ASK = """\
-version: 1
+version: 2
 name: ask
 runtime: {provider: replay, recording: turns.yaml}
 agents: {reader: {prompt: You read.}}

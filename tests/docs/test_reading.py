@@ -10,7 +10,7 @@ from tests.docs.pages import CLONE, Block, blocks
 from tests.docs.test_pages import check_block
 
 SPOILED = {
-    "a workflow with an unknown key": ("yaml", "version: 1\nnonsense: 1\nagents: {}\npattern: {}\n", {}, "unknown"),
+    "a workflow with an unknown key": ("yaml", "version: 2\nnonsense: 1\nagents: {}\npattern: {}\n", {}, "unknown"),
     "yaml that is neither workflow nor fragment": ("yaml", "a: 1\n", {}, "fragment"),
     "a fragment that is not yaml": ("yaml", "a: [1\n", {"fragment": ""}, "flow sequence"),
     "a shell command that fails": ("sh", "true\nfalse\ntrue\n", {}, "exit 1"),

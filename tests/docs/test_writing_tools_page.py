@@ -18,7 +18,7 @@ def test_a_call_is_given_what_the_page_says(tmp_path: Path) -> None:
     folder.site.mkdir()
     folder.tool("given", "return answer(' '.join(kwargs['strands_cli']))")
     config = {"steps": [{"tool": "native:given", "input": {}}]}
-    flow = {"version": 1, "name": "flow", "pattern": {"type": "chain", "config": config}}
+    flow = {"version": 2, "name": "flow", "pattern": {"type": "chain", "config": config}}
     (folder.work / "flow.yaml").write_text(json.dumps(flow), "utf-8")
     table = PAGE.partition("## What a call is given\n")[2].partition("\n\nA module tool")[0]
     written = [

@@ -32,7 +32,7 @@ def chain(budgets: str = "{}", limits: str = "{}") -> Plan:
     agents = f"{{writer: {{prompt: p, budgets: {budgets}, limits: {limits}}}, editor: {{prompt: p}}}}"
     runtime = "{provider: openai, model_id: gpt-4o-mini}"
     pattern = f"{{type: chain, config: {{steps: [{listed}]}}}}"
-    return plan_of(f"version: 1\nname: t\nruntime: {runtime}\nagents: {agents}\npattern: {pattern}\n")
+    return plan_of(f"version: 2\nname: t\nruntime: {runtime}\nagents: {agents}\npattern: {pattern}\n")
 
 
 def agents() -> ScriptedAgents:
@@ -172,7 +172,7 @@ def test_what_a_rerun_takes_over_is_marked_and_costs_nothing_again() -> None:
 
 
 def test_a_key_tells_its_agent() -> None:
-    head = "version: 1\nname: t\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}, b: {prompt: p}}\n"
+    head = "version: 2\nname: t\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}, b: {prompt: p}}\n"
     config = "{orchestrator: {agent: a}, worker_template: {agent: b}, reduce: {agent: a}}"
     of = agents_by_key(plan_of(f"{head}pattern: {{type: orchestrator_workers, config: {config}}}\n").spec)
     keys = ("orchestrator/model.0", "orchestrator#2/model.1", "workers.17/tool.0.x", "reduce", "x")
@@ -186,7 +186,7 @@ def test_a_key_tells_its_agent() -> None:
 
 
 def test_a_key_tells_the_agents_that_are_tools_in_a_step_but_none_of_another_workflow() -> None:
-    head = "version: 1\nname: t\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}, b: {prompt: p}}\n"
+    head = "version: 2\nname: t\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}, b: {prompt: p}}\n"
     steps = "[{agent: a}, {tool: 'agent:b', input: {input: x}}]"
     of = agents_by_key(plan_of(f"{head}pattern: {{type: chain, config: {{steps: {steps}}}}}\n").spec)
     inner = "steps.0/tool.1.all/tool.0.b/agent.b"

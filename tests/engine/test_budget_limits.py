@@ -29,7 +29,7 @@ AGENTS = "{writer: {prompt: p}}"
 
 def planned(pattern: str, *, budgets: str = "{}", agents: str = AGENTS) -> Plan:
     runtime = f"{{provider: openai, model_id: gpt-4o-mini, budgets: {budgets}}}"
-    return plan_of(f"version: 1\nname: t\nruntime: {runtime}\nagents: {agents}\npattern: {pattern}\n")
+    return plan_of(f"version: 2\nname: t\nruntime: {runtime}\nagents: {agents}\npattern: {pattern}\n")
 
 
 def chain(steps: int, **given: str) -> Plan:

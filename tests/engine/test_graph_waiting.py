@@ -22,7 +22,7 @@ from tests.fakes.ports import FakeClock, ScriptedHuman, ScriptedTools
 pytestmark = pytest.mark.hostile
 
 HEAD = """
-version: 1
+version: 2
 name: test
 runtime: {provider: openai, model_id: m}
 agents: {writer: {prompt: You write.}, keeper: {prompt: You remember., memory: run}}

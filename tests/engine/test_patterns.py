@@ -27,7 +27,7 @@ from tests.fakes.ports import FakeClock, Say, ScriptedAgents, ScriptedHuman, Scr
 from tests.wordings import Wording
 
 HEAD = """
-version: 1
+version: 2
 name: test
 runtime: {provider: openai, model_id: m, max_parallel: 3}
 inputs: {values: {topic: bees}}

@@ -16,7 +16,7 @@ from tests.fakes.plans import plan_of
 from tests.fakes.ports import FakeClock, ScriptedHuman, ScriptedTools
 
 HEAD = """
-version: 1
+version: 2
 name: t
 runtime: {provider: openai, model_id: m, max_parallel: 2}
 agents: {writer: {prompt: p}}

@@ -29,7 +29,7 @@ FILES = {
     "later-policy.yaml": "version: 2\n",
     "circle.yaml": "$ref: circle.yaml\n",
     "two.yaml": "agents:\n  a: {prompt: A}\n  b: {prompt: B}\n",
-    "outer.yaml": "name: outer\nversion: 1\nagents: {a: {prompt: A, tools: ['workflow:./outer.yaml']}}\n"
+    "outer.yaml": "name: outer\nversion: 2\nagents: {a: {prompt: A, tools: ['workflow:./outer.yaml']}}\n"
     "pattern: {type: chain, config: {steps: [{agent: a}]}}\n",
     "artifacts/there.txt": "from an earlier run",
 }
@@ -46,7 +46,7 @@ class Case:
 def flow(options: Mapping[str, Any] | None = None, agent: Mapping[str, Any] | None = None, **sections: Any) -> Case:
     """Return a chain of one agent, `writer`, with keys of the agent and whole sections put over it."""
     whole = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": OPENAI,
         "agents": {"writer": {"prompt": "w", **(agent or {})}},

@@ -19,7 +19,7 @@ from strands_cli.planning.plan.plan_values import Plan
 from strands_cli.planning.run_request import RunRequest
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: turns.yaml}
 inputs: {required: {topic: string}}

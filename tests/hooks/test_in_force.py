@@ -229,7 +229,7 @@ def test_policy_alone_answers_without_a_thread_where_no_plugin_decides() -> None
 
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: r.yaml}
 agents: {writer: {prompt: You write.}}

@@ -221,7 +221,7 @@ def test_the_package_of_an_agent_that_is_named_is_locked(
     monkeypatch.syspath_prepend(str(site))
     step = "{agent: sorter, input: Where is my honey?}"
     text = (
-        "version: 1\nname: use\nruntime: {provider: replay, recording: use.recording.yaml}\n"
+        "version: 2\nname: use\nruntime: {provider: replay, recording: use.recording.yaml}\n"
         "agents: {sorter: {$ref: package:strands-flow-your-triage/sorter}}\n"
         f"pattern: {{type: chain, config: {{steps: [{step}]}}}}\n"
     )

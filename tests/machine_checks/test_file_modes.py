@@ -17,7 +17,7 @@ from tests.wordings import Wording
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes of files")
 
 WORKFLOW = """\
-version: 1
+version: 2
 name: t
 runtime: {provider: ollama, model_id: m}
 env:

@@ -18,7 +18,7 @@ def test_doctor_names_the_variables_and_nothing_of_their_values(tmp_path: Path) 
     )
 
 
-FLOW = """version: 1
+FLOW = """version: 2
 name: f
 env:
   secrets:

@@ -21,7 +21,7 @@ def traced(tmp_path: Path, monkeypatch: Any, turns: list[Turn], text: str) -> di
     monkeypatch.setenv("STRANDS_RUNS_DIR", str(tmp_path / "runs"))
     trace = RunTrace()
     with ModelServer(turns) as model:
-        head = f"version: 1\nname: t\nruntime: {{provider: openai, model_id: m, host: '{model.url}'}}\n"
+        head = f"version: 2\nname: t\nruntime: {{provider: openai, model_id: m, host: '{model.url}'}}\n"
         Path("w.yaml").write_text(head + text, encoding="utf-8")
         Workflow.from_file("w.yaml").run(on_event=trace)
     path = write_trace(trace, tmp_path / "out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-TRIAGE = """version: 1
+TRIAGE = """version: 2
 name: triage
 runtime: {provider: replay, recording: triage.recording.yaml}
 agents:

@@ -35,7 +35,7 @@ ALL_OF_IT = {"TOKEN", "example.com"}
 def flow(tool: str = "", **sections: Any) -> str:
     """Return a workflow that answers from its recording, with another one as a tool."""
     made = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": {"provider": "replay", "recording": "turns.yaml"},
         "agents": {"writer": {"prompt": "Write.", "tools": [f"workflow:{tool}"] if tool else []}},

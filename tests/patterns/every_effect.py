@@ -157,7 +157,7 @@ def write_workflow(work: Path, pattern: str, host: str, tag: str) -> None:
     pair = {"id": "pair", "description": "Two.", "input_schema": ID, "steps": calls, "output": "{{ steps[1].output }}"}
     files = {"answer.md": "{{ last_response }}", "large.txt": "{{ last_response }} {{ 'x' * 300000 }}"}
     flow: dict[str, Any] = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": runtime,
         "tools": {"composite": [pair]},
@@ -170,7 +170,7 @@ def write_workflow(work: Path, pattern: str, host: str, tag: str) -> None:
     (work / "flow.yaml").write_text(json.dumps(flow))
     inner = [{"agent": "inner", "input": doing("look:{{ id }}s;act:{{ id }}t")}, calls[1]]
     sub = {
-        "version": 1,
+        "version": 2,
         "name": "sub",
         "runtime": runtime,
         "inputs": {"required": {"id": "string"}},

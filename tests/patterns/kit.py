@@ -82,7 +82,7 @@ def plan_in(
     """Plan a workflow of three agents and perhaps more over the model server; `inputs` are its variables."""
     values = json.dumps({**inputs, "marks": str(directory / "marks")})
     text = f"""
-version: 1
+version: 2
 name: live
 {rest}
 runtime: {{provider: openai, model_id: m, host: '{url}', max_parallel: 3, failure_policy: {{retries: {retries}}}}}

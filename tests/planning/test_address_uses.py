@@ -16,7 +16,7 @@ def asked(folder: Path, **sections: Any) -> list[tuple[str, str]]:
     """Return kind and name of what a person is asked about."""
     runtime = {"provider": "openai", "model_id": "m"}
     steps = [{"agent": "a", "input": "x"}]
-    document = {"version": 1, "name": "w", "runtime": runtime, "agents": {"a": {"prompt": "p"}}}
+    document = {"version": 2, "name": "w", "runtime": runtime, "agents": {"a": {"prompt": "p"}}}
     document |= {"pattern": {"type": "chain", "config": {"steps": steps}}, **sections}
     (folder / "w.yaml").write_text(write_yaml(document, allow_unicode=True), encoding="utf-8")
     return [(use.kind, use.by) for use in Trust.of(app.plan(folder / "w.yaml")).authority.asked]

@@ -14,7 +14,7 @@ from strands_cli.planning.plan.plan_values import Plan
 
 TOOL = 'from strands import tool\n\n\n@tool\ndef shout(text: str) -> str:\n    """Shout."""\n    return text\n'
 FLOW = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: ollama, model_id: m}
 tools: {python_path: [lib], python: [own:shout]}

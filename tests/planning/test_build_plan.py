@@ -320,6 +320,6 @@ def test_planning_imports_neither_the_sdk_nor_a_plugin(tmp_path: Path) -> None:
 
 def test_text_from_standard_input_is_planned_from_the_working_directory() -> None:
     assert chain_of(ONE, file="<stdin>").base_dir == Path.cwd()
-    text = "version: 1\nname: n\nruntime: {provider: openai}\nagents: {a: {prompt: p}}\n"
+    text = "version: 2\nname: n\nruntime: {provider: openai}\nagents: {a: {prompt: p}}\n"
     plan = plan_of(f"{text}pattern: {{type: chain, config: {{steps: [{{agent: a}}]}}}}", file="/some/where/flow.yaml")
     assert plan.base_dir == Path("/some/where")

@@ -24,7 +24,7 @@ from tests.wordings import Wording
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
 GO = "- {agent: writer, input: go}"
 SUB = """
-version: 1
+version: 2
 name: Sub
 description: Writes about a topic.
 runtime: {provider: openai, model_id: small}
@@ -263,7 +263,7 @@ def test_the_inner_workflow_writes_no_artifacts_and_says_so(catalog: Catalog) ->
 
 def test_workflows_that_call_each_other_are_a_finding(catalog: Catalog, wording: Wording) -> None:
     body = SUB.replace("native:reads", "workflow:./flow.yaml")
-    Path("flow.yaml").write_text("version: 1")
+    Path("flow.yaml").write_text("version: 2")
     message = the_finding(with_sub(catalog, body), "tool-cycle").message
     assert message.endswith("flow.yaml -> agent:writer -> sub.yaml -> agent:inner -> flow.yaml")
     wording(message)
@@ -317,7 +317,7 @@ def test_a_step_may_call_an_agent_or_a_workflow(catalog: Catalog) -> None:
 def test_a_recording_may_hold_turns_of_agents_that_are_tools(catalog: Catalog) -> None:
     turns = "  steps.0/tool.0.b/agent.b: [{text: y}]\n"
     Path("r.yaml").write_text(f"recording: 1\nsteps:\n  steps.0: [{{text: x}}]\n{turns}")
-    text = "version: 1\nname: t\nruntime: {provider: replay, recording: r.yaml}\n"
+    text = "version: 2\nname: t\nruntime: {provider: replay, recording: r.yaml}\n"
     text += "agents: {a: {prompt: a, tools: ['agent:b']}, b: {prompt: b, tools: []}}\n"
     text += "pattern: {type: chain, config: {steps: [{agent: a, input: go}]}}\n"
     assert plan_of(text, catalog=catalog).findings == ()
@@ -331,7 +331,7 @@ def test_templates_of_a_composite_are_checked_before_anything_is_planned() -> No
             "{id: c, description: d, input_schema: {type: object, properties: {a: {type: string}}}, steps: "
             f"[{{tool: x, input: {{t: '{template}'}}, save_as: one}}, {{tool: x, input: {{t: '{{{{ one }}}}'}}}}]}}"
         )
-        text = "version: 1\nname: n\nruntime: {provider: replay}\nagents: {w: {prompt: w}}\n"
+        text = "version: 2\nname: n\nruntime: {provider: replay}\nagents: {w: {prompt: w}}\n"
         text += f"tools: {{composite: [{composite}]}}\npattern: {{type: chain, config: {{steps: [{{agent: w}}]}}}}\n"
         return [finding.code for finding in app.load("flow.yaml", text).findings]
 
@@ -369,7 +369,7 @@ def test_a_secret_that_is_asked_for_inside_a_composite_must_be_named_too(
     ],
 )
 def test_a_composite_keeps_its_names_and_its_schema_apart(made: str, code: str | None, pointer: str | None) -> None:
-    text = "version: 1\nname: n\nruntime: {provider: replay}\nagents: {w: {prompt: w}}\n"
+    text = "version: 2\nname: n\nruntime: {provider: replay}\nagents: {w: {prompt: w}}\n"
     text += f"tools: {{composite: [{{id: c, description: d, {made}}}]}}\n"
     text += "pattern: {type: chain, config: {steps: [{agent: w}]}}\n"
     findings = app.load("flow.yaml", text).findings

@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def planned(folder: Path, tool: str, rest: str = "") -> list[Finding]:
     text = f"""\
-version: 1
+version: 2
 name: flow
 runtime: {{provider: ollama, model_id: m}}
 tools: {{python_path: [lib], python: [{tool}]}}

@@ -163,7 +163,7 @@ def test_memory_carries_what_an_agent_read_with_the_tools_of_another_step(catalo
 def test_workers_get_what_the_orchestrator_read(catalog: Catalog, orchestrator: str, risk: bool) -> None:
     made = plan_of(
         f"""
-        version: 1
+        version: 2
         name: w
         runtime: {{provider: openai, model_id: m}}
         agents: {{o: {{prompt: p, tools: [{orchestrator}]}}, w: {{prompt: p, tools: []}}}}
@@ -193,7 +193,7 @@ def foreign(
 
 def text_of(*steps: str) -> str:
     body = "\n".join(f"      {step}" for step in steps)
-    head = f"version: 1\nname: w\nruntime: {{provider: openai, model_id: m}}\nagents: {AGENTS}\n"
+    head = f"version: 2\nname: w\nruntime: {{provider: openai, model_id: m}}\nagents: {AGENTS}\n"
     return f"{head}pattern:\n  type: chain\n  config:\n    steps:\n{body}\n"
 
 
@@ -227,7 +227,7 @@ def test_an_orchestrator_of_several_rounds_gets_what_its_workers_read(
 ) -> None:
     made = plan_of(
         f"""
-        version: 1
+        version: 2
         name: w
         runtime: {{provider: ollama, model_id: m}}
         agents: {{o: {{prompt: p, tools: [native:fetch]}}, w: {{prompt: p, tools: [native:read]}}}}
@@ -248,7 +248,7 @@ def test_the_notes_of_a_workflow_of_others_are_asked_about(
     (tmp_path / "own").mkdir()
     monkeypatch.chdir(tmp_path / "own")
     flow = """
-        version: 1
+        version: 2
         name: w
         runtime: {provider: ollama, model_id: m}
         context_policy: {notes: {file: taxes.md}}

@@ -261,7 +261,7 @@ def test_a_credential_that_is_in_the_file_is_a_warning(site: Path, name: str) ->
 
 
 def test_a_reference_to_a_secret_that_is_not_declared_is_one_finding(site: Path) -> None:
-    text = "version: 1\nname: w\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}}\n"
+    text = "version: 2\nname: w\nruntime: {provider: openai, model_id: m}\nagents: {a: {prompt: p}}\n"
     text += (
         "tools: {http_executors: [{id: b, base_url: 'https://x.test', headers: {Authorization: 'Bearer ${GONE}'}}]}\n"
     )

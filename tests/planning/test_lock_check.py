@@ -39,7 +39,7 @@ CALL = {"tool": "native:shout", "input": {"text": "hi"}}
 def workflow(folder: Path, **sections: Any) -> Path:
     path = folder / "flow.yaml"
     spec = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
         "agents": {"writer": {"prompt": "You write."}},

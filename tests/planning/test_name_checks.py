@@ -20,7 +20,7 @@ from tests.distributions import make_distribution, sound
 from tests.wordings import Wording
 
 FLOW = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: PROVIDER, model_id: m}
 agents: {a: {prompt: Answer., tools: [TOOL]}}
@@ -169,7 +169,7 @@ def test_a_mistyped_input_of_a_tool_is_one_finding(site: Path) -> None:
 
 def test_seven_mistakes_of_form_and_of_names_are_seven_findings(site: Path) -> None:
     text = """\
-version: 1
+version: 2
 name: many
 runtime: {provider: opnai, model_id: m}
 inputs: {required: {n: int}}
@@ -267,7 +267,7 @@ def test_other_files_of_the_format_are_called_what_they_are(text: str, tmp_path:
     [("steps: [{agent: a, input: x}]", "chain"), ("tasks: [{id: t, agent: a, input: x}]", "workflow")],
 )
 def test_a_section_of_a_missing_pattern_is_answered_with_the_pattern(section: str, pattern: str) -> None:
-    head = "version: 1\nname: f\nruntime: {provider: ollama, model_id: m}\nagents: {a: {prompt: p}}\n"
+    head = "version: 2\nname: f\nruntime: {provider: ollama, model_id: m}\nagents: {a: {prompt: p}}\n"
     (found,) = load("<text>", f"{head}{section}\n").findings
     assert f"{{type: {pattern}, config: {{{section.partition(':')[0]}: ...}}}}" in (found.fix or "")
     moved = f"{head}pattern: {{type: {pattern}, config: {{{section}}}}}\n"
@@ -341,7 +341,7 @@ def test_the_option_of_other_programs_for_json_is_answered_with_ours(
 
 
 USES = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: ollama, model_id: m}
 env: {secrets: [{key: TOKEN, source: file, path: token}, {key: VARIABLE}]}

@@ -14,7 +14,7 @@ from strands_cli.yaml_files.file_source import FileSnapshot
 from tests.distributions import sound
 
 HEAD = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: ollama, model_id: m}
 agents: {a: {prompt: Answer., tools: [native:echo, native:elsewhere]}}
@@ -102,7 +102,7 @@ def test_the_turns_of_a_step_with_a_misspelt_agent_are_no_second_error(site: Pat
 def test_a_mistyped_key_of_a_branch_is_found_in_its_recording(site: Path) -> None:
     branches = "[{id: x, steps: [{agent: a, input: go}]}, {id: y, steps: [{agent: b, input: go}]}]"
     text = f"""\
-version: 1
+version: 2
 name: flow
 {PLAYS}
 agents: {{a: {{prompt: A}}, b: {{prompt: B}}}}

@@ -10,7 +10,7 @@ from strands_cli import app
 from strands_cli.errors import Finding
 
 HEAD = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: rec.yaml}
 agents: {a: {prompt: A, tools: []}}

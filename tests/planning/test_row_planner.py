@@ -75,7 +75,7 @@ def test_the_examples_have_every_pattern() -> None:
 
 
 MANY_INPUTS = """
-version: 1
+version: 2
 name: many
 runtime: {provider: replay, recording: many.recording.yaml}
 inputs:
@@ -126,7 +126,7 @@ def test_any_row_is_the_plan_of_its_inputs(folder: Path) -> None:
 
 
 SENDING = """
-version: 1
+version: 2
 name: sending
 runtime: {provider: replay, recording: many.recording.yaml}
 inputs: {required: {method: string}, optional: {extra: string}}
@@ -170,7 +170,7 @@ def test_the_choices_of_the_first_plan_hold_for_its_rows(folder: Path) -> None:
 
 def test_a_row_of_one_step_takes_far_less_than_planning(folder: Path) -> None:
     Path("one.yaml").write_text(
-        "version: 1\nname: one\nruntime: {provider: openai, model_id: m, host: 'http://127.0.0.1:9'}\n"
+        "version: 2\nname: one\nruntime: {provider: openai, model_id: m, host: 'http://127.0.0.1:9'}\n"
         "inputs: {required: {text: string}}\nagents: {one: {prompt: Answer., tools: []}}\n"
         "pattern: {type: chain, config: {steps: [{agent: one, input: 'About {{ text }}'}]}}\n"
     )

@@ -87,7 +87,7 @@ def test_a_command_that_shows_text_of_others_escapes_it(hostile: Folder, words: 
 
 def test_what_is_wrong_with_a_hostile_file_forges_no_line(folder: Folder) -> None:
     odd = {"prompt": "x", HOSTILE: 1}
-    folder.write("keys.yaml", {"version": 1, HOSTILE: 1, "agents": {HOSTILE: odd, "writer": odd}})
+    folder.write("keys.yaml", {"version": 2, HOSTILE: 1, "agents": {HOSTILE: odd, "writer": odd}})
     done = folder.strands("validate", "keys.yaml")
     assert done.code == 3
     require_harmless(done.out + done.err)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.hostile
 
 SPEC = {"name": "echo", "description": "E.", "inputSchema": {"json": SCHEMA}, "annotations": {"readOnlyHint": True}}
 WORKFLOW = """
-version: 1
+version: 2
 name: alone
 runtime: {provider: replay, recording: recording.yaml}
 agents: {a: {prompt: be brief, tools: [native:echo]}}

@@ -21,7 +21,7 @@ BODY = "<title>Bees of Bern</title><h1>Bees</h1><p>" + "They fly in the morning.
 HIT = {"title": "Bees of Bern", "url": "https://a.test/bees", "content": "They fly in the morning.", "score": 0.93217}
 ANSWER = json.dumps({"answer": "They fly early on most days.", "results": [HIT]})
 DUCK = '<div class="result"><a class="result__a" href="https://a.test/bees">Bees of Bern</a></div>'
-BROKEN = "version: 1\nname: x\nagents: {a: {prompt: p}}\npattern: {type: chain, config: {steps: [{agent: nope}]}}\n"
+BROKEN = "version: 2\nname: x\nagents: {a: {prompt: p}}\npattern: {type: chain, config: {steps: [{agent: nope}]}}\n"
 CALLS: dict[str, list[dict[str, Any]]] = {
     "calculator": [{"expression": "12345 * 7"}, {"expression": "1/7", "mode": "exact"}, {"expression": "2**300"}],
     "current_time": [{}],

@@ -24,7 +24,7 @@ from tests.wordings import Wording
 
 FRONT = "---\nname: tidy\ndescription: >\n  When a text\n  is untidy.\n---\n# Tidy\nSweep first.\n"
 FLOW = """
-version: 1
+version: 2
 name: skilled
 runtime: {provider: replay, recording: r.yaml}
 skills: [SKILLS]

@@ -31,7 +31,7 @@ def test_a_pattern_inside_a_call_does_what_it_does_by_itself(
     shutil.copytree(EXAMPLES, "parts")
     steps = f"[{{tool: 'workflow:./parts/{pattern}.yaml', input: {{}}}}]"
     Path("outer.yaml").write_text(
-        "version: 1\nname: outer\nruntime: {provider: replay, recording: none.yaml}\n"
+        "version: 2\nname: outer\nruntime: {provider: replay, recording: none.yaml}\n"
         "agents: {unused: {prompt: u, tools: []}}\n"
         f"pattern: {{type: chain, config: {{steps: {steps}}}}}\n"
     )

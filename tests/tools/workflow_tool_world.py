@@ -42,7 +42,7 @@ composite:
       - {tool: native:mark, input: {text: "{{ more }}"}}
 """
 SUB = """
-version: 1
+version: 2
 name: Sub
 description: Writes about a topic.
 runtime: {provider: replay, recording: sub.recording.yaml}
@@ -67,7 +67,7 @@ def flow(steps: str, *, agents: str = "{lead: {prompt: lead}}", tools: str = "{}
     """Return a workflow with recorded models; `tools` is YAML, in a block or in braces."""
     section = f"tools: {tools}" if tools.startswith("{") else "tools:" + tools.replace("\n", "\n  ")
     return (
-        f"version: 1\nname: t\nruntime: {{provider: replay, recording: r.yaml}}\nagents: {agents}\n{section}\n{rest}\n"
+        f"version: 2\nname: t\nruntime: {{provider: replay, recording: r.yaml}}\nagents: {agents}\n{section}\n{rest}\n"
         f"pattern: {{type: chain, config: {{steps: [{steps}]}}}}\n"
     )
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.wheels
 UNITS = CLONE / "examples" / "plugins" / "strands-tool-your-units"
 OLD, NEW = "Convert an amount from one unit to another of the same kind", "Convert amounts, and say nothing of rounding"
 WORKFLOW = """\
-version: 1
+version: 2
 name: trip
 runtime: {provider: replay, recording: trip.recording.yaml}
 tools:

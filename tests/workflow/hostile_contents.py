@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 SIZE = 333_000
-HEAD = "version: 1\nname: w\nruntime: {provider: ollama, model_id: m}\n"
+HEAD = "version: 2\nname: w\nruntime: {provider: ollama, model_id: m}\n"
 AGENT = "agents: {a: {prompt: p, tools: []}}\n"
 CHAIN = "pattern: {type: chain, config: {steps: [{agent: a, input: x}]}}\n"
 SOUND = HEAD + AGENT + CHAIN

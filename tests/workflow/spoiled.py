@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 HEAD = """\
-version: 1
+version: 2
 name: spoiled
 runtime: {provider: replay}
 inputs: {required: {topic: string}}
@@ -46,8 +46,8 @@ SPOILED: dict[str, tuple[str, str, int]] = {
     "no pattern": (HEAD, "missing-key", 1),
     "no name": (with_line("tags: []", instead_of="name: spoiled"), "missing-key", 1),
     "empty name": (with_line("name: ''", instead_of="name: spoiled"), "bad-value", 2),
-    "version is a list": (with_line("version: [1]", instead_of="version: 1"), "wrong-type", 1),
-    "version is null": (with_line("version:", instead_of="version: 1"), "missing-key", 1),
+    "version is a list": (with_line("version: [1]", instead_of="version: 2"), "wrong-type", 1),
+    "version is null": (with_line("version:", instead_of="version: 2"), "missing-key", 1),
     "unknown section": (with_line("outptus: {}"), "unknown-key", 12),
     "tags is text": (with_line("tags: a"), "wrong-type", 12),
     "a tag is a list": (with_line("tags: [[a]]"), "wrong-type", 12),

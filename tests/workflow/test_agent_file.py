@@ -75,7 +75,7 @@ def workflow(folder: Path, ref: str) -> Any:
     file.write_text(
         json.dumps(
             {
-                "version": 1,
+                "version": 2,
                 "name": "f",
                 "runtime": {"provider": "openai"},
                 "agents": {"a": {"$ref": ref}},

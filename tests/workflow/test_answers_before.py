@@ -15,7 +15,7 @@ GUARDED = f"{{% if hitl_response is defined %}}{READS}{{% endif %}}"
 
 def _errors(pattern: dict[str, Any], prompt: str = "p") -> list[str]:
     flow = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": {"provider": "replay"},
         "agents": {"a": {"prompt": prompt, "tools": [], "memory": "step"}},

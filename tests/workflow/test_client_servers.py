@@ -156,7 +156,7 @@ def written(tmp_path: Path, text: str) -> Path:
 def faults(tmp_path: Path, sections: Any) -> list[str]:
     """Return what is wrong with a workflow that has the sections, but for secrets that have no value here."""
     step = {"tool": f"mcp:{sections['tools']['mcp'][0]['id']}/x", "input": {}}
-    head = {"version": 1, "name": "n", "pattern": {"type": "chain", "config": {"steps": [step]}}}
+    head = {"version": 2, "name": "n", "pattern": {"type": "chain", "config": {"steps": [step]}}}
     (tmp_path / "w.yaml").write_text(write_yaml({**head, **sections}), encoding="utf-8")
     found = plan(tmp_path / "w.yaml", RunRequest()).findings
     return [f"{one.code}: {one.message}" for one in found if has_errors([one]) and one.code != "missing-secret"]

@@ -16,7 +16,7 @@ YES_OR_NO = {**ASK, "validation": {"pattern": "yes|no"}}
 def spec_of(kind: str, outputs: str = "", **config: object) -> WorkflowSpec:
     pattern = {"type": kind, "config": config}
     artifacts = [{"path": "a.md", "from": outputs}] if outputs else []
-    parts = {"version": 1, "name": "f", "runtime": {"provider": "replay"}, "agents": {"a": {"prompt": "p"}}}
+    parts = {"version": 2, "name": "f", "runtime": {"provider": "replay"}, "agents": {"a": {"prompt": "p"}}}
     return WorkflowSpec.model_validate({**parts, "pattern": pattern, "outputs": {"artifacts": artifacts}})
 
 

@@ -25,7 +25,7 @@ def test_a_document_with_too_many_values_is_refused_at_its_line() -> None:
 
 
 SMALL: dict[str, Any] = {
-    "version": 1,
+    "version": 2,
     "name": "large",
     "runtime": {"provider": "ollama", "model_id": "m"},
     "agents": {"writer": {"prompt": "p", "tools": []}},

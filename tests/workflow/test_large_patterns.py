@@ -7,7 +7,7 @@ import pytest
 
 from strands_cli.app import load
 
-HEAD = "version: 1\nname: big\nruntime: {provider: ollama, model_id: m}\nagents: {a: {prompt: hi}}\npattern:\n"
+HEAD = "version: 2\nname: big\nruntime: {provider: ollama, model_id: m}\nagents: {a: {prompt: hi}}\npattern:\n"
 
 
 def tasks(count: int, first: str) -> str:

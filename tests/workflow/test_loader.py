@@ -134,7 +134,7 @@ def codes(findings: tuple[Finding, ...]) -> list[str]:
 
 def test_all_findings_come_at_once_in_the_order_of_the_file() -> None:
     text = """\
-version: 1
+version: 2
 name: x
 name: y
 runtime: {provider: replay, temprature: 1, max_parallel: many}
@@ -178,7 +178,7 @@ def test_a_task_with_a_mistake_hides_no_name_in_another_task(task: str, code: st
 @pytest.mark.parametrize("step", ["tol: 'native:shout', input: {}", "type: tools, prompt: x", "input: x"])
 @pytest.mark.parametrize("pattern", ["chain, config: {steps: [{STEP}]", "workflow, config: {tasks: [{id: one, STEP}]"])
 def test_a_step_with_a_mistake_needs_no_agents(step: str, pattern: str) -> None:
-    text = f"version: 1\nname: x\npattern: {{type: {pattern.replace('STEP', step)}}}}}\n"
+    text = f"version: 2\nname: x\npattern: {{type: {pattern.replace('STEP', step)}}}}}\n"
     assert len(codes(load(text).findings)) == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document_reader import read_document
 
-HEAD = """version: 1
+HEAD = """version: 2
 name: t
 runtime: {{provider: ollama, model_id: m}}
 inputs: {{values: {{topic: bees}}}}
@@ -79,7 +79,7 @@ def test_a_loop_and_a_next_draft_come_again() -> None:
 
 def test_the_check_of_many_tasks_stores_no_path_between_every_two() -> None:
     tasks = ", ".join(f"{{id: t{i}, agent: a, input: x, deps: [{f't{i - 1}' if i else ''}]}}" for i in range(600))
-    text = HEAD.format(version="1", type="workflow", config=f"{{tasks: [{tasks}]}}", more="")
+    text = HEAD.format(type="workflow", config=f"{{tasks: [{tasks}]}}", more="")
     spec = load_spec(read_document("flow.yaml", text)).valid
     assert spec is not None
     tracemalloc.start()

@@ -13,7 +13,7 @@ from strands_cli.workflow.validation_errors import WRONG_TYPE
 from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = """\
-version: 1
+version: 2
 name: x
 runtime: {provider: ollama, model_id: m}
 agents: {a: {prompt: A}}
@@ -149,7 +149,7 @@ tools: {{python_path: lib}}
 
 def test_lists_of_named_parts_are_read_as_mappings_and_checked() -> None:
     text = """\
-version: 1
+version: 2
 name: x
 runtime: {provider: ollama, model_id: m}
 inputs: [topic]

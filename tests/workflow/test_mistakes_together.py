@@ -12,7 +12,7 @@ from strands_cli.workflow.validation_errors import VERSIONS
 from strands_cli.yaml_files.document_reader import read_document
 
 HEAD = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay}
 agents: {a: {prompt: Answer.}}
@@ -205,7 +205,7 @@ def test_a_short_form_of_another_program_is_read_as_it_is_meant(kind: str) -> No
     ],
 )
 def test_no_finding_is_about_the_value_that_replaces_a_step_that_cannot_be_read(part: str) -> None:
-    findings = check("flow.yaml", f"version: 1\nname: flow\n{part}\n")
+    findings = check("flow.yaml", f"version: 2\nname: flow\n{part}\n")
     assert findings
     for finding in findings:
         assert not re.search(r"'-'|unnamed|UNNAMED", f"{finding.message} {finding.fix}"), finding

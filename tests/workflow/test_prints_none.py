@@ -11,7 +11,7 @@ from strands_cli.workflow.templates.template_errors import TemplateError
 from tests.wordings import Wording
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 inputs:
   absent: {absent}

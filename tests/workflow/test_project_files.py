@@ -10,7 +10,7 @@ from strands_cli import app
 from strands_cli.yaml_files.file_source import FileSnapshot
 
 AGENT = "prompt: You help.\n"
-FLOW = "version: 1\nname: t\nruntime: {{provider: ollama, model_id: m}}\nagents: {{a: {{{agent}}}}}\n{rest}\n"
+FLOW = "version: 2\nname: t\nruntime: {{provider: ollama, model_id: m}}\nagents: {{a: {{{agent}}}}}\n{rest}\n"
 CHAIN = "pattern: {type: chain, config: {steps: [{agent: a, input: go}]}}"
 
 

@@ -11,7 +11,7 @@ from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document_reader import read_document
 
 WORKFLOW = """\
-version: 1
+version: 2
 name: refs
 runtime: {{provider: replay}}
 agents:
@@ -51,7 +51,7 @@ def test_a_ref_brings_an_agent_and_keys_beside_it_win(tmp_path: Path) -> None:
 
 
 def test_a_ref_to_a_whole_workflow_takes_its_one_agent(tmp_path: Path) -> None:
-    loaded = load(tmp_path, "{$ref: a.yaml}", a_yaml="version: 1\nagents:\n  only: {prompt: hi}\n")
+    loaded = load(tmp_path, "{$ref: a.yaml}", a_yaml="version: 2\nagents:\n  only: {prompt: hi}\n")
     assert loaded.findings == ()
     assert loaded.spec is not None
     assert loaded.spec.agents["main"].prompt == "hi"
@@ -80,7 +80,7 @@ def test_mistakes_in_the_file_are_reported_in_the_file(tmp_path: Path) -> None:
     ("text", "code", "file", "line"),
     [
         ("agents:\n  a: {prompt: A}\n  b: {prompt: B}\n", "ref-not-one-agent", "a.yaml", 1),
-        ("version: 1\nagents: {}\n", "ref-not-one-agent", "a.yaml", 2),
+        ("version: 2\nagents: {}\n", "ref-not-one-agent", "a.yaml", 2),
         ("- prompt: x\n", "ref-not-one-agent", "flow.yaml", 5),
         ("", "document-empty", "a.yaml", 1),
         ("a: [\n", "not-yaml", "a.yaml", 2),

@@ -13,7 +13,7 @@ from strands_cli.workflow.template_places import template_sites
 from strands_cli.workflow.template_scope import YIELDING
 from tests.yaml_texts import read_yaml, write_yaml
 
-HEAD = {"version": 1, "name": "flow", "runtime": {"provider": "replay"}, "inputs": {"values": {"topic": "bees"}}}
+HEAD = {"version": 2, "name": "flow", "runtime": {"provider": "replay"}, "inputs": {"values": {"topic": "bees"}}}
 
 
 def _with(pattern: str, name: str, place: str) -> str:

@@ -14,7 +14,7 @@ from strands_cli.yaml_files.document_reader import read_document
 def found(text: str, prompt: str = "Answer.") -> list[Finding]:
     step = {"agent": "a", "input": text, "vars": {"tone": "dry"}}
     flow = {
-        "version": 1,
+        "version": 2,
         "name": "flow",
         "runtime": {"provider": "replay"},
         "inputs": {"required": {"topic": "string"}},

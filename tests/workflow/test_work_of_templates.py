@@ -22,7 +22,7 @@ from strands_cli.workflow.templates.template import Templates
 from strands_cli.workflow.templates.template_errors import TemplateError
 from strands_cli.yaml_files.document_reader import read_document
 
-HEAD = "version: 1\nname: w\nruntime: {provider: ollama, model_id: m}\n"
+HEAD = "version: 2\nname: w\nruntime: {provider: ollama, model_id: m}\n"
 PLAIN = [
     "{{ a }}",
     "Say {{a}} and {{ a.b }}\n{{\tsteps[0].response }}, {{ steps[12].output.k }} or {{ a.not }}.",

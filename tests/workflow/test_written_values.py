@@ -39,7 +39,7 @@ TEXTS = (
     "true",
     "42",
 )
-HEAD = """version: 1
+HEAD = """version: 2
 name: n
 pattern: {type: chain, config: {steps: [{tool: native:search, input: {query: q, path: .}}]}}
 """

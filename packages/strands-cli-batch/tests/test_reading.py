@@ -24,7 +24,7 @@ from strands_cli_batch.checked_rows import RowsFile, read_rows
 from strands_cli_batch.row_checks import CheckedRow
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: openai, model_id: m}
 inputs:
@@ -247,7 +247,7 @@ def test_a_value_of_megabytes_is_not_repeated_in_its_finding(tmp_path: Path) -> 
 
 def test_a_schema_for_the_inputs_of_a_run_counts_for_each_row(tmp_path: Path) -> None:
     flow = (
-        "version: 1\nname: flow\nruntime: {provider: openai, model_id: m}\n"
+        "version: 2\nname: flow\nruntime: {provider: openai, model_id: m}\n"
         "agents: {writer: {prompt: w, input_schema: {type: object, properties: {n: {type: integer, maximum: 5}},"
         " required: [n]}, input_schema_for: run}}\n"
         "pattern: {type: chain, config: {steps: [{agent: writer, input: '{{ n }}'}]}}\n"

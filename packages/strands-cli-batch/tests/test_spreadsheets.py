@@ -13,7 +13,7 @@ from strands_cli.planned_rows import PlannedRows
 from strands_cli.planning.run_request import RunRequest
 from strands_cli_batch.checked_rows import RowsFile, read_rows
 
-FLOW = """version: 1
+FLOW = """version: 2
 name: rows
 inputs:
   required: {order: string}

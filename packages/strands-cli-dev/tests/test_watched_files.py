@@ -10,7 +10,7 @@ import pytest
 from strands_cli.api import UsedFiles
 
 FLOW = """\
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: turns.yaml}
 agents: {reader: {prompt: Read.}}

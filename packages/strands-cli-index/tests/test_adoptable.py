@@ -78,7 +78,7 @@ def test_installed_workflows_are_searched_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     points = "[strands_cli.workflows]\nmail = strands_flow_mail:flows\n"
-    files = {"strands_flow_mail/__init__.py": "", "strands_flow_mail/flows/sorting.yaml": "version: 1\n"}
+    files = {"strands_flow_mail/__init__.py": "", "strands_flow_mail/flows/sorting.yaml": "version: 2\n"}
     make_distribution(tmp_path / "site", "strands-flow-mail", "0.2", points, files)
     monkeypatch.syspath_prepend(tmp_path / "site")
     for word in ("sorting", "strands-flow-mail"):

@@ -43,8 +43,8 @@ def wheelhouse(tmp_path: Path) -> Path:
     tool_wheel(folder, "shout", "1.9")
     files = {
         "strands_flow_your_triage/__init__.py": "raise SystemExit('imported')\n",
-        "strands_flow_your_triage/workflows/triage.yaml": "version: 1\n",
-        "strands_flow_your_triage/workflows/second.yml": "version: 1\n",
+        "strands_flow_your_triage/workflows/triage.yaml": "version: 2\n",
+        "strands_flow_your_triage/workflows/second.yml": "version: 2\n",
         "strands_flow_your_triage/agents/sorter.yaml": "x: 1\n",
         "strands_flow_your_triage/skills/tone/SKILL.md": "---\nname: tone\n---\n",
     }

@@ -452,7 +452,7 @@ def test_the_provider_of_local_models_is_shown_and_installed_by_one_answer(perso
     # Its runtime in name only: what is tested is how it gets here.
     runtime = make_wheel(tmp_path, "xllamacpp", "2026.10", files={"xllamacpp.py": ""})
     flow = {
-        "version": 1,
+        "version": 2,
         "name": "small",
         "runtime": {"provider": "local", "model_id": "small.gguf"},
         "agents": {"writer": {"prompt": "Answer."}},

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.local_model
 # One thread, since threads of one answer wait for each other where other programs have the cores.
 OPTIONS = {"context": 1024, "threads": 1}
 FLOW: dict[str, Any] = {
-    "version": 1,
+    "version": 2,
     "name": "small",
     "runtime": {"provider": "local", "temperature": 0, "max_tokens": 60, "options": OPTIONS},
     "agents": {"writer": {"prompt": "You answer in one sentence."}},

@@ -35,7 +35,7 @@ def mood(**more: object) -> str:
 def flow(**more: object) -> str:
     step = {"agent": "only", "input": "Say: {{ text }}"}
     whole = {
-        "version": 1,
+        "version": 2,
         "name": "older",
         "runtime": {"provider": "replay", "recording": "older.recording.yaml"},
         "inputs": {"required": {"text": "string"}},

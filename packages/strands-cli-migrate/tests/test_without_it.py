@@ -26,9 +26,9 @@ def test_each_of_its_commands_says_what_to_install(bare: Without, name: str) -> 
     assert f"`{name}` comes with strands-cli-migrate" in ran.stderr
 
 
-@pytest.mark.parametrize("version", ["0", "1.0.0", "3", "latest"])
+@pytest.mark.parametrize("version", ["0", "1", "'1'", "1.0", "1.0.0", "3", "latest"])
 def test_a_file_of_another_version_is_one_finding_with_what_to_install(bare: Without, version: str) -> None:
-    (bare.work / "old.yaml").write_text(FLOW.replace("version: 1", f"version: {version}") + "colour: red\n")
+    (bare.work / "old.yaml").write_text(FLOW.replace("version: 2", f"version: {version}") + "colour: red\n")
     for command in ("validate", "plan", "run"):
         ran = bare.strands(command, "old.yaml")
         assert ran.returncode == 18, ran.stdout + ran.stderr
@@ -50,7 +50,7 @@ prompt: You say.
 tests: [{name: a, input: x, recording: [{text: y}], expect: {output: y}}]
 """
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: turns.yaml}
 agents: {teller: {$ref: agents/teller.yaml}}

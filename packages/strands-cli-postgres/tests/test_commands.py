@@ -65,7 +65,7 @@ def hanging() -> Iterator[threading.Event]:
 def live_workflow(folder: Folder, server: ModelServer) -> str:
     """Write a workflow of two steps whose model is a server here."""
     spec = {
-        "version": 1,
+        "version": 2,
         "name": "live",
         "runtime": {"provider": "openai", "model_id": "m", "host": server.url},
         "agents": {"writer": {"prompt": "You write."}},

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.postgres
 
 DAY = 86_400.0
 FLOW = {
-    "version": 1,
+    "version": 2,
     "name": "flow",
     "runtime": {"provider": "replay", "recording": "flow.recording.yaml"},
     "inputs": {"optional": {"topic": {"type": "string", "default": "bees"}}},

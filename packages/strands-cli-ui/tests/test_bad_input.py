@@ -125,7 +125,7 @@ def test_a_killed_run_shows_as_interrupted_and_resumes_from_the_page(browser: Br
     folder.write(
         "sleeps.yaml",
         {
-            "version": 1,
+            "version": 2,
             "name": "sleeps",
             "runtime": {"provider": "replay"},
             "pattern": {"type": "chain", "config": {"steps": [{"tool": "sleeper", "input": {"text": "x"}}]}},

@@ -22,7 +22,7 @@ from strands_cli_ui.pictures.run_pictures import Pictures, pictures_of
 from tests.cli.strands import EXAMPLES
 
 PATTERNS = ("chain", "evaluator_optimizer", "graph", "orchestrator_workers", "parallel", "routing", "workflow")
-CHAIN = """version: 1
+CHAIN = """version: 2
 name: made
 runtime: {provider: ollama, budgets: {max_tokens: 100, max_cost_usd: 1.0, max_tool_calls: 0}}
 agents: {one: {prompt: Answer.}}
@@ -237,7 +237,7 @@ def test_each_limit_has_beside_it_what_is_used_of_it(tmp_path: Path) -> None:
     assert [bar.share for bar in bars] == [0.8, 1.0, 0.5]
 
 
-@pytest.mark.parametrize("text", ["", "- no workflow", "a: [", "version: 1\nname: x\n", "\x00"])
+@pytest.mark.parametrize("text", ["", "- no workflow", "a: [", "version: 2\nname: x\n", "\x00"])
 def test_a_workflow_that_does_not_load_has_no_graph_and_the_rest_is_drawn(tmp_path: Path, text: str) -> None:
     found = pictures(tmp_path, list(step(0, 100, 101)), "completed", text=text)
     assert (found.pattern, found.budgets) == (None, ())

@@ -20,7 +20,7 @@ from strands_cli_ui.pages.run_remarks import warnings
 from tests.parsed_page import Parsed
 from tests.wordings import Wording
 
-FLOW = """version: 1
+FLOW = """version: 2
 name: limits
 runtime: {provider: ollama, model_id: m, budgets: {max_tokens: 100, warn_threshold: 0.5}}
 agents: {one: {prompt: Answer.}}

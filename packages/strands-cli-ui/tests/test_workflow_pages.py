@@ -27,7 +27,7 @@ def _write(folder: Folder, name: str, **sections: object) -> None:
     turns = {"steps.0": [{"text": "hello"}]}
     folder.write("greet.recording.yaml", {"recording": 1, "steps": turns})
     spec = {
-        "version": 1,
+        "version": 2,
         "name": "greet",
         "runtime": {"provider": "replay", "recording": "greet.recording.yaml"},
         "inputs": INPUTS,

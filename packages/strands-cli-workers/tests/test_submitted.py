@@ -18,7 +18,7 @@ from strands_cli_workers.stranded_runs import StrandedRuns
 from strands_cli_workers.submission import Submission
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: turns.yaml}
 inputs: {required: {topic: string}}

@@ -12,7 +12,7 @@ from strands_cli.engine.stored_runs.folder_store import FolderStore
 from tests.without import Without, without
 
 FLOW = """
-version: 1
+version: 2
 name: flow
 runtime: {provider: replay, recording: turns.yaml}
 agents: {writer: {prompt: You write.}}

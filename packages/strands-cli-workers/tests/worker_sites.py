@@ -103,7 +103,7 @@ class Site:
             {"agent": "writer", "input": "second {{ last_response }}"},
         ]
         spec = {
-            "version": 1,
+            "version": 2,
             "name": name,
             "runtime": {"provider": "openai", "model_id": "m", "host": self.model.server.url},
             "inputs": {"required": {"topic": "string"}},

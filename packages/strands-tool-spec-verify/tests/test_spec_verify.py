@@ -15,7 +15,7 @@ pytest.importorskip("strands_cli")
 from strands_tool_spec_verify.spec_verify import spec_verify
 
 SOUND = """\
-version: 1
+version: 2
 name: draft
 runtime: {provider: replay, recording: said.yaml}
 agents:
@@ -203,7 +203,7 @@ def test_a_value_in_the_environment_is_never_revealed(tmp_path: Path, monkeypatc
 
 
 AUTHOR = """\
-version: 1
+version: 2
 name: author
 runtime: {provider: replay, recording: author.recording.yaml}
 agents:

@@ -79,7 +79,7 @@ def test_a_plain_agent_gets_a_structured_error_when_nothing_can_be_asked(name: s
     assert (result["status"], error["code"], error["details"]["reason"]) == ("error", "unavailable", reason)
 
 
-WORKFLOW = """version: 1
+WORKFLOW = """version: 2
 name: research
 runtime: {{provider: replay, recording: turns.yaml}}
 env: {{secrets: [{{key: TAVILY_API_KEY}}]}}

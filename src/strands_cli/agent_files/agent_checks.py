@@ -42,7 +42,7 @@ def _test_fault(atomic: Atomic, index: int, spec: WorkflowSpec) -> Finding | Non
     """Return why a test contradicts the agent's contract, so that it fails for every answer of the model."""
     test, agent = atomic.tests[index], _only_agent(spec)
     wants_refusal = test.expect.error == "bad_input"
-    # In a workflow of version 1 the schema is about the message that its step makes of the inputs.
+    # In a workflow the schema is about the message that its step makes of the inputs.
     is_known = not atomic.is_workflow or spec.schema_of_inputs is not None
     problem = problem_of_input(agent, text_of(test.input)) if is_known else None
     if wants_refusal and problem is None and is_known:

@@ -90,7 +90,7 @@ class Workflow:
         agents: Mapping[str, AgentPart] | None = None,
         pattern: PatternPart,
         base_dir: str | Path | None = None,
-        version: int | str = 1,
+        version: int | str = 2,
         **sections: Any,
     ) -> Workflow:
         """Build a workflow from the parts that `strands_cli.workflow.builder` provides; it is checked like a file.

@@ -14,7 +14,8 @@ from strands_cli.catalog.distributions.scan import scan_installed
 from strands_cli.default_parts import COMMANDS, is_part_name, owner_by_name
 from strands_cli.texts.unicode_safety import printable
 
-# A distribution with several commands has a line for each in this file of its package: `{"name": "One line."}`.
+# A distribution with several commands has a line for each in this file of its package: `{"name": "One line."}`. It may
+# also say there what to write for an option that no command has: `{"--option": "One line."}`.
 FILE_NAME = "strands_commands.json"
 MAX_BYTES = 65_536
 MOST_CHARACTERS = 160
@@ -48,6 +49,18 @@ def installed_commands(prefix: str = "") -> list[CommandName]:
             about = lines.get(name) or read_header(record, "Summary") or ""
             found.append(CommandName(name, distribution, _one_line(about)))
     return sorted(found)
+
+
+def advice_on_option(option: str) -> str | None:
+    """Return what an installed distribution with commands says to write for an option; None if none knows it."""
+    seen = scan_installed()
+    for distribution, copies in sorted(seen.records.items()):
+        directory, record = copies[0]
+        points = read_entry_points(record, distribution, seen, COMMANDS)
+        value = next((point.value for point in points if is_part_name(COMMANDS, point.name)), None)
+        if value is not None and option.startswith("-") and (line := _lines(value, directory, seen).get(option)):
+            return printable(" ".join(line.split()))
+    return None
 
 
 def _is_listed(name: str, distribution: str, prefix: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strands_cli import app
-from strands_cli.engine.run_start.run_facts import raised_budgets, stored_request
+from strands_cli.engine.run_start.run_facts import format_version_of, raised_budgets, stored_request
 from strands_cli.errors import RunRecordError
 from strands_cli.lock.format.lock_model import lock_file
 from strands_cli.planning.data_flow.workflow_trust import Trust
@@ -40,7 +40,8 @@ def facts_to_move(planned: Plan, request: RunRequest) -> dict[str, Any]:
     text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
     options = {name: value for name, value in request.to_stored().items() if name != "out_dir"}
     of_others = Trust.of(planned).is_of_others
-    whole = [planned.file, planned.text, dict(planned.files), options, planned.packaged, text, of_others]
+    version = planned.spec.version
+    whole = [planned.file, planned.text, version, dict(planned.files), options, planned.packaged, text, of_others]
     folder = os.path.realpath(planned.base_dir)
     return {"folder": folder, "lock": text, "of_others": of_others, "plan_key": digest_of(whole)}
 
@@ -65,7 +66,8 @@ def moved_workflow(facts: Facts, base: Path) -> Loaded:
     folder = Path(facts.get("base_dir"))
     if not packaged:
         texts, folder = _moved(texts, facts.get("folder") or str(folder), base), base
-    snapshot = FileSnapshot(folder, texts, is_all=True, packaged=packaged, of_others=facts.get("of_others"))
+    version, of_others = format_version_of(facts), facts.get("of_others")  # type: ignore[arg-type]
+    snapshot = FileSnapshot(folder, texts, is_all=True, packaged=packaged, format_version=version, of_others=of_others)
     return load_spec(read_document(file, text), snapshot)
 
 

@@ -51,7 +51,7 @@ def _schema_of(model: type[FormatModel], title: str) -> dict[str, Any]:
             "description": definitions[name].get("description", ""),
             "anyOf": [shorthand, definitions[name]],
         }
-    _accept_older_spellings(definitions)
+    _accept_other_spellings(definitions)
     whole = {"$schema": DIALECT, **schema, "title": title, "$defs": definitions}
     tidy: dict[str, Any] = _tidy(whole)
     return tidy
@@ -94,13 +94,13 @@ def _open_to_notes(definition: dict[str, Any]) -> None:
         definition["patternProperties"] = {"^x-": True}
 
 
-def _accept_older_spellings(definitions: dict[str, Any]) -> None:
+def _accept_other_spellings(definitions: dict[str, Any]) -> None:
     """Describe the other forms that the models accept: `callable` for `tool`, one node for a list of nodes."""
     entry = definitions[ToolEntry.__name__]["anyOf"][1]
     entry["properties"]["callable"] = {
         "type": "string",
         "deprecated": True,
-        "description": "The older name of `tool`.",
+        "description": "Another name of `tool`.",
     }
     entry["anyOf"] = [{"required": ["tool"]}, {"required": ["callable"]}]
     entry.pop("required")

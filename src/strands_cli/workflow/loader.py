@@ -66,7 +66,7 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     """
     from strands_cli.workflow.checks.check_workflow import check_spec
 
-    document, of_format = _in_present_format(document)
+    document, of_format = _in_present_format(document, snapshot.format_version)
     if (wrong := _other_file(document) or _too_large(document)) is not None:
         return Loaded(None, document, (wrong,))
     _learn_pattern(document)
@@ -110,14 +110,14 @@ def load_spec(document: Document, snapshot: FileSnapshot = NO_SNAPSHOT) -> Loade
     return loaded.with_findings(findings)
 
 
-def _in_present_format(document: Document) -> tuple[Document, tuple[Finding, ...]]:
+def _in_present_format(document: Document, stored: int | None) -> tuple[Document, tuple[Finding, ...]]:
     """Return a document in the present format, and what its translation found."""
     value = json_object(document.value)
-    if "format" not in value and value.get("version") in (None, 1, 2):  # as nearly all are
+    if "format" not in value and value.get("version") in (None, 2):  # as nearly all are
         return document, ()
     from strands_cli.workflow.translated import translated
 
-    return translated(document)
+    return translated(document, stored)
 
 
 def _learn_pattern(document: Document) -> None:

@@ -34,7 +34,8 @@ class WorkflowSpec(FormatModel):
     """
 
     version: StrictInt | StrictFloat | StrictStr = Field(
-        description="Version of the format: `1` or `2`, which mean the same."
+        description="Version of the format: `2`. An installed distribution translates a file of another version.",
+        examples=[2],
     )
     name: str = Field(min_length=1, description="Name of the workflow.")
     description: str | None = Field(default=None, description="What the workflow does.")

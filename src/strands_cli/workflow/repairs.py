@@ -44,7 +44,7 @@ _ROUNDS = 12
 _UNNAMED = "unnamed"
 # What replaces a value that is required, by its key; what these lack is added in the next round.
 _REQUIRED: Mapping[str, Any] = {
-    "version": 1,
+    "version": 2,
     "name": _UNNAMED,
     "runtime": {"provider": "replay"},
     "provider": "replay",

@@ -18,7 +18,7 @@ from strands_cli.texts.unicode_safety import printable
 from strands_cli.yaml_files.document import Document
 
 # The version of the present format.
-PRESENT = frozenset({1, 2})
+PRESENT = 2
 # The name of the format that reads files of each version which no format has by its own name.
 OTHER_VERSIONS = "versions"
 _WHOLE = re.compile(r"\s*(\d{1,9})(\.0)?\s*")
@@ -68,17 +68,20 @@ class Translation:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-def translated(document: Document) -> tuple[Document, tuple[Finding, ...]]:
+def translated(document: Document, stored: int | None = None) -> tuple[Document, tuple[Finding, ...]]:
     """Return a document in the present format, and what its translation found; most are in it already.
 
     A file names its format (`format: NAME`), or has another version than the present one: the format `version-V`
     translates the version V, and `versions` all that have no format of their own.
 
+    Args:
+        stored: The version that the present format had when a run stored the document; None for a document of now.
+
     Raises:
         Denied: The translation is of a distribution that may not be imported.
         NotEquipped: No distribution has the format or reads the version, or the translation is broken.
     """
-    part, where = _part_of(document)
+    part, where = _part_of(document, stored)
     if part is None:
         return document, ()
     try:
@@ -97,7 +100,7 @@ def translated(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     return replace(document, value=value, positions={**positions, **at_once}, aliases=aliases, written={}), findings
 
 
-def _part_of(document: Document) -> tuple[Part | None, str]:
+def _part_of(document: Document, stored: int | None) -> tuple[Part | None, str]:
     """Return the translation that a document needs, and the pointer at which it says so."""
     value = json_object(document.value)
     name = value.get("format")
@@ -111,7 +114,9 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
             raise NotEquipped(message, findings=[finding], fix=fix)
         return part, "/format"
     version = value.get("version")
-    if isinstance(version, bool) or not isinstance(version, (int, float, str)) or is_present(version):
+    if isinstance(version, bool) or not isinstance(version, (int, float, str)):
+        return None, ""
+    if version_number(version) in (PRESENT, stored or PRESENT):
         return None, ""
     part = part_named(FORMATS, f"version-{version}") or part_named(FORMATS, OTHER_VERSIONS)
     if part is None:
@@ -119,20 +124,20 @@ def _part_of(document: Document) -> tuple[Part | None, str]:
     return part, "/version"
 
 
-def is_present(version: object) -> bool:
-    """Return whether a version is that of the present format, also as a text or with `.0`."""
-    found = _WHOLE.fullmatch(str(version))
-    return found is not None and int(found[1]) in PRESENT
+def version_number(version: object) -> int | None:
+    """Return a version as a whole number, also that of a text or with `.0`; None if it is none."""
+    whole = _WHOLE.fullmatch(str(version))
+    return None if whole is None else int(whole[1])
 
 
 def _unknown_version(version: object, document: Document) -> NotEquipped:
     import shlex
 
-    present, install = max(PRESENT), install_of(OURS[FORMATS][OTHER_VERSIONS])
+    install = install_of(OURS[FORMATS][OTHER_VERSIONS])
     file = "FILE" if document.file.startswith("<") else shlex.quote(document.file)
-    message = f"the file has version {printable(str(version))}, and the present format is version {present}"
+    message = f"the file has version {printable(str(version))}, and the present format is version {PRESENT}"
     fix = f"if an earlier strands-cli ran it: {install}, then it is read, and `strands migrate {file}` writes it as"
-    fix += f" version {present}; otherwise write `version: {present}`"
+    fix += f" version {PRESENT}; otherwise write `version: {PRESENT}`"
     return NotEquipped(message, findings=[Finding(UNKNOWN_FORMAT, message, document.where("/version"), fix)], fix=fix)
 
 

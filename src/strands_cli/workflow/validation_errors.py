@@ -44,7 +44,7 @@ _LETTERS = {
     r"^[a-zA-Z0-9_-]{1,64}$": "use letters, digits, _ and - only, at most 64",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "use letters, digits and _ only, and begin with a letter or _",
 }
-VERSIONS = "write `version: 1`"
+VERSIONS = "write `version: 2`"
 AS_MAPPING = "write it as a mapping: `key: value` on lines of their own"
 STEP_FORMS = "a step needs one of `agent`, `tool`, `type: hitl`"
 STEP_WORDS = ("agent", "tool", "type")

@@ -31,6 +31,7 @@ class FileSnapshot:
         is_all: Whether other files must not be read; one that is named is then a warning.
         packaged: The name `DIST/NAME` of a workflow or an agent that an installed distribution brings; it reads the
             files of its own folder only. Empty for any other.
+        format_version: The version that the format had when a run stored the texts; None for that of now.
         of_others: Whether others wrote the workflow, as it was decided on another machine; None where it is not one.
     """
 
@@ -38,6 +39,7 @@ class FileSnapshot:
     texts: Mapping[str, str] = field(default_factory=dict)
     is_all: bool = False
     packaged: str = ""
+    format_version: int | None = None
     of_others: bool | None = None
 
     def read(self, path: Path, shown: Path | None = None) -> Document:

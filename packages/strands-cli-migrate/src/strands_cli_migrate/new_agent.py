@@ -7,7 +7,7 @@ import json
 _TEXT = """\
 # yaml-language-server: $schema=agent.schema.json
 name: {name}
-version: 1
+version: 2
 description: Says in one sentence what a text is about.
 # provider: openai         # for a live model; `strands doctor` shows which keys are set
 # model_id: gpt-4.1-mini

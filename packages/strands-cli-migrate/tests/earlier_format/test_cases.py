@@ -13,7 +13,7 @@ import pytest
 import yaml
 from earlier_format.kit import CASES, COMPARED, read_case, read_yaml, requests_of
 
-from strands_cli.workflow.translated import is_present
+from strands_cli_migrate.earlier.versions import is_present
 
 pytestmark = pytest.mark.docs
 

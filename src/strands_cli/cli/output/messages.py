@@ -49,26 +49,10 @@ def discard_output(stream: TextIO) -> None:
 # The stream for our own lines, where others have a pipe in the place of stderr, and whether the lines are JSON.
 _real: TextIO | None = None
 _is_json = False
-_CONTINUES = "every run is stored; continue one: strands resume RUN, where RUN may be `last`"
-# What to write for an option that another command has, or no command any more.
+# What to write for an option that only another command has.
 _OPTIONS_ELSEWHERE = {
-    "--bypass-tool-consent": "--yes allows every tool call that would ask; --allow TOOL allows the calls of one",
-    "--debug": "-v shows what models say and what the SDK logs; STRANDS_DEBUG=1 prints the traceback of a bug",
-    "--auto-resume": _CONTINUES,
-    "--no-save-session": "every run is stored; delete one: strands runs delete RUN, or store it in --runs-dir DIR",
-    "-a": "--ask asks for each input that a run needs; --allow TOOL allows the calls of a tool",
-    "--save-session": _CONTINUES,
-    "--output-file": "stdout has the answer and nothing else: write `> FILE` behind the command",
-    "--filter": "no equal: all tests of the named file run",
-    "--domain": "no equal: write words for people into the file, as `metadata: {labels: {domain: NAME}}`",
-    "--capability": "no equal: write words for people into the file, as `metadata: {labels: {capability: NAME}}`",
-    "--max-age-days": "strands runs prune --older-than 30d",
-    "--keep-completed": "name the statuses to delete: strands runs prune --status failed",
     "--notify": "strands notify --test sends a test message to each target of your config file",
     "--publisher": "strands plugin publisher NAME asks the index again who published it",
-    "-r": _CONTINUES,
-    "--resume": _CONTINUES,
-    "--hitl-response": "answer what a stored run waits for: strands approve RUN --answer TEXT",
     "--budget": "write the limits into the workflow: `runtime: {budgets: {max_tokens: 50000}}`; a stored run can raise"
     " them: strands resume RUN --budget max_tokens=50000",
 }
@@ -239,7 +223,7 @@ def _report_typer_error(error: BaseException) -> int:
             return report_error(UsageError(message.partition(" (")[0], fix="did you mean `--json`?"))
         if here := _option_here(error, context):
             return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=here))
-        if elsewhere := _OPTIONS_ELSEWHERE.get(getattr(error, "option_name", "")):
+        if elsewhere := _option_elsewhere(getattr(error, "option_name", "")):
             return report_error(UsageError(message.partition(" (")[0].partition(". Did")[0], fix=elsewhere))
         message, _, meant = message.partition(". Did you mean ")
         usage = f"see `{context.command_path} --help`" if context else None
@@ -288,6 +272,13 @@ def _option_here(error: BaseException, context: Any) -> str | None:
     present = {name for parameter in context.command.params for name in parameter.opts}
     meant = next((name for name, words in _OPTIONS_HERE.items() if word in words and name in present), None)
     return f"did you mean `{meant}`?" if meant else None
+
+
+def _option_elsewhere(word: str) -> str | None:
+    """Return what to write for an option of another command, or for one that an installed distribution knows."""
+    from strands_cli.catalog.command_names import advice_on_option  # scans what is installed
+
+    return _OPTIONS_ELSEWHERE.get(word) or (advice_on_option(word) if word else None)
 
 
 def _asks_for_json(error: BaseException, context: Any) -> bool:

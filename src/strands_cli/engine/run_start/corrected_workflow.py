@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands_cli.engine.run_start.run_facts import (
     OF_MACHINE,
+    folder_of_run,
     limits_of,
     models_of,
     raised_budgets,
@@ -30,7 +31,6 @@ from strands_cli.secrets.redactor import HIDE_NOTHING
 from strands_cli.workflow.loader import load_spec
 from strands_cli.yaml_files.document import escape
 from strands_cli.yaml_files.document_reader import read_document
-from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:
     from strands_cli.engine.journal.journal_rows import Journal
@@ -118,8 +118,7 @@ def stored_workflow(journal: Journal, changes: Mapping[str, Any]) -> tuple[RunRe
 
 def read_correction(journal: Journal, file: str | Path, text: str | None = None) -> Loaded:
     """Read the corrected workflow of a run, from a file or a text; its paths start from the folder of the run."""
-    snapshot = FileSnapshot(Path(journal.get("base_dir")), packaged=journal.get("packaged") or "")
-    return load_spec(read_document(file, text), snapshot)
+    return load_spec(read_document(file, text), folder_of_run(journal))
 
 
 def without_own_artifacts(plan: Plan, journal: Journal) -> Plan:

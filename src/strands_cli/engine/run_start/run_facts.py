@@ -16,6 +16,7 @@ from strands_cli.planning.run_request import RunRequest
 from strands_cli.planning.workflow_tools.tool_parts import all_workflows_in
 from strands_cli.texts.canonical_json import digest_of
 from strands_cli.texts.phrases import joined
+from strands_cli.workflow.translated import version_number
 from strands_cli.yaml_files.file_source import FileSnapshot
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def run_facts(plan: Plan, request: RunRequest, run_id: str, clock: Clock) -> dic
         "file": plan.file,
         "base_dir": str(plan.base_dir),
         "text": plan.text,
+        "format_version": version_number(plan.spec.version),
         "files": dict(plan.files),
         "directory": str(Path.cwd()),
         "inputs": dict(plan.inputs),
@@ -59,8 +61,19 @@ def stored_request(journal: Journal, changes: Mapping[str, Any]) -> RunRequest:
 
 def snapshot_of(journal: Journal) -> FileSnapshot:
     """Return the run's folder and the texts of its files as they were when it began."""
-    packaged = journal.get("packaged") or ""
-    return FileSnapshot(Path(journal.get("base_dir")), journal.get("files") or {}, packaged=packaged)
+    return dataclasses.replace(folder_of_run(journal), texts=journal.get("files") or {})
+
+
+def folder_of_run(journal: Journal) -> FileSnapshot:
+    """Return the run's folder, with its files as they are now."""
+    packaged, version = journal.get("packaged") or "", format_version_of(journal)
+    return FileSnapshot(Path(journal.get("base_dir")), packaged=packaged, format_version=version)
+
+
+def format_version_of(journal: Journal) -> int:
+    """Return the version that the format had when the run began: 1 in journals from before they have this fact."""
+    version: int = journal.get("format_version") or 1
+    return version
 
 
 def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | None, str | None]:
@@ -79,7 +92,7 @@ def current_source(journal: Journal) -> tuple[str, str | None, FileSnapshot | No
     return (
         file,
         None,
-        FileSnapshot(Path(journal.get("base_dir")), packaged=journal.get("packaged") or ""),
+        folder_of_run(journal),
         None if now == text else "has changed; the new run uses it as it is now",
     )
 

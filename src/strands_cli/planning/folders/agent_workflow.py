@@ -56,7 +56,7 @@ def agent_workflow_of(
     agent = atomic.name if not atomic.name.startswith(NOTE_PREFIX) else "agent"
     runtime = {"provider": provider, **({"recording": recording} if recording else {})}
     document = {
-        "version": 1,
+        "version": 2,
         "name": atomic.name,
         "runtime": runtime,
         "inputs": {

@@ -129,7 +129,7 @@ def _agent(document: Document) -> PortableFile:
 def _skill(folder: Path) -> PortableFile:
     """Read a skill as a workflow beside it would."""
     around = {
-        "version": 1,
+        "version": 2,
         "name": "skill",
         "runtime": {"provider": "replay"},
         "skills": [{"id": "skill", "path": folder.name}],

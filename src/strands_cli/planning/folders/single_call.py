@@ -30,7 +30,7 @@ def call_workflow(tool: str, config: Mapping[str, Any] | None = None, declared_i
     if config is not None:
         others = [entry for entry in tools.get("python", ()) if tool not in (entry, _named(entry))]
         tools["python"] = [*others, {"tool": tool, "config": dict(config)}]
-    whole = {"version": 1, "name": "call", **sections, "tools": tools}
+    whole = {"version": 2, "name": "call", **sections, "tools": tools}
     # The call gets its arguments as they were typed; in a step they would be templates.
     step = {"tool": tool, "input": {}}
     text = json.dumps({**whole, "pattern": {"type": "chain", "config": {"steps": [step]}}}, indent=1)

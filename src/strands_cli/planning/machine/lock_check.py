@@ -25,7 +25,7 @@ from strands_cli.planning.planned_tools.planned_tool import InstalledTool, McpTo
 from strands_cli.planning.planned_tools.tool_config import reached_by
 from strands_cli.planning.workflow_tools.tool_parts import agents_in, all_workflows_in, with_parts
 from strands_cli.texts.canonical_json import canonical_json
-from strands_cli.workflow.translated import OTHER_VERSIONS, is_present
+from strands_cli.workflow.translated import OTHER_VERSIONS, PRESENT, version_number
 
 if TYPE_CHECKING:
     from strands_cli.catalog.distributions.entry_points import Scan
@@ -104,7 +104,9 @@ def parts_in(plans: Iterable[ResolvedWorkflow], seen: Scan) -> list[Part]:
         named |= {(SECRETS, secret.source) for secret in plan.spec.env.secrets}
         named |= {(FILTERS, word) for text in (plan.text, *plan.files.values()) for word in _PIPED.findall(text)}
         named |= {(FORMATS, name) for name in _FORMAT.findall(plan.text)}
-        versions = [version for version in _VERSION.findall(plan.text) if not is_present(version)]
+        # A run that was stored when the format had another version has that one in its workflow.
+        own = (PRESENT, version_number(plan.spec.version))
+        versions = [version for version in _VERSION.findall(plan.text) if version_number(version) not in own]
         named |= {(FORMATS, f"version-{version}") for version in versions}
         named |= {(FORMATS, OTHER_VERSIONS)} if versions else set()
     parts = []

@@ -120,7 +120,7 @@ def check_agent_specs(spec: WorkflowSpec, loaded: Loaded) -> Iterator[Finding]:
                     yield finding
     for name in unchecked_schemas(spec):
         message = "an `input_schema` is about the inputs of a run only where its agent has the only step"
-        fix = "remove it; in version 1 it is about each message to the agent"
+        fix = "remove it; it is about each message to the agent without `input_schema_for: run`"
         where = loaded.where(f"/agents/{escape(name)}/input_schema")
         yield Finding(NO_EFFECT, message, where, fix, "warning")
 

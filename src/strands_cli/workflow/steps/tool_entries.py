@@ -11,7 +11,7 @@ from strands_cli.workflow.base_model import FormatModel, Identifier
 
 
 class ToolEntry(FormatModel):
-    """One tool in a list; a string means `{tool: ...}`, and `callable` is the older name of `tool`."""
+    """One tool in a list; a string means `{tool: ...}`, and `callable` is another name of `tool`."""
 
     tool: str = Field(min_length=1, description="The tool's name, for example `native:file_read`.")
     config: Mapping[str, Any] = Field(default_factory=dict, description="Settings of the tool, checked by its schema.")
@@ -24,7 +24,7 @@ class ToolEntry(FormatModel):
 
     @classmethod
     def expand(cls, value: Any) -> Any:
-        """Read a bare string, and the older key `callable`."""
+        """Read a bare string, and the key `callable`."""
         if isinstance(value, str):
             return {"tool": value}
         if isinstance(value, dict) and "callable" in value and "tool" not in value:

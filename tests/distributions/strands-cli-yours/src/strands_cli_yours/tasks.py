@@ -10,7 +10,7 @@ def tasks(document: dict[str, Any]) -> Translation:
     problems = [FormatProblem("a mood has no equal", "remove it", "/mood", "warning")] if "mood" in document else []
     steps = [{"agent": "helper", "input": text} for text in document["tasks"]]
     value = {
-        "version": 1,
+        "version": 2,
         "name": document["title"],
         "runtime": {"provider": "replay", "recording": "tasks.recording.yaml"},
         "agents": {"helper": {"prompt": "You help."}},
