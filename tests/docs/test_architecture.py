@@ -13,7 +13,7 @@ from tests.docs.pages import CLONE
 
 SOURCE = CLONE / "src" / "strands_cli"
 TEXT = (CLONE / "docs" / "explanation" / "architecture.md").read_text("utf-8")
-PLACE = re.compile(r"`([\w/]+\.py):([\w.]+)`")
+PLACE = re.compile(r"`([\w/-]+\.py):([\w.]+)`")
 FILE = re.compile(r"`([\w/]+\.py)`")
 # A newcomer finds these within a minute.
 ASKED = [
@@ -77,7 +77,9 @@ def test_every_row_names_places(question: str) -> None:
 
 @pytest.mark.parametrize(("file", "name"), dict.fromkeys(PLACE.findall(TEXT)))
 def test_a_place_that_the_page_names_exists(file: str, name: str) -> None:
-    tree: ast.stmt | ast.Module = ast.parse((SOURCE / file).read_text("utf-8"))
+    tree: ast.stmt | ast.Module = ast.parse(
+        ((CLONE if file.startswith("packages/") else SOURCE) / file).read_text("utf-8")
+    )
     for word in name.split("."):
         assert isinstance(tree, ast.Module | ast.ClassDef)
         tree = dict(names_in(tree))[word]

@@ -234,6 +234,7 @@ def test_the_facts_of_a_run_are_enough_to_go_on_without_the_file() -> None:
     facts = run_facts(plan, options, "r1", clock)
     assert facts == {
         "id": "r1",
+        "format_version": 2,
         "workflow": "test",
         "pattern": "chain",
         "file": "flow.yaml",

@@ -45,7 +45,7 @@ def plan_of(
 
 
 def chain_of(
-    steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, version: int = 1, **given: Any
+    steps: str, *, rest: str = "", agents: str = AGENTS, runtime: str = RUNTIME, version: int = 2, **given: Any
 ) -> Plan:
     """Plan a chain from the YAML of its steps; `rest` are further sections, `given` goes to `plan_of`."""
     body = textwrap.indent(textwrap.dedent(steps).strip("\n"), "      ")

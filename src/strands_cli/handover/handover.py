@@ -33,7 +33,7 @@ _OF_THE_OTHER = frozenset({MISSING_API_KEY, MISSING_EXTRA, MISSING_SECRET, MISSI
 OF_THE_PLAN = (
     *("workflow", "pattern", "file", "base_dir", "text", "files", "directory", "inputs", "options", "models", "tools"),
     *("plan_digest", "packaged", "places", "variables", "secret_variables", "secret_files", "hides_personal_data"),
-    *("folder", "lock", "of_others", "plan_key", BELONGS_TO),
+    *("folder", "lock", "of_others", "plan_key", "format_version", BELONGS_TO),
 )
 
 
