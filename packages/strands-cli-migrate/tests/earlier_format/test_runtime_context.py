@@ -31,7 +31,7 @@ def _system_of(folder: Path, version: Any, **more: Any) -> str:
     return system if isinstance(system, str) else "".join(part["text"] for part in system)
 
 
-@pytest.mark.parametrize("version", [0, "1.0.0"])
+@pytest.mark.parametrize("version", [0, 1, "1", "1.0.0"])
 def test_the_description_and_the_tags_reach_the_model(version: Any, folder: Path) -> None:
     about = {"description": "Write for children. Never mention war.", "tags": ["kids", "tales"]}
     before, _, context = _system_of(folder, version, **about).partition("\n\n# Runtime Context\n")
@@ -49,6 +49,5 @@ def test_what_a_file_does_not_have_is_left_out(folder: Path) -> None:
     assert "Description" not in _system_of(folder, 0)
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_the_present_format_sends_the_prompt_as_it_is(version: int, folder: Path) -> None:
-    assert _system_of(folder, version, description="For people.") == "You write."
+def test_the_present_format_sends_the_prompt_as_it_is(folder: Path) -> None:
+    assert _system_of(folder, 2, description="For people.") == "You write."
